@@ -1,0 +1,161 @@
+"""The words of Kafka's ACLs: enums with Kafka's codes, one ACL, and the two filters.
+
+An ``Acl`` is what a log binds to an id (Kafka calls it StandardAcl or AclBinding).
+Enum members order by their code. Strings order as Java orders them, by UTF-16
+unit (``java_order``), since Kafka's listings and decisions depend on it.
+
+Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
+Kafka 4.3 for the codes. This module must not know records, images or decisions.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+WILDCARD: Final = "*"
+WILDCARD_PRINCIPAL: Final = "User:*"
+CLUSTER_NAME: Final = "kafka-cluster"
+
+
+class ResourceType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(IntEnum):
+    """ANY and MATCH are for filters only (KIP-290)."""
+
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Operation(IntEnum):
+    """Kafka's AclOperation."""
+
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class PermissionType(IntEnum):
+    """Kafka's AclPermissionType."""
+
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
+    Operation.DESCRIBE: frozenset(
+        {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
+}
+"""Operation -> the operations whose ALLOW grants it too (never whose DENY denies it)."""
+
+
+class Acl(NamedTuple):
+    """One access control entry on one resource pattern, without its id.
+
+    ``principal`` is ``Type:name``; ``host`` is ``*`` or an address in Java's text.
+    """
+
+    resource_type: ResourceType
+    resource_name: str
+    pattern_type: PatternType
+    principal: str
+    host: str
+    operation: Operation
+    permission_type: PermissionType
+
+
+class ResourcePatternFilter(NamedTuple):
+    """Which resource patterns a listing or deletion means (KIP-290); a name of None is any."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+
+    def matches(self, acl: Acl) -> bool:
+        if self.resource_type not in (ResourceType.ANY, acl.resource_type):
+            return False
+        if self.pattern_type not in (PatternType.ANY, PatternType.MATCH, acl.pattern_type):
+            return False
+        if self.name is None or self.name == acl.resource_name:
+            return True
+        return self.pattern_type is PatternType.MATCH and _reaches(acl, self.name)
+
+
+def _reaches(acl: Acl, name: str) -> bool:
+    if acl.pattern_type is PatternType.LITERAL:
+        return acl.resource_name == WILDCARD
+    return acl.pattern_type is PatternType.PREFIXED and name.startswith(acl.resource_name)
+
+
+class AccessControlEntryFilter(NamedTuple):
+    """Which entries a listing or deletion means; a principal or host of None is any."""
+
+    principal: str | None = None
+    host: str | None = None
+    operation: Operation = Operation.ANY
+    permission_type: PermissionType = PermissionType.ANY
+
+    def matches(self, acl: Acl) -> bool:
+        return (
+            (self.principal is None or self.principal == acl.principal)
+            and (self.host is None or self.host == acl.host)
+            and self.operation in (Operation.ANY, acl.operation)
+            and self.permission_type in (PermissionType.ANY, acl.permission_type)
+        )
+
+
+class AclFilter(NamedTuple):
+    """Kafka's AclBindingFilter: a pattern filter and an entry filter that must both match."""
+
+    pattern: ResourcePatternFilter = ResourcePatternFilter()
+    entry: AccessControlEntryFilter = AccessControlEntryFilter()
+
+    def matches(self, acl: Acl) -> bool:
+        return self.pattern.matches(acl) and self.entry.matches(acl)
+
+
+ANY_ACL: Final = AclFilter()
+
+
+def java_order(text: str) -> str:
+    """A key that sorts as Java's ``String.compareTo`` sorts ``text``: by UTF-16 unit."""
+    if text.isascii() or max(text) <= "\uffff":
+        return text
+    return "".join(_utf16_units(character) for character in text)
+
+
+def _utf16_units(character: str) -> str:
+    code = ord(character)
+    if code <= 0xFFFF:
+        return character
+    code -= 0x10000
+    return chr(0xD800 | code >> 10) + chr(0xDC00 | code & 0x3FF)

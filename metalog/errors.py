@@ -1,0 +1,94 @@
+"""The two families of errors: the caller's fault and the data's fault.
+
+``InvalidRequest`` and its subclasses carry the name and code of Kafka's own
+error (``org.apache.kafka.common.protocol.Errors``). ``CorruptLog`` and its
+subclasses say which file, which offset, which byte. Nothing else escapes a
+decoder, whatever the bytes. Every message is one line: what, where, what to do.
+
+This module must not know how an error is shown or sent.
+"""
+
+from __future__ import annotations
+
+
+class MetalogError(Exception):
+    """Anything that this project raises on purpose; ``str()`` of it is one line."""
+
+
+class InvalidRequest(MetalogError):
+    """The caller's fault. Kafka's INVALID_REQUEST (42) unless a subclass says otherwise."""
+
+    error_name = "INVALID_REQUEST"
+    error_code = 42
+
+
+class InvalidSource(InvalidRequest):
+    """A SOURCE that cannot be opened: not there, not readable, or not what it was taken for."""
+
+
+class InvalidMoment(InvalidRequest):
+    """A moment that cannot be read, or that the log does not reach."""
+
+
+class AuthorizerNotReady(InvalidRequest):
+    """The authorizer has not replayed up to the high-water mark yet (KIP-801).
+
+    Kafka never gave AUTHORIZER_NOT_READY a number; ours is listed in ``docs/formats``.
+    """
+
+    error_name = "AUTHORIZER_NOT_READY"
+    error_code = 20_000
+
+
+class CorruptLog(MetalogError):
+    """The data's fault.
+
+    ``problem`` says what is wrong, ``file`` names the file (or topic or address) it was
+    found in, ``offset`` is the log offset and ``byte`` the position in the file, each
+    None where it is not known. ``advice`` says what to do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        offset: int | None = None,
+        byte: int | None = None,
+        advice: str | None = None,
+    ) -> None:
+        super().__init__(problem, file, offset, byte, advice)
+        self.problem = problem
+        self.file = file
+        self.offset = offset
+        self.byte = byte
+        self.advice = advice
+
+    def located(
+        self, *, file: str | None = None, offset: int | None = None, byte: int | None = None
+    ) -> CorruptLog:
+        """The same error, with each place filled in that was not known before."""
+        return type(self)(
+            self.problem,
+            file=self.file if self.file is not None else file,
+            offset=self.offset if self.offset is not None else offset,
+            byte=self.byte if self.byte is not None else byte,
+            advice=self.advice,
+        )
+
+    def __str__(self) -> str:
+        place = [] if self.file is None else [self.file]
+        if self.offset is not None:
+            place.append(f"offset {self.offset}")
+        if self.byte is not None:
+            place.append(f"byte {self.byte}")
+        head = f"{', '.join(place)}: {self.problem}" if place else self.problem
+        return f"{head}; {self.advice}" if self.advice else head
+
+
+class CorruptSnapshot(CorruptLog):
+    """A snapshot that is not whole, or whose contents contradict its name."""
+
+
+class UnreadableRecord(CorruptLog):
+    """A record that concerns authorization and that this version cannot read."""

@@ -1,0 +1,48 @@
+"""Identifiers of the log: Kafka's Uuid, and the id of a snapshot.
+
+A ``Uuid`` is its 16 bytes, most significant first, so that reading one from a
+record costs a slice and no object of our own. Its text is Kafka's: base64url
+without padding, 22 characters (``org.apache.kafka.common.Uuid``).
+
+This module must not know what an id is the id of.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple, NewType
+
+Uuid = NewType("Uuid", bytes)
+
+ZERO_UUID = Uuid(bytes(16))
+METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
+"""The topic id that KRaft reserves for ``__cluster_metadata`` (KIP-595)."""
+
+
+def uuid_text(uuid: Uuid) -> str:
+    """The 22 characters by which Kafka shows ``uuid``."""
+    return urlsafe_b64encode(uuid)[:22].decode("ascii")
+
+
+def parse_uuid(text: str) -> Uuid:
+    """The Uuid that Kafka shows as ``text``; ``ValueError`` if there is none."""
+    problem = f"{text!r} is no Kafka UUID (22 characters of base64url)"
+    if len(text) != 22 or not text.isascii():
+        raise ValueError(problem)
+    try:
+        uuid = Uuid(urlsafe_b64decode(text + "=="))
+    except ValueError:
+        raise ValueError(problem) from None
+    if len(uuid) != 16 or uuid_text(uuid) != text:
+        raise ValueError(problem)
+    return uuid
+
+
+class SnapshotId(NamedTuple):
+    """What a snapshot holds: all records below ``end_offset``, of which the last has ``epoch``."""
+
+    end_offset: int
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"{self.end_offset:020d}-{self.epoch:010d}"

@@ -1,0 +1,129 @@
+"""The ports: what the parts of the house ask of each other, as Protocols.
+
+All of them are synchronous; a future is a ``concurrent.futures.Future``. A port
+says what it needs and nothing about who provides it: no file, socket or broker
+is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from metalog.ids import SnapshotId
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.records.batch import Batch
+
+
+class LogBounds(NamedTuple):
+    """Where a log begins and ends.
+
+    ``start`` is the first offset that can be read, ``end`` the next one to be written,
+    ``epoch`` that of the last batch. ``high_watermark`` is the offset below which all
+    is committed, or None where the log cannot know; ``why`` says in a few words where
+    the mark comes from, or why there is none.
+    """
+
+    start: int
+    end: int
+    epoch: int
+    high_watermark: int | None
+    why: str
+
+
+class Appended(NamedTuple):
+    """A batch that follows what was read so far."""
+
+    batch: Batch
+
+
+class HighWatermark(NamedTuple):
+    """All records below ``offset`` are committed."""
+
+    offset: int
+
+
+class Truncated(NamedTuple):
+    """What was read at and above ``offset`` never happened (KIP-595)."""
+
+    offset: int
+
+
+class SnapshotNeeded(NamedTuple):
+    """The log no longer holds what comes next: load this snapshot, whose end is past it."""
+
+    id: SnapshotId
+
+
+class Gap(NamedTuple):
+    """Offsets from ``start`` up to ``end`` take part in no replay: a topic's transaction
+    markers, or a hole between two archives (``lost`` is true for that)."""
+
+    start: int
+    end: int
+    lost: bool
+
+
+class LeaderChanged(NamedTuple):
+    """Another leader writes from here on."""
+
+    epoch: int
+    leader_id: int
+
+
+LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | LeaderChanged
+
+
+class Split(Protocol):
+    """A part of a log that can be read on its own, and pickled to where it is read."""
+
+    def read(self) -> Iterator[Batch]: ...
+
+
+class Log(Protocol):
+    """Where batches live, for a reader. Reading changes nothing."""
+
+    def bounds(self) -> LogBounds: ...
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start`` (the base of a batch, or inside one, which then
+        comes whole) up to the end at the time of the call."""
+        ...
+
+    def splits(self) -> Sequence[Split]: ...
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """Oldest first."""
+        ...
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of a snapshot, header and footer included and not yet checked."""
+        ...
+
+
+class LiveLog(Log, Protocol):
+    """A log that somebody still writes."""
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """What has come since the last poll or read; empty after ``timeout_s`` seconds."""
+        ...
+
+
+class Publisher(Protocol):
+    """Receives each new image, on the Replica's thread, in order.
+
+    ``delta.image`` is the image before; ``image`` the one after. An exception is kept
+    and shown as the publisher's fault, and the other publishers still get theirs.
+    """
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None: ...
+
+
+class Clock(Protocol):
+    """The time, passed in: the core has no clock of its own."""
+
+    def now_ms(self) -> int: ...
+
+    def monotonic_s(self) -> float: ...
