@@ -1,0 +1,77 @@
+"""What every test may ask for: Kafka's logs, a real Kafka, and the rule about skips."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from cases import DamagedCase, KafkaCase, damaged_cases, kafka_cases
+from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
+
+IN_CI = os.environ.get("CI") == "true"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes ``kafka_case`` or ``damaged_case`` runs once for each."""
+    cases: tuple[KafkaCase | DamagedCase, ...]
+    for argument, cases in (
+        ("kafka_case", kafka_cases()),
+        ("damaged_case", damaged_cases()),
+    ):
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, cases, ids=[case.name for case in cases])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a test that did not run has failed: nothing is left out without a word."""
+    report = yield
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not accept: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if IN_CI and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not accept: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(name="kafka_cases", scope="session")
+def all_kafka_cases() -> tuple[KafkaCase, ...]:
+    return kafka_cases()
+
+
+@pytest.fixture(scope="session")
+def kafka_tools() -> KafkaTools:
+    """Kafka's own command-line tools; skipped (an error in CI) where they cannot run."""
+    if missing := missing_for_kafka():
+        pytest.skip(missing)
+    return KafkaTools(JARS)
+
+
+@pytest.fixture(scope="session")
+def kafka_jars(kafka_tools: KafkaTools) -> Path:
+    """The folder of Kafka's jars, made by ``make kafka``."""
+    return kafka_tools.jars
+
+
+@pytest.fixture(scope="session")
+def real_kafka(
+    kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealKafka]:
+    """A running broker and controller in one, its authorizer on, for the whole session.
+
+    Mark tests that use it ``@pytest.mark.xdist_group("real-kafka")``, so that one worker
+    runs them all and only one Kafka is started. Tests must not count on an empty log.
+    """
+    with RealKafka.started(kafka_tools, tmp_path_factory.mktemp("real-kafka")) as kafka:
+        yield kafka

@@ -1,0 +1,199 @@
+"""Apache Kafka itself, run from its published jars: its tools, and a broker and controller.
+
+``make kafka`` fetches the jars with Maven into ``build/kafka``; nothing is downloaded here.
+
+This module must not know the code under test.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from cases import BUILD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+KAFKA_VERSION = "4.3.1"
+JARS = BUILD / "kafka" / KAFKA_VERSION / "jars"
+
+QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m")
+QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+CLUSTER_ID = "kraft-metalog-tests-AA"
+START_LIMIT_S = 90.0
+
+
+def missing_for_kafka() -> str | None:
+    """What is not there to run Kafka with, and how to get it; None if nothing is missing."""
+    if shutil.which("java") is None:
+        return "Java 17 is not installed; run `make kafka`"
+    if not any(JARS.glob("kafka_*.jar")):
+        return "Kafka's jars are not there; run `make kafka`"
+    return None
+
+
+class KafkaTools(NamedTuple):
+    """Kafka's command-line tools, each run in a Java process of its own (1 to 3 s)."""
+
+    jars: Path
+
+    def command(self, main: str, *arguments: str | Path, logging: str = QUIET) -> list[str]:
+        classpath = f"{self.jars}/*"
+        texts = [str(argument) for argument in arguments]
+        return ["java", *QUICK_START, logging, "-cp", classpath, main, *texts]
+
+    def run(self, main: str, *arguments: str | Path, timeout_s: float = 60.0) -> str:
+        """Standard output of the tool; RuntimeError with all it printed if it failed."""
+        done = subprocess.run(  # noqa: S603
+            self.command(main, *arguments),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{main} {arguments} failed:\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def dump_log(self, file: Path, *options: str) -> str:
+        """DumpLogSegments of a segment or snapshot, records decoded."""
+        main = "org.apache.kafka.tools.DumpLogSegments"
+        return self.run(main, "--cluster-metadata-decoder", *options, "--files", file)
+
+    def metadata_shell(self, snapshot: Path, *command: str) -> str:
+        """One command of Kafka's metadata shell on a snapshot."""
+        return self.run("org.apache.kafka.shell.MetadataShell", "--snapshot", snapshot, *command)
+
+    def storage(self, *arguments: str | Path) -> str:
+        return self.run("kafka.tools.StorageTool", *arguments)
+
+
+class RealKafka:
+    """A broker and controller in one, with its authorizer on; every client is a super user."""
+
+    def __init__(self, tools: KafkaTools, folder: Path, overrides: Mapping[str, str]) -> None:
+        self.tools = tools
+        self.log_dir = folder / "log-dir"
+        self.port, controller_port = free_ports(2)
+        self.bootstrap = f"127.0.0.1:{self.port}"
+        self._config = folder / "server.properties"
+        self._output = folder / "server.out"
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"CLIENT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller_port}",
+            "inter.broker.listener.name": "CLIENT",
+            "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self.log_dir),
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "1",
+            **overrides,
+        }
+        lines = [f"{key}={value}\n" for key, value in settings.items()]
+        self._config.write_text("".join(lines), encoding="utf-8")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    @contextmanager
+    def started(
+        cls,
+        tools: KafkaTools,
+        folder: Path,
+        *,
+        overrides: Mapping[str, str] | None = None,
+        format_options: Sequence[str] = (),
+    ) -> Iterator[RealKafka]:
+        """Formatted, running and answering; stopped, and its folder left, at the end.
+
+        ``overrides`` are further lines of server.properties; ``format_options`` go to
+        StorageTool, such as ``--add-scram``.
+        """
+        kafka = cls(tools, folder, overrides or {})
+        tools.storage("format", "-t", CLUSTER_ID, "-c", kafka._config, *format_options)
+        with kafka:
+            yield kafka
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def metadata_dir(self) -> Path:
+        return self.log_dir / "__cluster_metadata-0"
+
+    def start(self) -> None:
+        logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
+        command = self.tools.command("kafka.Kafka", self._config, logging=logging)
+        with self._output.open("ab") as output:
+            self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+        try:
+            self._wait_until_ready(self._process)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + START_LIMIT_S
+        while b"Kafka Server started" not in self._output.read_bytes():
+            if process.poll() is not None or time.monotonic() > deadline:
+                output = self._output.read_text(errors="replace")
+                raise RuntimeError(f"Kafka did not start:\n{output[-4000:]}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """A clean shutdown, as a service manager would ask for it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def acls(self, *arguments: str) -> str:
+        """kafka-acls on the running node."""
+        main = "org.apache.kafka.tools.AclCommand"
+        return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
+
+    def configs(self, *arguments: str) -> str:
+        """kafka-configs on the running node."""
+        main = "kafka.admin.ConfigCommand"
+        return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
+
+    def topics(self, *arguments: str) -> str:
+        """kafka-topics on the running node."""
+        main = "org.apache.kafka.tools.TopicCommand"
+        return self.tools.run(main, "--bootstrap-server", self.bootstrap, *arguments)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on just now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
