@@ -51,7 +51,7 @@ class KafkaTools(NamedTuple):
 
     def run(self, main: str, *arguments: str | Path, timeout_s: float = 60.0) -> str:
         """Standard output of the tool; RuntimeError with all it printed if it failed."""
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             self.command(main, *arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -145,7 +145,7 @@ class RealKafka:
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
         command = self.tools.command("kafka.Kafka", self._config, logging=logging)
         with self._output.open("ab") as output:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         try:
