@@ -1,0 +1,167 @@
+"""The disk, passed in: every byte that this project reads or writes goes through ``Files``.
+
+``LocalFiles`` is the real disk. Tests pass others, which fail writes or count them.
+Failures are ``OSError``, as the system reports them; who asked knows what to say of it.
+This module must not know what the files hold.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+
+class ReadableFile(Protocol):
+    """An open file; reads name their place, so that a growing file can be read again."""
+
+    def size(self) -> int: ...
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """``size`` bytes from ``position`` on; fewer only where the file ends."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class WritableFile(Protocol):
+    def write(self, data: bytes) -> None:
+        """Appends all of ``data``."""
+        ...
+
+    def sync(self) -> None:
+        """Returns when all that was written is on the disk."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    def is_folder(self, path: Path) -> bool: ...
+
+    def is_file(self, path: Path) -> bool: ...
+
+    def names(self, folder: Path) -> list[str]:
+        """What lies in ``folder``, sorted."""
+        ...
+
+    def open(self, path: Path) -> ReadableFile: ...
+
+    def create(self, path: Path) -> WritableFile:
+        """A new, empty file; what stood there under that name is gone."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Atomically; what stood at ``target`` is replaced."""
+        ...
+
+    def remove(self, path: Path) -> None: ...
+
+    def sync_folder(self, folder: Path) -> None:
+        """Returns when the names in ``folder`` are on the disk."""
+        ...
+
+
+@contextmanager
+def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
+    """``path`` open for reading, closed at the end of the block."""
+    file = files.open(path)
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def read_whole(files: Files, path: Path) -> bytes:
+    """All of a small file."""
+    with opened(files, path) as file:
+        return file.read_at(0, file.size())
+
+
+class _LocalReadable:
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def read_at(self, position: int, size: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        missing = size - len(data)
+        while missing and (data := os.pread(self._descriptor, missing, position + size - missing)):
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class _LocalWritable:
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class LocalFiles:
+    """The disk of this machine. No lock is ever taken for reading."""
+
+    def is_folder(self, path: Path) -> bool:
+        return _has_type(path, stat.S_IFDIR)
+
+    def is_file(self, path: Path) -> bool:
+        return _has_type(path, stat.S_IFREG)
+
+    def names(self, folder: Path) -> list[str]:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted, not paths
+
+    def open(self, path: Path) -> ReadableFile:
+        return _LocalReadable(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def create(self, path: Path) -> WritableFile:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        return _LocalWritable(os.open(path, flags, 0o644))
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink()
+
+    def sync_folder(self, folder: Path) -> None:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _has_type(path: Path, wanted: int) -> bool:
+    """Unlike ``Path.is_file``, lets a refused permission be seen as what it is."""
+    try:
+        return stat.S_IFMT(path.stat().st_mode) == wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+LOCAL_FILES = LocalFiles()

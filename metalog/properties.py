@@ -1,0 +1,96 @@
+"""Java's ``.properties`` files, as ``java.util.Properties.load`` reads them.
+
+Latin-1 bytes with ``\\uXXXX`` escapes; ``#`` and ``!`` comments; ``=``, ``:`` or blanks
+between key and value; a backslash at the end of a line continues it. Each property
+keeps the number of the line it began on, so that a complaint can name it.
+This module must not know which keys there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+_BLANKS = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PLAIN_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+class Property(NamedTuple):
+    key: str
+    value: str
+    line: int
+    """Where it began; the first line of a file is 1."""
+
+
+def parse_properties(data: bytes) -> list[Property]:
+    """The properties of a file in order, repeated keys included.
+
+    ``ValueError`` (naming the line) at a ``\\u`` that four hex digits do not follow,
+    which is all that Java refuses.
+    """
+    return [_property(line, text) for line, text in _logical_lines(data.decode("latin-1"))]
+
+
+def properties_mapping(properties: Iterable[Property]) -> dict[str, str]:
+    """Key to value; as in Java the last of a repeated key counts."""
+    return {key: value for key, value, _ in properties}
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    continued: list[str] = []
+    first = 0
+    for number, natural in enumerate(_LINE_END.split(text), 1):
+        line = natural.lstrip(_BLANKS)
+        if not continued:
+            if not line or line[0] in "#!":
+                continue
+            first = number
+        if _ends_in_open_backslash(line):
+            continued.append(line[:-1])
+            continue
+        yield first, "".join(continued) + line
+        continued.clear()
+    if continued:
+        yield first, "".join(continued)
+
+
+def _ends_in_open_backslash(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _property(line: int, text: str) -> Property:
+    end = 0
+    while end < len(text) and text[end] not in "=:" + _BLANKS:
+        end += 2 if text[end] == "\\" else 1
+    value = text[end:].lstrip(_BLANKS)
+    if value[:1] in ("=", ":"):
+        value = value[1:].lstrip(_BLANKS)
+    return Property(_unescaped(text[:end], line), _unescaped(value, line), line)
+
+
+def _unescaped(text: str, line: int) -> str:
+    if "\\" not in text:
+        return text
+    parts: list[str] = []
+    position = 0
+    while (backslash := text.find("\\", position)) >= 0:
+        parts.append(text[position:backslash])
+        escaped = text[backslash + 1 : backslash + 2]
+        position = backslash + 2
+        if escaped == "u":
+            digits = text[position : position + 4]
+            if len(digits) < 4 or not _HEX_DIGITS.issuperset(digits):
+                raise ValueError(f"line {line}: \\u is not followed by four hex digits")
+            escaped = chr(int(digits, 16))
+            position += 4
+        parts.append(_PLAIN_ESCAPES.get(escaped, escaped))
+    parts.append(text[position:])
+    return _joined_surrogates("".join(parts))
+
+
+def _joined_surrogates(text: str) -> str:
+    """Escaped surrogate pairs as the character that Java makes of them."""
+    return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
