@@ -1,0 +1,363 @@
+"""Which of Kafka's requests needs which operation on which resource: data, no decisions.
+
+``APIS`` is what Kafka 4.3.1 checks, request by request, on its brokers (and on its
+controllers for what brokers forward to them). ``KIP_11`` is what KIP-11 set out to
+check. ``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
+
+Sources: the calls to the authorizer in Kafka 4.3.1's KafkaApis, ControllerApis, AclApis,
+ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
+and Resources on Protocols", which differs from them in places; KIP-11's table of operations.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from metalog.acl import Operation, ResourceType
+
+Op = Operation
+On = ResourceType
+
+
+class Permission(NamedTuple):
+    """One operation on one resource type; ``any_name`` if any one resource will do."""
+
+    operation: Operation
+    resource_type: ResourceType
+    any_name: bool = False
+
+
+class Need(NamedTuple):
+    """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always."""
+
+    one_of: tuple[Permission, ...]
+    when: str = ""
+
+
+class Api(NamedTuple):
+    """A request of Kafka's protocol: every need that applies must be met."""
+
+    key: int
+    name: str
+    needs: tuple[Need, ...]
+    note: str = ""
+
+
+def _need(*one_of: tuple[Operation, ResourceType], when: str = "") -> Need:
+    return Need(tuple(Permission(operation, on) for operation, on in one_of), when)
+
+
+_CLUSTER_ACTION: Final = (_need((Op.CLUSTER_ACTION, On.CLUSTER)),)
+_ALTER_CLUSTER: Final = (_need((Op.ALTER, On.CLUSTER)),)
+_DESCRIBE_CLUSTER: Final = (_need((Op.DESCRIBE, On.CLUSTER)),)
+_DESCRIBE_TOPIC: Final = (_need((Op.DESCRIBE, On.TOPIC)),)
+_DELETE_TOPIC: Final = (_need((Op.DELETE, On.TOPIC)),)
+_ALTER_TOPIC: Final = (_need((Op.ALTER, On.TOPIC)),)
+_READ_TOPIC: Final = (_need((Op.READ, On.TOPIC)),)
+_READ_GROUP: Final = (_need((Op.READ, On.GROUP)),)
+_DESCRIBE_GROUP: Final = (_need((Op.DESCRIBE, On.GROUP)),)
+_DELETE_GROUP: Final = (_need((Op.DELETE, On.GROUP)),)
+_WRITE_TRANSACTION: Final = (_need((Op.WRITE, On.TRANSACTIONAL_ID)),)
+_CREATE: Final = ((Op.CREATE, On.CLUSTER), (Op.CREATE, On.TOPIC))
+_TRANSACTIONAL: Final = "the producer is transactional"
+_NAMES_TOPICS: Final = "it names topics"
+_AUTO_CREATE: Final = "the topic is to be created automatically"
+_ON_CLUSTER: Final = "the resource is a broker, a broker logger or client metrics"
+_ON_TOPIC: Final = "the resource is a topic"
+_ON_GROUP: Final = "the resource is a group"
+_OF_OTHERS: Final = "the token belongs to another user"
+_UNCHECKED: Final = "Kafka asks its authorizer nothing for this request"
+_OWN_TOKEN: Final = "only the owner or a renewer of the token may; no ACL is asked"
+_CONSUMER_SIDE: Final = (*_READ_GROUP, *_READ_TOPIC)
+
+_CONFIGS_READ: Final = (
+    _need((Op.DESCRIBE_CONFIGS, On.CLUSTER), when=_ON_CLUSTER),
+    _need((Op.DESCRIBE_CONFIGS, On.TOPIC), when=_ON_TOPIC),
+    _need((Op.DESCRIBE_CONFIGS, On.GROUP), when=_ON_GROUP),
+)
+_CONFIGS_WRITTEN: Final = (
+    _need((Op.ALTER_CONFIGS, On.CLUSTER), when=_ON_CLUSTER),
+    _need((Op.ALTER_CONFIGS, On.TOPIC), when=_ON_TOPIC),
+    _need((Op.ALTER_CONFIGS, On.GROUP), when=_ON_GROUP),
+)
+_IDEMPOTENT: Final = Need(
+    (
+        Permission(Op.IDEMPOTENT_WRITE, On.CLUSTER),
+        Permission(Op.WRITE, On.TOPIC, any_name=True),
+    ),
+    when="the producer is idempotent and not transactional",
+)
+_GROUP_MEMBER: Final = (
+    *_READ_GROUP,
+    _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS),
+)
+_GROUP_DESCRIBED: Final = (
+    *_DESCRIBE_GROUP,
+    _need((Op.DESCRIBE, On.TOPIC), when="the group's topics are to be shown"),
+)
+
+APIS: Final[tuple[Api, ...]] = (
+    Api(
+        0,
+        "Produce",
+        (
+            _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
+            _need((Op.WRITE, On.TOPIC)),
+        ),
+    ),
+    Api(
+        1,
+        "Fetch",
+        (
+            _need((Op.READ, On.TOPIC), when="a consumer fetches"),
+            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker or controller fetches"),
+        ),
+    ),
+    Api(2, "ListOffsets", _DESCRIBE_TOPIC),
+    Api(
+        3,
+        "Metadata",
+        (
+            *_DESCRIBE_TOPIC,
+            _need(*_CREATE, when=_AUTO_CREATE),
+        ),
+        "topics that may not be described are left out of a listing of all",
+    ),
+    Api(8, "OffsetCommit", _CONSUMER_SIDE),
+    Api(9, "OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    Api(
+        10,
+        "FindCoordinator",
+        (
+            _need((Op.DESCRIBE, On.GROUP), when="it looks for a group's"),
+            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="it looks for a transaction's"),
+            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's"),
+        ),
+    ),
+    Api(11, "JoinGroup", _READ_GROUP),
+    Api(12, "Heartbeat", _READ_GROUP),
+    Api(13, "LeaveGroup", _READ_GROUP),
+    Api(14, "SyncGroup", _READ_GROUP),
+    Api(15, "DescribeGroups", _DESCRIBE_GROUP),
+    Api(
+        16,
+        "ListGroups",
+        (_need((Op.DESCRIBE, On.CLUSTER), (Op.DESCRIBE, On.GROUP)),),
+        "groups that may not be described are left out of the listing",
+    ),
+    Api(17, "SaslHandshake", (), _UNCHECKED),
+    Api(18, "ApiVersions", (), _UNCHECKED),
+    Api(
+        19,
+        "CreateTopics",
+        (
+            _need(*_CREATE),
+            _need((Op.DESCRIBE_CONFIGS, On.TOPIC), when="the answer is to show the topic's config"),
+        ),
+    ),
+    Api(
+        20,
+        "DeleteTopics",
+        (
+            _need((Op.DELETE, On.CLUSTER), (Op.DELETE, On.TOPIC)),
+            _need((Op.DELETE, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),
+        ),
+    ),
+    Api(21, "DeleteRecords", _DELETE_TOPIC),
+    Api(
+        22,
+        "InitProducerId",
+        (
+            _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
+            _need((Op.TWO_PHASE_COMMIT, On.TRANSACTIONAL_ID), when="it enables two-phase commit"),
+            _IDEMPOTENT,
+        ),
+    ),
+    Api(
+        23,
+        "OffsetForLeaderEpoch",
+        (_need((Op.CLUSTER_ACTION, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),),
+    ),
+    Api(24, "AddPartitionsToTxn", (*_WRITE_TRANSACTION, _need((Op.WRITE, On.TOPIC)))),
+    Api(25, "AddOffsetsToTxn", (*_WRITE_TRANSACTION, *_READ_GROUP)),
+    Api(26, "EndTxn", _WRITE_TRANSACTION),
+    Api(
+        27,
+        "WriteTxnMarkers",
+        (_need((Op.ALTER, On.CLUSTER), (Op.CLUSTER_ACTION, On.CLUSTER)),),
+    ),
+    Api(28, "TxnOffsetCommit", (*_WRITE_TRANSACTION, *_CONSUMER_SIDE)),
+    Api(29, "DescribeAcls", _DESCRIBE_CLUSTER),
+    Api(30, "CreateAcls", _ALTER_CLUSTER),
+    Api(31, "DeleteAcls", _ALTER_CLUSTER),
+    Api(32, "DescribeConfigs", _CONFIGS_READ),
+    Api(33, "AlterConfigs", _CONFIGS_WRITTEN),
+    Api(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
+    Api(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
+    Api(36, "SaslAuthenticate", (), _UNCHECKED),
+    Api(37, "CreatePartitions", _ALTER_TOPIC),
+    Api(
+        38,
+        "CreateDelegationToken",
+        (_need((Op.CREATE_TOKENS, On.USER), when=_OF_OTHERS),),
+    ),
+    Api(39, "RenewDelegationToken", (), _OWN_TOKEN),
+    Api(40, "ExpireDelegationToken", (), _OWN_TOKEN),
+    Api(
+        41,
+        "DescribeDelegationToken",
+        (
+            _need(
+                (Op.DESCRIBE, On.DELEGATION_TOKEN), (Op.DESCRIBE_TOKENS, On.USER), when=_OF_OTHERS
+            ),
+        ),
+    ),
+    Api(42, "DeleteGroups", _DELETE_GROUP),
+    Api(43, "ElectLeaders", _ALTER_CLUSTER),
+    Api(44, "IncrementalAlterConfigs", _CONFIGS_WRITTEN),
+    Api(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
+    Api(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
+    Api(47, "OffsetDelete", (*_DELETE_GROUP, *_READ_TOPIC)),
+    Api(48, "DescribeClientQuotas", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
+    Api(49, "AlterClientQuotas", (_need((Op.ALTER_CONFIGS, On.CLUSTER)),)),
+    Api(50, "DescribeUserScramCredentials", _DESCRIBE_CLUSTER),
+    Api(51, "AlterUserScramCredentials", _ALTER_CLUSTER),
+    Api(52, "Vote", _CLUSTER_ACTION),
+    Api(53, "BeginQuorumEpoch", _CLUSTER_ACTION),
+    Api(54, "EndQuorumEpoch", _CLUSTER_ACTION),
+    Api(55, "DescribeQuorum", _DESCRIBE_CLUSTER),
+    Api(56, "AlterPartition", _CLUSTER_ACTION),
+    Api(57, "UpdateFeatures", _ALTER_CLUSTER),
+    Api(58, "Envelope", _CLUSTER_ACTION, "the forwarded request is checked for its own sender"),
+    Api(59, "FetchSnapshot", _CLUSTER_ACTION),
+    Api(
+        60,
+        "DescribeCluster",
+        (
+            _need((Op.DESCRIBE, On.CLUSTER), when="allowed operations are to be shown"),
+            _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller"),
+        ),
+    ),
+    Api(61, "DescribeProducers", _READ_TOPIC),
+    Api(62, "BrokerRegistration", _CLUSTER_ACTION),
+    Api(63, "BrokerHeartbeat", _CLUSTER_ACTION),
+    Api(64, "UnregisterBroker", _ALTER_CLUSTER),
+    Api(
+        65,
+        "DescribeTransactions",
+        (
+            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
+            _need((Op.DESCRIBE, On.TOPIC), when="the transaction's topics are to be shown"),
+        ),
+    ),
+    Api(
+        66,
+        "ListTransactions",
+        (_need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),),
+        "transactions that may not be described are left out of the listing",
+    ),
+    Api(67, "AllocateProducerIds", _CLUSTER_ACTION),
+    Api(68, "ConsumerGroupHeartbeat", _GROUP_MEMBER),
+    Api(69, "ConsumerGroupDescribe", _GROUP_DESCRIBED),
+    Api(70, "ControllerRegistration", _CLUSTER_ACTION),
+    Api(71, "GetTelemetrySubscriptions", (), _UNCHECKED),
+    Api(72, "PushTelemetry", (), _UNCHECKED),
+    Api(73, "AssignReplicasToDirs", _CLUSTER_ACTION),
+    Api(74, "ListConfigResources", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
+    Api(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
+    Api(76, "ShareGroupHeartbeat", _GROUP_MEMBER),
+    Api(77, "ShareGroupDescribe", _GROUP_DESCRIBED),
+    Api(78, "ShareFetch", _CONSUMER_SIDE),
+    Api(79, "ShareAcknowledge", _CONSUMER_SIDE),
+    Api(80, "AddRaftVoter", _ALTER_CLUSTER),
+    Api(81, "RemoveRaftVoter", _ALTER_CLUSTER),
+    Api(82, "UpdateRaftVoter", _CLUSTER_ACTION),
+    Api(83, "InitializeShareGroupState", _CLUSTER_ACTION),
+    Api(84, "ReadShareGroupState", _CLUSTER_ACTION),
+    Api(85, "WriteShareGroupState", _CLUSTER_ACTION),
+    Api(86, "DeleteShareGroupState", _CLUSTER_ACTION),
+    Api(87, "ReadShareGroupStateSummary", _CLUSTER_ACTION),
+    Api(
+        88,
+        "StreamsGroupHeartbeat",
+        (*_GROUP_MEMBER, _need(*_CREATE, when="it has internal topics made")),
+    ),
+    Api(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
+    Api(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    Api(91, "AlterShareGroupOffsets", _CONSUMER_SIDE),
+    Api(92, "DeleteShareGroupOffsets", (*_DELETE_GROUP, *_READ_TOPIC)),
+)
+
+
+class Step(NamedTuple):
+    """A request that a client sends for the task, and one need of it."""
+
+    api: str
+    need: Need
+
+
+def _steps(*steps: tuple[str, tuple[Need, ...]]) -> tuple[Step, ...]:
+    return tuple(Step(api, need) for api, needs in steps for need in needs)
+
+
+_WRITE_TOPIC: Final = (_need((Op.WRITE, On.TOPIC)),)
+
+PRODUCER: Final = _steps(
+    ("Metadata", _DESCRIBE_TOPIC),
+    ("InitProducerId", (_IDEMPOTENT._replace(when=""),)),
+    ("Produce", _WRITE_TOPIC),
+)
+"""A producer of Kafka's Java client as it is by default, idempotent."""
+
+TRANSACTIONAL_PRODUCER: Final = _steps(
+    ("Metadata", _DESCRIBE_TOPIC),
+    ("FindCoordinator", (_need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),)),
+    ("InitProducerId", _WRITE_TRANSACTION),
+    ("AddPartitionsToTxn", (*_WRITE_TRANSACTION, *_WRITE_TOPIC)),
+    ("Produce", (*_WRITE_TRANSACTION, *_WRITE_TOPIC)),
+    ("EndTxn", _WRITE_TRANSACTION),
+)
+
+ASSIGNED_CONSUMER: Final = _steps(
+    ("Metadata", _DESCRIBE_TOPIC),
+    ("ListOffsets", _DESCRIBE_TOPIC),
+    ("Fetch", _READ_TOPIC),
+)
+"""A consumer without a group, which assigns itself its partitions."""
+
+CONSUMER: Final = _steps(
+    ("Metadata", _DESCRIBE_TOPIC),
+    ("FindCoordinator", _DESCRIBE_GROUP),
+    ("JoinGroup", _READ_GROUP),
+    ("SyncGroup", _READ_GROUP),
+    ("Heartbeat", _READ_GROUP),
+    ("ConsumerGroupHeartbeat", (*_READ_GROUP, *_DESCRIBE_TOPIC)),
+    ("OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    ("ListOffsets", _DESCRIBE_TOPIC),
+    ("Fetch", _READ_TOPIC),
+    ("OffsetCommit", _CONSUMER_SIDE),
+    ("LeaveGroup", _READ_GROUP),
+)
+"""A consumer in a group, of the classic protocol or KIP-848's."""
+
+KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
+    (Permission(Op.READ, On.TOPIC), ("Fetch",)),
+    (
+        Permission(Op.READ, On.GROUP),
+        ("JoinGroup", "OffsetFetch", "Heartbeat", "CommitOffset"),
+    ),
+    (Permission(Op.WRITE, On.TOPIC), ("Produce",)),
+    (Permission(Op.CREATE, On.CLUSTER), ()),
+    (Permission(Op.DELETE, On.TOPIC), ()),
+    (Permission(Op.ALTER, On.TOPIC), ()),
+    (
+        Permission(Op.DESCRIBE, On.TOPIC),
+        ("GetOffset", "GetTopicMetadata", "GetConsumerMetadata", "GetTopicInfo"),
+    ),
+    (Permission(Op.DESCRIBE, On.CLUSTER), ("ListAllTopics",)),
+    (
+        Permission(Op.CLUSTER_ACTION, On.CLUSTER),
+        ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
+    ),
+)
+"""KIP-11's own table, with its names of requests; those of KIP-4 did not exist yet."""

@@ -1,0 +1,195 @@
+"""The ``metalog`` command: which verbs there are, and what holds for all of them.
+
+The table of verbs is static, and a verb's module is imported when it is run, so
+that starting costs what is asked for and no more. Exit codes: 0 yes, 1 no, 2 could
+not answer. An error is one line on stderr.
+
+This module must not know what any verb does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.errors import MetalogError
+from shell.output import Output, colored, prepare_streams, safe
+from shell.version import KAFKA_VERSION, VERSION
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+YES: Final = 0
+NO: Final = 1
+NO_ANSWER: Final = 2
+_INTERRUPTED: Final = 130
+
+
+class Verb(NamedTuple):
+    """A line of ``metalog --help``, and the module that has ``configure`` and ``run``."""
+
+    group: str
+    line: str
+    module: str
+
+
+VERBS: Final = {
+    "can": Verb("Ask", "Yes or no: may this principal do this (exit 0 or 1)", "shell.verbs.can"),
+    "explain": Verb(
+        "Ask",
+        "Why, what nearly matched, and the smallest change that turns it",
+        "shell.verbs.explain",
+    ),
+    "status": Verb(
+        "Look",
+        "What the log holds, how far it is committed, what is wrong with it",
+        "shell.verbs.status",
+    ),
+    "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.acls"),
+    "users": Verb("Look", "List SCRAM users", "shell.verbs.users"),
+    "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.dump"),
+    "shell": Verb(
+        "Look",
+        "Browse it as a tree, and ask from inside (SOURCE [-- COMMAND …])",
+        "shell.verbs.shell",
+    ),
+    "completion": Verb(
+        "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
+    ),
+}
+
+_OPENING: Final = """\
+usage: metalog VERB SOURCE [options]      what a Kafka metadata log says, and why
+
+"""
+
+_CLOSING: Final = """
+SOURCE is a Kafka metadata.log.dir, its __cluster_metadata-0 folder, a .log or .checkpoint file,
+or the folders of several voters joined by +. Nothing is ever written to it.
+
+metalog VERB --help says more.  Exit codes: 0 yes, 1 no, 2 could not answer.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one ``metalog`` command; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        _abandon_stdout()
+        return NO_ANSWER
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except MetalogError as error:
+        return _fail(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}")
+    except Exception as error:
+        if os.environ.get("METALOG_DEBUG"):
+            raise
+        return _fail(
+            f"this is a fault of metalog, {type(error).__name__}: {error}; "
+            "METALOG_DEBUG=1 shows where, and please report it"
+        )
+
+
+def _run(arguments: list[str]) -> int:
+    leading, verb, rest = _split_at_verb(arguments)
+    if verb is None:
+        return _without_verb(leading)
+    if verb not in VERBS:
+        return _unknown_verb(verb)
+    from importlib import import_module
+
+    module = import_module(VERBS[verb].module)
+    return _run_verb(verb, module, [*leading, *rest])
+
+
+def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
+    """Options for every verb may stand before the verb, as in ``git --no-pager log``."""
+    position = 0
+    while position < len(arguments) and arguments[position].startswith("-"):
+        position += 2 if arguments[position] in ("--color", "-o", "--output") else 1
+    if position >= len(arguments):
+        return arguments, None, []
+    return arguments[:position], arguments[position], arguments[position + 1 :]
+
+
+def _without_verb(arguments: list[str]) -> int:
+    out, _ = prepare_streams(json=False)
+    if "--version" in arguments:
+        out.write(f"metalog {VERSION} (held against Apache Kafka {KAFKA_VERSION})\n")
+        out.flush()
+        return YES
+    unknown = [text for text in arguments if text not in ("-h", "--help")]
+    if unknown:
+        return _fail(f"unknown option {unknown[0]} without a verb; metalog --help lists the verbs")
+    out.write(overview())
+    out.flush()
+    return YES if arguments else NO_ANSWER
+
+
+def overview() -> str:
+    """What ``metalog --help`` prints."""
+    groups: dict[str, list[str]] = {}
+    for name, verb in VERBS.items():
+        groups.setdefault(verb.group, []).append(f"{name:<12}{verb.line}")
+    width = max(map(len, groups)) + 2
+    lines = []
+    for group, entries in groups.items():
+        lines += [
+            f"{group if number == 0 else '':<{width}}{entry}"
+            for number, entry in enumerate(entries)
+        ]
+    return _OPENING + "\n".join(lines) + "\n" + _CLOSING
+
+
+def _unknown_verb(verb: str) -> int:
+    from shell.words import nearest
+
+    near = nearest(verb, VERBS)
+    advice = f"did you mean {near}?" if near else "metalog --help lists the verbs"
+    return _fail(f"unknown verb {verb!r}; {advice}")
+
+
+def _run_verb(name: str, module: ModuleType, arguments: list[str]) -> int:
+    from shell.options import build_parser, parse
+    from shell.pager import Pager
+
+    parsed = parse(build_parser(name, VERBS[name].line, module), arguments)
+    out, err = prepare_streams(json=parsed.output == "json")
+    pager = Pager(parsed.pager and parsed.output == "text" and module.PAGED and out.isatty())
+    output = Output(
+        out,
+        err,
+        format=parsed.output,
+        color=parsed.output == "text" and colored(parsed.color, out),
+        quiet=parsed.quiet,
+        pager=pager.start,
+    )
+    try:
+        code: int = module.run(parsed, output)
+        output.flush()
+        return code
+    finally:
+        pager.finish()
+
+
+def _fail(message: str) -> int:
+    if sys.stderr is not None:
+        sys.stderr.write(f"metalog: {safe(message)}\n")
+    return NO_ANSWER
+
+
+def _abandon_stdout() -> None:
+    """Whoever read the answer has gone; keep Python from writing the rest at exit."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

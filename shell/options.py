@@ -1,0 +1,86 @@
+"""Reading the arguments of a verb: argparse, with one-line errors and the common options.
+
+This module must not know what any verb does with them.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, HelpFormatter, Namespace
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final, NoReturn
+
+from metalog.errors import InvalidRequest
+from shell.output import COLORS
+
+_MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidRequest(f"{message}; see {self.prog} --help")
+
+
+def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
+    """The parser of one verb: what its module configures, and the options of every verb."""
+    parser = _Parser(
+        prog=f"metalog {name}",
+        description=line + ".",
+        epilog=getattr(module, "EPILOG", None),
+        allow_abbrev=False,
+        formatter_class=_Formatter,
+        add_help=False,
+    )
+    module.configure(parser)
+    common = parser.add_argument_group("for every verb")
+    formats: tuple[str, ...] = module.FORMATS
+    if len(formats) > 1:
+        common.add_argument(
+            "-o",
+            "--output",
+            choices=formats,
+            default="text",
+            metavar="FORMAT",
+            help=f"{', '.join(formats)} (default: text)",
+        )
+        common.add_argument(
+            "--json", action="store_const", dest="output", const="json", help="the same as -o json"
+        )
+    else:
+        parser.set_defaults(output="text")
+    common.add_argument(
+        "--color", choices=COLORS, default="auto", metavar="WHEN", help="auto, always or never"
+    )
+    common.add_argument(
+        "--no-pager", action="store_false", dest="pager", help="no $PAGER on a terminal"
+    )
+    common.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+    common.add_argument("-h", "--help", action="help", help="this text")
+    return parser
+
+
+def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
+    """The arguments as a namespace; ``InvalidRequest`` where they cannot be read."""
+    return parser.parse_intermixed_args(_joined(list(arguments)))
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """``--at -6h`` as ``--at=-6h``, which argparse would take for two options."""
+    joined: list[str] = []
+    for text in arguments:
+        if joined and joined[-1] in _MOMENT_OPTIONS and re.match(r"-\d", text):
+            joined[-1] += f"={text}"
+        else:
+            joined.append(text)
+    return joined
+
+
+class _Formatter(HelpFormatter):
+    """Help with the lines of an epilog kept as they are written."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=96)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in text.strip().splitlines())

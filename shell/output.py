@@ -1,0 +1,197 @@
+"""Where a verb's answers go: text lines, JSON lines, CSV or Markdown; notes go to stderr.
+
+Text is one item a line, aligned by blanks, without borders, never cut, and streams.
+JSON has one object a line and nothing else on stdout. A verb hands over records;
+this module alone knows streams, colours, the pager and formats.
+
+This module must not know what the records mean.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, TextIO
+
+from shell.safe import safe, shown
+
+__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
+
+COLORS: Final = ("auto", "always", "never")
+_STYLES: Final = {
+    "good": "32",
+    "bad": "31",
+    "strong": "1",
+    "faint": "2",
+    "warn": "33",
+    "name": "36",
+}
+_ROWS_MEASURED: Final = 500
+
+
+class Cell(NamedTuple):
+    """Safe text in a style (``good``, ``bad``, ``strong``, ``faint``, ``warn``, ``name``)."""
+
+    text: str
+    style: str | None = None
+
+
+class Output:
+    """What a verb writes to. ``format`` is one that the verb said it has."""
+
+    def __init__(
+        self,
+        out: TextIO,
+        err: TextIO,
+        *,
+        format: str = "text",
+        color: bool = False,
+        quiet: bool = False,
+        pager: Callable[[], TextIO | None] = lambda: None,
+    ) -> None:
+        self.format = format
+        self.color = color
+        self.quiet = quiet
+        self.err = err
+        self._out = out
+        self._pager: Callable[[], TextIO | None] | None = pager
+        self._encode: Callable[[Any], str] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.format == "text"
+
+    @property
+    def out(self) -> TextIO:
+        """Standard output, or the pager from the first time that it is asked for."""
+        if self._pager is not None:
+            pager, self._pager = self._pager, None
+            paged = pager()
+            if paged is not None:
+                self._out = paged
+                self.err = paged if self.err.isatty() else self.err
+        return self._out
+
+    def line(self, text: str = "") -> None:
+        """One line of text, which is safe already."""
+        self.out.write(text + "\n")
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        """One JSON object on a line of its own."""
+        if self._encode is None:
+            from json import JSONEncoder
+
+            self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        self.out.write(safe(self._encode(record)) + "\n")
+
+    def note(self, text: str) -> None:
+        """What a person may want to know beside the answer; ``-q`` leaves it out."""
+        if not self.quiet:
+            self._say(f"note: {text}", "faint")
+
+    def warn(self, text: str) -> None:
+        """What a person must know to read the answer rightly."""
+        self._say(f"warning: {text}", "warn")
+
+    def _say(self, text: str, style: str) -> None:
+        if self._out is not self.err:
+            self._out.flush()
+        self.err.write(self.paint(safe(text), style) + "\n")
+
+    def paint(self, text: str, style: str | None) -> str:
+        if not self.color or style is None:
+            return text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[m"
+
+    def records(
+        self,
+        keys: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        cells: Callable[[Sequence[Any]], Sequence[Cell | str]],
+    ) -> None:
+        """Each row under ``keys`` in the chosen format; in text as its ``cells``, aligned."""
+        if self.format == "json":
+            for row in rows:
+                self.record(dict(zip(keys, row, strict=True)))
+        elif self.format == "csv":
+            self._csv(keys, rows)
+        elif self.format == "markdown":
+            self._markdown(keys, rows)
+        else:
+            self.aligned(cells(row) for row in rows)
+
+    def aligned(self, rows: Iterable[Sequence[Cell | str]], indent: str = "") -> None:
+        """Rows in columns as wide as their widest cell among the first hundreds of rows."""
+        source = iter(rows)
+        head = list(islice(source, _ROWS_MEASURED))
+        widths = [max(map(text_width, column)) for column in zip(*head, strict=True)]
+        for row in chain(head, source):
+            self.line(indent + self._aligned_line(row, widths))
+
+    def _aligned_line(self, row: Sequence[Cell | str], widths: list[int]) -> str:
+        parts = []
+        last = len(row) - 1
+        for number, cell in enumerate(row):
+            text, style = cell if isinstance(cell, Cell) else (cell, None)
+            gap = widths[number] - text_width(cell)
+            if gap < 0:
+                widths[number] -= gap
+            parts.append(self.paint(text, style) + (" " * gap if number != last else ""))
+        return "  ".join(parts).rstrip()
+
+    def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        import csv
+
+        writer = csv.writer(self.out, lineterminator="\n")
+        writer.writerow(keys)
+        writer.writerows(rows)
+
+    def _markdown(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self.line(f"| {' | '.join(keys)} |")
+        self.line("|" + " --- |" * len(keys))
+        for row in rows:
+            self.line(f"| {' | '.join(_markdown_cell(value) for value in row)} |")
+
+    def flush(self) -> None:
+        self._out.flush()
+        self.err.flush()
+
+
+def _markdown_cell(value: object) -> str:
+    text = safe(str(value))
+    for special in "\\|*_`<":
+        text = text.replace(special, "\\" + special)
+    return text
+
+
+def text_width(cell: Cell | str) -> int:
+    text = cell.text if isinstance(cell, Cell) else cell
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text
+    )
+
+
+def colored(choice: str, stream: TextIO) -> bool:
+    """Whether to colour, by ``--color``, https://no-color.org and the terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def prepare_streams(json: bool) -> tuple[TextIO, TextIO]:
+    """Standard output and error that can hold any name; JSON is UTF-8 whatever the locale."""
+    out = sys.stdout if sys.stdout is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
+    err = sys.stderr if sys.stderr is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
+    for stream in (out, err):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace", encoding="utf-8" if json else None)
+    return out, err

@@ -1,0 +1,9 @@
+"""The version that ``metalog --version`` prints; a test holds it against the distribution's.
+
+``importlib.metadata`` would take longer than the whole of the rest of ``--version``.
+"""
+
+from typing import Final
+
+VERSION: Final = "0.1.0"
+KAFKA_VERSION: Final = "4.3.1"
