@@ -25,6 +25,7 @@ FIXTURES = REPOSITORY / "tests" / "fixtures"
 SHARED = REPOSITORY.parent / "shared"
 BUILD = REPOSITORY / "build"
 
+DEMO = FIXTURES / "demo"
 OWN_KAFKA = FIXTURES / "kafka"
 SHARED_KAFKA = SHARED / "fixtures" / "kafka"
 
@@ -69,7 +70,8 @@ class DamagedCase(NamedTuple):
 @cache
 def kafka_cases() -> tuple[KafkaCase, ...]:
     """Every case, sorted by name; of one that is there twice, the repository's own copy."""
-    found = {case.name: case for case in (*_cases_in(SHARED_KAFKA), *_cases_in(OWN_KAFKA))}
+    demo = KafkaCase("demo", DEMO / "log-dir", DEMO / "expected")
+    found = {case.name: case for case in (*_cases_in(SHARED_KAFKA), *_cases_in(OWN_KAFKA), demo)}
     return tuple(found[name] for name in sorted(found))
 
 

@@ -1,0 +1,17 @@
+"""The script that makes fixtures finds in Kafka's logs what those who made ours found."""
+
+from case_maker import decode, replay, sorted_acls, sorted_scram
+from cases import kafka_case
+from kafka_tools import KafkaTools
+
+
+def test_it_decodes_and_replays_as_the_fixtures_say(kafka_tools: KafkaTools) -> None:
+    case = kafka_case("basic-4.3")
+    decoded = decode(kafka_tools, case.metadata_dir / "00000000000000000000.log")
+    assert decoded.records == case.json_lines("records.jsonl")
+    assert [{"file": "00000000000000000000.log", **batch} for batch in decoded.batches] == (
+        case.json_lines("batches.jsonl")
+    )
+    state = replay(decoded.records)
+    assert sorted_acls(state) == case.json("acls.json")
+    assert sorted_scram(state) == case.json("scram.json")
