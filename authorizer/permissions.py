@@ -67,7 +67,7 @@ _ON_TOPIC: Final = "the resource is a topic"
 _ON_GROUP: Final = "the resource is a group"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka asks its authorizer nothing for this request"
-_OWN_TOKEN: Final = "only the owner or a renewer of the token may; no ACL is asked"
+_OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is asked"
 _CONSUMER_SIDE: Final = (*_READ_GROUP, *_READ_TOPIC)
 
 _CONFIGS_READ: Final = (
@@ -201,8 +201,8 @@ APIS: Final[tuple[Api, ...]] = (
         "CreateDelegationToken",
         (_need((Op.CREATE_TOKENS, On.USER), when=_OF_OTHERS),),
     ),
-    Api(39, "RenewDelegationToken", (), _OWN_TOKEN),
-    Api(40, "ExpireDelegationToken", (), _OWN_TOKEN),
+    Api(39, "RenewDelegationToken", (), _OWNERS_ONLY),
+    Api(40, "ExpireDelegationToken", (), _OWNERS_ONLY),
     Api(
         41,
         "DescribeDelegationToken",

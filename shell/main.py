@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import MetalogError
-from shell.output import Output, colored, prepare_streams, safe
+from shell.output import Output, colored, prepare_streams
+from shell.safe import safe
 from shell.version import KAFKA_VERSION, VERSION
 
 if TYPE_CHECKING:
