@@ -1,0 +1,33 @@
+"""``cat``: what files hold, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.nodes import Directory
+from shell.browser.paths import path_text
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    for glob in words:
+        for path, node in session.expand(glob, "cat"):
+            if isinstance(node, Directory):
+                session.complain(f"cat: {path_text(path)}: is a directory")
+                continue
+            for line in node.pretty():
+                session.say(line)
+
+
+CAT = Builtin(
+    name="cat",
+    synopsis="cat PATH...",
+    summary="show what files hold",
+    manual=(
+        "Files under /acl and /scram are JSON; those under /image and /local are in the form",
+        "of Kafka's metadata shell. Salts, keys and passwords are [redacted] unless the shell",
+        "was started with --show-secrets.",
+    ),
+    run=_run,
+    least=1,
+)

@@ -1,0 +1,29 @@
+"""``cd``: stand in another directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.nodes import Directory
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    [glob] = words or ["/"]
+    found = list(session.expand(glob, "cd"))
+    if len(found) > 1:
+        session.complain(f"cd: {glob}: matches {len(found)} paths, and one is needed")
+    elif found and not isinstance(found[0].node, Directory):
+        session.complain(f"cd: {glob}: not a directory")
+    elif found:
+        session.working = found[0].path
+
+
+CD = Builtin(
+    name="cd",
+    synopsis="cd [PATH]",
+    summary="go to a directory; without PATH to the root",
+    manual=(),
+    run=_run,
+    most=1,
+)

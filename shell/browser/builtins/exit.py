@@ -1,0 +1,22 @@
+"""``exit``: leave the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    session.leaving = True
+
+
+EXIT = Builtin(
+    name="exit",
+    synopsis="exit",
+    summary="leave the shell, as Ctrl-D does",
+    manual=(),
+    run=_run,
+    most=0,
+    takes_paths=False,
+)

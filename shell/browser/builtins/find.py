@@ -1,0 +1,37 @@
+"""``find``: every path below, as it goes, in the order and form of Kafka's shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser import globs, names
+from shell.browser.nodes import Directory, Node
+from shell.browser.paths import path_text
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    for glob in words or ["."]:
+        many = any(map(globs.pattern, glob.split("/")))
+        for path, node in session.expand(glob, "find"):
+            _print_below(session, path_text(path) if many else globs.unescaped(glob), node)
+
+
+def _print_below(session: Session, path: str, node: Node) -> None:
+    session.say(path)
+    if not isinstance(node, Directory):
+        return
+    before = path.rstrip("/")
+    for name in node.names:
+        child = node.child(name)
+        if child is not None:
+            _print_below(session, f"{before}/{names.written(name)}", child)
+
+
+FIND = Builtin(
+    name="find",
+    synopsis="find [PATH...]",
+    summary="list all paths below; without PATH below the present directory",
+    manual=(),
+    run=_run,
+)

@@ -1,0 +1,24 @@
+"""``help``: the commands, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    width = max(len(each.synopsis) for each in session.commands.values())
+    for each in session.commands.values():
+        session.say(f"{each.synopsis:{width}}  {each.summary}")
+
+
+HELP = Builtin(
+    name="help",
+    synopsis="help",
+    summary="list the commands",
+    manual=(),
+    run=_run,
+    most=0,
+    takes_paths=False,
+)

@@ -1,0 +1,28 @@
+"""``history``: the lines typed since the shell was started (they are kept nowhere else)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    count = len(session.typed)
+    if words and not words[0].isdecimal():
+        session.complain(f"history: {words[0]}: not a number of lines")
+        return
+    first = max(0, count - int(words[0])) if words else 0
+    for number in range(first, count):
+        session.say(f"{number:5}  {session.typed[number]}")
+
+
+HISTORY = Builtin(
+    name="history",
+    synopsis="history [COUNT]",
+    summary="list the lines typed so far, or the last COUNT of them",
+    manual=("History is kept until the shell is left, and written nowhere.",),
+    run=_run,
+    most=1,
+    takes_paths=False,
+)

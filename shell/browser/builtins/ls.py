@@ -1,0 +1,69 @@
+"""``ls``: names, one a line, or in columns on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser import names
+from shell.browser.nodes import Directory
+from shell.browser.paths import Found
+from shell.browser.session import Builtin, Session
+from shell.output import text_width
+
+_GAP = 2
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    found = [each for glob in words or ["."] for each in session.expand(glob, "ls")]
+    files = [each.label for each in found if not isinstance(each.node, Directory)]
+    directories = [each for each in found if isinstance(each.node, Directory)]
+    _print_names(session, files)
+    headed = len(found) > 1
+    for number, directory in enumerate(directories):
+        if headed and (number or files):
+            session.say("")
+        _print_directory(session, directory, headed=headed)
+
+
+def _print_directory(session: Session, found: Found, *, headed: bool) -> None:
+    if headed:
+        session.say(f"{found.label}:")
+    if isinstance(found.node, Directory):
+        _print_names(session, [names.written(name) for name in found.node.names])
+
+
+def _print_names(session: Session, shown: list[str]) -> None:
+    if session.width is None:
+        for name in shown:
+            session.say(name)
+    else:
+        for line in in_columns(shown, session.width):
+            session.say(line)
+
+
+def in_columns(shown: list[str], width: int) -> list[str]:
+    """``shown`` down and then across, in as many columns as ``width`` has room for."""
+    if not shown:
+        return []
+    sizes = [text_width(name) + _GAP for name in shown]
+    for columns in range(min(len(shown), max(1, width // (min(sizes)))), 0, -1):
+        height = -(-len(shown) // columns)
+        widths = [max(sizes[at : at + height]) for at in range(0, len(shown), height)]
+        if sum(widths) - _GAP <= width or columns == 1:
+            break
+    return [
+        "".join(
+            shown[at] + " " * (widths[at // height] - sizes[at] + _GAP)
+            for at in range(line, len(shown), height)
+        ).rstrip()
+        for line in range(height)
+    ]
+
+
+LS = Builtin(
+    name="ls",
+    synopsis="ls [PATH...]",
+    summary="list directories; without PATH the present one",
+    manual=(),
+    run=_run,
+)

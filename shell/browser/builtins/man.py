@@ -1,0 +1,35 @@
+"""``man``: one command in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from shell.browser.session import Builtin, Session
+
+_ON_PATHS: Final = (
+    "PATH may hold * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
+    "take them as they are: 'User:*'. In a name, %2F stands for a slash, and other characters",
+    "that would break a path or a terminal are written as percent codes too.",
+)
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    command = session.command(words[0])
+    if command is None:
+        return
+    session.say(f"{command.synopsis}: {command.summary}")
+    for line in (*command.manual, *(_ON_PATHS if command.takes_paths else ())):
+        session.say(line)
+
+
+MAN = Builtin(
+    name="man",
+    synopsis="man COMMAND",
+    summary="show the manual of a command",
+    manual=(),
+    run=_run,
+    least=1,
+    most=1,
+    takes_paths=False,
+)

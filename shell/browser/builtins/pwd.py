@@ -1,0 +1,22 @@
+"""``pwd``: where the shell stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser.session import Builtin, Session
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    session.say(session.place)
+
+
+PWD = Builtin(
+    name="pwd",
+    synopsis="pwd",
+    summary="print the path of the present directory",
+    manual=(),
+    run=_run,
+    most=0,
+    takes_paths=False,
+)

@@ -1,0 +1,54 @@
+"""``tree``: directories and what their files hold, indented, in the form of Kafka's shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.browser import names
+from shell.browser.nodes import Directory, Node
+from shell.browser.session import Builtin, Session
+
+_DEPTH_OPTION = "-L"
+_NO_LIMIT = 1 << 30
+
+
+def _run(session: Session, words: Sequence[str]) -> None:
+    depth = _NO_LIMIT
+    globs = list(words)
+    if _DEPTH_OPTION in globs:
+        at = globs.index(_DEPTH_OPTION)
+        text = "".join(globs[at + 1 : at + 2])
+        if not text.isdecimal() or int(text) == 0:
+            session.complain(f"tree: {_DEPTH_OPTION} takes how many levels to show, 1 or more")
+            return
+        depth = int(text)
+        del globs[at : at + 2]
+    for glob in globs or ["."]:
+        for found in session.expand(glob, "tree"):
+            _print_below(session, found.node, "", depth)
+
+
+def _print_below(session: Session, node: Node, indent: str, depth: int) -> None:
+    if not isinstance(node, Directory):
+        session.say(indent + node.line())
+        return
+    if depth == 0:
+        session.say(f"{indent}({len(node.names)} more)")
+        return
+    for name in node.names:
+        child = node.child(name)
+        if child is not None:
+            session.say(f"{indent}{names.written(name)}:")
+            _print_below(session, child, indent + "  ", depth - 1)
+
+
+TREE = Builtin(
+    name="tree",
+    synopsis="tree [-L DEPTH] [PATH...]",
+    summary="show directories and what their files hold as a tree",
+    manual=(
+        "With -L, DEPTH levels of names are shown, and how many lie in each directory below",
+        "them. JSON is on one line here.",
+    ),
+    run=_run,
+)

@@ -1,0 +1,61 @@
+"""What the word being typed may become: a command, or a path name by name.
+
+Pure: a line and a session go in, candidates come out. Past ``MOST`` candidates only
+what they have in common is offered, so that a directory of a million ACLs is no harm.
+This module must not know how candidates are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os.path import commonprefix
+from typing import Final, NamedTuple
+
+from shell.browser import globs, names, quoting
+from shell.browser.nodes import Directory
+from shell.browser.paths import expand
+from shell.browser.session import Session
+
+MOST: Final = 500
+
+
+class Candidate(NamedTuple):
+    """``text`` may replace the line from ``start`` on; ``label`` is its last name."""
+
+    start: int
+    text: str
+    label: str
+
+
+def complete(session: Session, line: str) -> Iterator[Candidate]:
+    """Candidates for the last word of ``line``, in order."""
+    scanned = quoting.scan(line)
+    *before, last = scanned.words
+    if not before:
+        for name in session.commands:
+            if name.startswith(last):
+                yield Candidate(scanned.last_start, f"{name} ", name)
+        return
+    command = session.commands.get(before[0])
+    if command is not None and command.name == "man":
+        for name in session.commands:
+            if name.startswith(last):
+                yield Candidate(scanned.last_start, name, name)
+    elif command is not None and command.takes_paths and len(before) <= command.most:
+        yield from _paths(session, last, scanned.last_start)
+
+
+def _paths(session: Session, glob: str, start: int) -> Iterator[Candidate]:
+    above, slash, last = glob.rpartition("/")
+    found = next(expand(session.root, session.working, above + slash), None)
+    if found is None or not isinstance(found.node, Directory):
+        return
+    prefix = globs.unescaped(last)
+    matching = [name for name in map(names.written, found.node.names) if name.startswith(prefix)]
+    if len(matching) > MOST:
+        shared = commonprefix([matching[0], matching[-1]])  # noqa: RUF071 (names, not paths)
+        matching = [shared] if shared != prefix else []
+    for shown in matching:
+        is_directory = isinstance(found.node.child(names.read(shown)), Directory)
+        text = quoting.typed(above + slash + globs.literal(shown))
+        yield Candidate(start, text + "/" if is_directory else text, shown)

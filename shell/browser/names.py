@@ -1,0 +1,67 @@
+"""How a name stands in a path, so that whatever it holds can be printed and typed.
+
+Nearly every name stands as it is. Percent codes (RFC 3986, of UTF-8) stand for what
+would break a path or a terminal: a slash, characters that do not print, a blank at
+either end, the names ``.`` and ``..``, and a percent sign that would read as a code.
+The empty name is written ``%``. ``read(written(name)) == name`` for every name.
+
+This module must not know globs or quoting.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import quote
+
+from shell.safe import safe
+
+_PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
+"""ASCII that needs no code; a name that begins with a dot takes the longer way."""
+_PERCENT: Final = re.compile(r"%(?=[0-9A-Fa-f]{2})")
+_CODES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_EMPTY: Final = "%"
+_DOTS: Final = {".": "%2E", "..": "%2E%2E"}
+
+
+def written(name: str) -> str:
+    """``name`` as one component of a path: printable, and without a slash."""
+    if _PLAIN.fullmatch(name):
+        return name
+    if not name:
+        return _EMPTY
+    if name == _EMPTY:
+        return "%25"
+    if name in _DOTS:
+        return _DOTS[name]
+    text = _PERCENT.sub("%25", name)
+    ends = (0, len(text) - 1)
+    return "".join(
+        _code(character) if _breaks(character, at_end=at in ends) else character
+        for at, character in enumerate(text)
+    )
+
+
+def read(component: str) -> str:
+    """The name that ``component`` stands for."""
+    if component == _EMPTY:
+        return ""
+    return _CODES.sub(_decoded, component) if "%" in component else component
+
+
+def _breaks(character: str, *, at_end: bool) -> bool:
+    if character == " ":
+        return at_end
+    return character == "/" or not character.isprintable() or safe(character) != character
+
+
+def _code(character: str) -> str:
+    return "%20" if character == " " else quote(character, safe="", errors="surrogatepass")
+
+
+def _decoded(codes: re.Match[str]) -> str:
+    text = codes.group()
+    try:
+        return bytes.fromhex(text.replace("%", "")).decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError:
+        return text

@@ -1,0 +1,66 @@
+"""What the metadata shell walks over: directories and leaves, computed when looked at.
+
+A directory of a million ACLs costs nothing until it is listed, and a look at one
+child never lists the others. Names are the bare ones; ``names.written`` is how they
+are written. This module must not know what the metadata is about.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
+from typing import NamedTuple, TypeVar
+
+from metalog.acl import java_order
+
+Entry = TypeVar("Entry")
+
+
+class Leaf(NamedTuple):
+    """A file: one line of text in Kafka's form, or an object shown as JSON."""
+
+    content: str | Mapping[str, object]
+
+    def line(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return json.dumps(self.content, ensure_ascii=False)
+
+    def pretty(self) -> list[str]:
+        if isinstance(self.content, str):
+            return [self.content]
+        return json.dumps(self.content, ensure_ascii=False, indent=2).split("\n")
+
+
+class Directory:
+    """Children by name; ``names`` come in Java's order, as Kafka's shell sorts them."""
+
+    def __init__(
+        self, names: Callable[[], Iterable[str]], child: Callable[[str], Node | None]
+    ) -> None:
+        self._names = names
+        self.child = child
+
+    @cached_property
+    def names(self) -> list[str]:
+        return sorted(self._names(), key=java_order)
+
+
+Node = Leaf | Directory
+
+
+def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
+    """A directory of known children, each made once, when it is first visited."""
+    makers = {name: cache(make) for name, make in children.items()}
+    return Directory(lambda: makers, lambda name: makers[name]() if name in makers else None)
+
+
+def listing(entries: Callable[[], Mapping[str, Entry]], node: Callable[[Entry], Node]) -> Directory:
+    """A directory of what ``entries`` holds, which is asked for once."""
+    known = cache(entries)
+
+    def child(name: str) -> Node | None:
+        return node(known()[name]) if name in known() else None
+
+    return Directory(lambda: known(), child)

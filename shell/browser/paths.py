@@ -1,0 +1,69 @@
+"""From what was typed to nodes: absolute and relative paths, ``.`` and ``..``, globs.
+
+``.`` and ``..`` are taken by their letters alone, before globs, as in Kafka's shell;
+so a path may climb out of what is not there. This module must not know commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shell.browser import globs, names
+from shell.browser.nodes import Directory, Node
+
+Path = tuple[str, ...]
+"""Bare names from the root on."""
+
+
+class Found(NamedTuple):
+    """A node and where it is."""
+
+    path: Path
+    node: Node
+
+    @property
+    def label(self) -> str:
+        """The last name, as it is shown; a slash for the root."""
+        return names.written(self.path[-1]) if self.path else "/"
+
+
+def path_text(path: Path) -> str:
+    """``path`` as it is shown."""
+    return "/" + "/".join(map(names.written, path))
+
+
+def components(glob: str, working: Path) -> list[str]:
+    """The globs, name by name from the root, that ``glob`` means when standing at ``working``."""
+    start = [] if glob.startswith("/") else [globs.literal(names.written(name)) for name in working]
+    kept: list[str] = []
+    for component in [*start, *glob.split("/")]:
+        if component == "..":
+            del kept[-1:]
+        elif component not in ("", "."):
+            kept.append(component)
+    return kept
+
+
+def expand(root: Directory, working: Path, glob: str) -> Iterator[Found]:
+    """The nodes that ``glob`` means, in the order of their names."""
+    return _walk(Found((), root), components(glob, working))
+
+
+def _walk(found: Found, remaining: list[str]) -> Iterator[Found]:
+    if not remaining:
+        yield found
+        return
+    if not isinstance(found.node, Directory):
+        return
+    for name in _matching(found.node, remaining[0]):
+        node = found.node.child(name)
+        if node is not None:
+            yield from _walk(Found((*found.path, name), node), remaining[1:])
+
+
+def _matching(directory: Directory, glob: str) -> list[str]:
+    pattern = globs.pattern(glob)
+    if pattern is None:
+        return [names.read(globs.unescaped(glob))]
+    return [name for name in directory.names if pattern.fullmatch(names.written(name))]
