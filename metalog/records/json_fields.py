@@ -1,0 +1,120 @@
+"""The field types in Kafka's JSON form: what a message's ``to_json`` and ``from_json`` need.
+
+Input that does not fit raises ``InvalidRequest``. This module must not know messages.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from metalog.errors import InvalidRequest
+from metalog.ids import Uuid, parse_uuid
+
+T = TypeVar("T")
+
+JsonObject = Mapping[str, object]
+
+
+def json_bytes(value: bytes) -> str:
+    return b64encode(value).decode("ascii")
+
+
+def to_bool(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("is not true or false")
+
+
+def _to_integer(value: object, low: int, high: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    raise ValueError(f"is not an integer from {low} to {high}")
+
+
+def to_int8(value: object) -> int:
+    return _to_integer(value, -(1 << 7), (1 << 7) - 1)
+
+
+def to_int16(value: object) -> int:
+    return _to_integer(value, -(1 << 15), (1 << 15) - 1)
+
+
+def to_uint16(value: object) -> int:
+    return _to_integer(value, 0, (1 << 16) - 1)
+
+
+def to_int32(value: object) -> int:
+    return _to_integer(value, -(1 << 31), (1 << 31) - 1)
+
+
+def to_int64(value: object) -> int:
+    return _to_integer(value, -(1 << 63), (1 << 63) - 1)
+
+
+def to_float64(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError("is not a number")
+
+
+def to_string(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("is not a string")
+
+
+def to_bytes(value: object) -> bytes:
+    return b64decode(to_string(value), validate=True)
+
+
+def to_uuid(value: object) -> Uuid:
+    return parse_uuid(to_string(value))
+
+
+def from_json(read: Callable[[object], T], data: JsonObject, key: str) -> T:
+    if not isinstance(data, Mapping) or key not in data:
+        raise InvalidRequest(f"{key} is missing")
+    try:
+        return read(data[key])
+    except ValueError as error:
+        raise InvalidRequest(f"{key} {error}") from None
+
+
+def from_json_nullable(read: Callable[[object], T], data: JsonObject, key: str) -> T | None:
+    return from_json(lambda value: None if value is None else read(value), data, key)
+
+
+def from_json_array(read: Callable[[object], T], data: JsonObject, key: str) -> tuple[T, ...]:
+    return from_json(lambda value: _to_items(read, value), data, key)
+
+
+def from_json_nullable_array(
+    read: Callable[[object], T], data: JsonObject, key: str
+) -> tuple[T, ...] | None:
+    return from_json_nullable(lambda value: _to_items(read, value), data, key)
+
+
+def _to_items(read: Callable[[object], T], value: object) -> tuple[T, ...]:
+    if not isinstance(value, list):
+        raise ValueError("is not a list")
+    return tuple([read(item) for item in value])
+
+
+def from_json_struct(
+    read: Callable[[JsonObject, int], T], data: JsonObject, key: str, version: int
+) -> T:
+    return from_json(lambda value: read(_to_object(value), version), data, key)
+
+
+def from_json_structs(
+    read: Callable[[JsonObject, int], T], data: JsonObject, key: str, version: int
+) -> tuple[T, ...]:
+    return from_json_array(lambda value: read(_to_object(value), version), data, key)
+
+
+def _to_object(value: object) -> JsonObject:
+    if isinstance(value, dict):
+        return value
+    raise ValueError("is not an object")

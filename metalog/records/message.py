@@ -1,0 +1,120 @@
+"""What every message has in common, for the types that are generated.
+
+A message is a NamedTuple, which is the cheapest immutable object that Python has, with
+a record's equality (two types never are equal, whatever their fields) and a ``repr``
+that masks secrets.
+
+This module must not know any one message, nor how fields are encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeVar, cast, final
+
+from metalog.ids import Uuid, uuid_text
+
+T = TypeVar("T")
+
+MASK = "********"
+
+_fields_equal = cast("Callable[[object, object], bool]", tuple.__eq__)
+_fields_hash = cast("Callable[[object], int]", tuple.__hash__)
+
+
+class Struct:
+    """A message, or a struct inside one; it comes before the NamedTuple of its fields.
+
+    ``SECRETS`` and ``UUIDS`` name the fields that a ``repr`` masks and shows as Kafka does.
+    """
+
+    __slots__ = ()
+    SECRETS: ClassVar[frozenset[str]] = frozenset()
+    UUIDS: ClassVar[frozenset[str]] = frozenset()
+    unknown_tagged_fields: tuple[tuple[int, bytes], ...]
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[Struct, int]:
+        """The struct that begins at ``at``, and where the next begins."""
+        raise NotImplementedError
+
+    @staticmethod
+    def from_json(data: Mapping[str, object], version: int) -> Struct:
+        raise NotImplementedError
+
+    def encode(self, out: bytearray, version: int) -> None:
+        raise NotImplementedError
+
+    def to_json(self, version: int) -> dict[str, object]:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _fields_equal(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return _fields_hash(self)
+
+    def __repr__(self) -> str:
+        fields = cast("Mapping[str, object]", self._asdict())  # type: ignore[attr-defined]
+        shown = []
+        for name, value in fields.items():
+            if name in self.SECRETS:
+                shown.append(f"{name}={MASK}")
+            elif name in self.UUIDS:
+                shown.append(f"{name}={_uuids_text(value)}")
+            elif name != "unknown_tagged_fields" or value:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Message(Struct):
+    """A metadata record. ``TYPE_NAME`` is the name in Kafka's MetadataRecordType."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int]
+    TYPE_NAME: ClassVar[str]
+    VERSIONS: ClassVar[range]
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[Message, int]:
+        raise NotImplementedError
+
+    @staticmethod
+    def from_json(data: Mapping[str, object], version: int) -> Message:
+        raise NotImplementedError
+
+
+class ControlMessage(Struct):
+    """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType."""
+
+    __slots__ = ()
+    CONTROL_TYPE: ClassVar[int]
+    TYPE_NAME: ClassVar[str]
+    VERSIONS: ClassVar[range]
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[ControlMessage, int]:
+        raise NotImplementedError
+
+    @staticmethod
+    def from_json(data: Mapping[str, object], version: int) -> ControlMessage:
+        raise NotImplementedError
+
+
+def message(cls: type[T]) -> type[T]:
+    """Class decorator: nothing derives from a message.
+
+    Being decorated also keeps it an ordinary class under mypyc, as a tuple must be.
+    """
+    return final(cls)
+
+
+def _uuids_text(value: object) -> str:
+    if isinstance(value, bytes):
+        return uuid_text(Uuid(value))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_uuids_text, value))})"
+    return repr(value)

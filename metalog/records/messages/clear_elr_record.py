@@ -1,0 +1,52 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""ClearElrRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import (
+    TaggedFields,
+    read_string,
+    read_tagged_fields,
+    write_string,
+    write_tagged_fields,
+)
+from metalog.records.json_fields import JsonObject, from_json, to_string
+from metalog.records.message import Message, message
+
+
+class _ClearElrRecordFields(NamedTuple):
+    topic_name: str = ""
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class ClearElrRecord(Message, _ClearElrRecordFields):
+    """Metadata record, api key 28, versions 0."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = 28
+    TYPE_NAME: ClassVar[str] = "CLEAR_ELR_RECORD"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[ClearElrRecord, int]:
+        topic_name, at = read_string(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return ClearElrRecord(topic_name, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_string(out, self.topic_name)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["topicName"] = self.topic_name
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> ClearElrRecord:
+        topic_name = from_json(to_string, data, "topicName")
+        return ClearElrRecord(topic_name)

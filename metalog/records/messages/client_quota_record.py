@@ -1,0 +1,118 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""ClientQuotaRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import (
+    TaggedFields,
+    read_bool,
+    read_float64,
+    read_nullable_string,
+    read_string,
+    read_structs,
+    read_tagged_fields,
+    write_bool,
+    write_float64,
+    write_nullable_string,
+    write_string,
+    write_structs,
+    write_tagged_fields,
+)
+from metalog.records.json_fields import (
+    JsonObject,
+    from_json,
+    from_json_nullable,
+    from_json_structs,
+    to_bool,
+    to_float64,
+    to_string,
+)
+from metalog.records.message import Message, Struct, message
+
+
+class _EntityDataFields(NamedTuple):
+    entity_type: str = ""
+    entity_name: str | None = ""
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class EntityData(Struct, _EntityDataFields):
+    __slots__ = ()
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[EntityData, int]:
+        entity_type, at = read_string(data, at)
+        entity_name, at = read_nullable_string(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return EntityData(entity_type, entity_name, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_string(out, self.entity_type)
+        write_nullable_string(out, self.entity_name)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["entityType"] = self.entity_type
+        data["entityName"] = self.entity_name
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> EntityData:
+        entity_type = from_json(to_string, data, "entityType")
+        entity_name = from_json_nullable(to_string, data, "entityName")
+        return EntityData(entity_type, entity_name)
+
+
+class _ClientQuotaRecordFields(NamedTuple):
+    entity: tuple[EntityData, ...] = ()
+    key: str = ""
+    value: float = 0.0
+    remove: bool = False
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
+    """Metadata record, api key 14, versions 0."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = 14
+    TYPE_NAME: ClassVar[str] = "CLIENT_QUOTA_RECORD"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[ClientQuotaRecord, int]:
+        entity, at = read_structs(EntityData.decode, data, at, version)
+        key, at = read_string(data, at)
+        value, at = read_float64(data, at)
+        remove, at = read_bool(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return ClientQuotaRecord(entity, key, value, remove, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_structs(out, self.entity, version)
+        write_string(out, self.key)
+        write_float64(out, self.value)
+        write_bool(out, self.remove)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["entity"] = [item.to_json(version) for item in self.entity]
+        data["key"] = self.key
+        data["value"] = self.value
+        data["remove"] = self.remove
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> ClientQuotaRecord:
+        entity = from_json_structs(EntityData.from_json, data, "entity", version)
+        key = from_json(to_string, data, "key")
+        value = from_json(to_float64, data, "value")
+        remove = from_json(to_bool, data, "remove")
+        return ClientQuotaRecord(entity, key, value, remove)

@@ -1,0 +1,78 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""ConfigRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import (
+    TaggedFields,
+    read_int8,
+    read_nullable_string,
+    read_string,
+    read_tagged_fields,
+    write_int8,
+    write_nullable_string,
+    write_string,
+    write_tagged_fields,
+)
+from metalog.records.json_fields import (
+    JsonObject,
+    from_json,
+    from_json_nullable,
+    to_int8,
+    to_string,
+)
+from metalog.records.message import Message, message
+
+
+class _ConfigRecordFields(NamedTuple):
+    resource_type: int = 0
+    resource_name: str = ""
+    name: str = ""
+    value: str | None = ""
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class ConfigRecord(Message, _ConfigRecordFields):
+    """Metadata record, api key 4, versions 0."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = 4
+    TYPE_NAME: ClassVar[str] = "CONFIG_RECORD"
+    VERSIONS: ClassVar[range] = range(1)
+    SECRETS: ClassVar[frozenset[str]] = frozenset({"value"})
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[ConfigRecord, int]:
+        resource_type, at = read_int8(data, at)
+        resource_name, at = read_string(data, at)
+        name, at = read_string(data, at)
+        value, at = read_nullable_string(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return ConfigRecord(resource_type, resource_name, name, value, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int8(out, self.resource_type)
+        write_string(out, self.resource_name)
+        write_string(out, self.name)
+        write_nullable_string(out, self.value)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["resourceType"] = self.resource_type
+        data["resourceName"] = self.resource_name
+        data["name"] = self.name
+        data["value"] = self.value
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> ConfigRecord:
+        resource_type = from_json(to_int8, data, "resourceType")
+        resource_name = from_json(to_string, data, "resourceName")
+        name = from_json(to_string, data, "name")
+        value = from_json_nullable(to_string, data, "value")
+        return ConfigRecord(resource_type, resource_name, name, value)

@@ -1,0 +1,57 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""KRaftVersionRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import (
+    TaggedFields,
+    read_int16,
+    read_tagged_fields,
+    write_int16,
+    write_tagged_fields,
+)
+from metalog.records.json_fields import JsonObject, from_json, to_int16
+from metalog.records.message import ControlMessage, message
+
+
+class _KRaftVersionRecordFields(NamedTuple):
+    version: int = 0
+    kraft_version: int = 0
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
+    """Control record, type 5, versions 0."""
+
+    __slots__ = ()
+    CONTROL_TYPE: ClassVar[int] = 5
+    TYPE_NAME: ClassVar[str] = "KRAFT_VERSION"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[KRaftVersionRecord, int]:
+        version, at = read_int16(data, at)
+        kraft_version, at = read_int16(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return KRaftVersionRecord(version, kraft_version, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int16(out, self.version)
+        write_int16(out, self.kraft_version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["version"] = self.version
+        data["kRaftVersion"] = self.kraft_version
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> KRaftVersionRecord:
+        version = from_json(to_int16, data, "version")
+        kraft_version = from_json(to_int16, data, "kRaftVersion")
+        return KRaftVersionRecord(version, kraft_version)

@@ -1,0 +1,128 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""LeaderChangeMessage: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.ids import ZERO_UUID, Uuid, uuid_text
+from metalog.records.fields import (
+    TaggedFields,
+    read_int16,
+    read_int32,
+    read_structs,
+    read_tagged_fields,
+    read_uuid,
+    refuse_field,
+    write_int16,
+    write_int32,
+    write_structs,
+    write_tagged_fields,
+    write_uuid,
+)
+from metalog.records.json_fields import (
+    JsonObject,
+    from_json,
+    from_json_structs,
+    to_int16,
+    to_int32,
+    to_uuid,
+)
+from metalog.records.message import ControlMessage, Struct, message
+
+
+class _VoterFields(NamedTuple):
+    voter_id: int = 0
+    voter_directory_id: Uuid = ZERO_UUID
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class Voter(Struct, _VoterFields):
+    __slots__ = ()
+    UUIDS: ClassVar[frozenset[str]] = frozenset({"voter_directory_id"})
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[Voter, int]:
+        voter_id, at = read_int32(data, at)
+        voter_directory_id: Uuid = ZERO_UUID
+        if version >= 1:
+            voter_directory_id, at = read_uuid(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return Voter(voter_id, voter_directory_id, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int32(out, self.voter_id)
+        if version >= 1:
+            write_uuid(out, self.voter_directory_id)
+        elif self.voter_directory_id != ZERO_UUID:
+            refuse_field("voter_directory_id", version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["voterId"] = self.voter_id
+        if version >= 1:
+            data["voterDirectoryId"] = uuid_text(self.voter_directory_id)
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> Voter:
+        voter_id = from_json(to_int32, data, "voterId")
+        voter_directory_id: Uuid = ZERO_UUID
+        if version >= 1:
+            voter_directory_id = from_json(to_uuid, data, "voterDirectoryId")
+        return Voter(voter_id, voter_directory_id)
+
+
+class _LeaderChangeMessageFields(NamedTuple):
+    version: int = 0
+    leader_id: int = 0
+    voters: tuple[Voter, ...] = ()
+    granting_voters: tuple[Voter, ...] = ()
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
+    """Control record, type 2, versions 0-1."""
+
+    __slots__ = ()
+    CONTROL_TYPE: ClassVar[int] = 2
+    TYPE_NAME: ClassVar[str] = "LEADER_CHANGE"
+    VERSIONS: ClassVar[range] = range(2)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[LeaderChangeMessage, int]:
+        version, at = read_int16(data, at)
+        leader_id, at = read_int32(data, at)
+        voters, at = read_structs(Voter.decode, data, at, version)
+        granting_voters, at = read_structs(Voter.decode, data, at, version)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return LeaderChangeMessage(
+            version, leader_id, voters, granting_voters, unknown_tagged_fields
+        ), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int16(out, self.version)
+        write_int32(out, self.leader_id)
+        write_structs(out, self.voters, version)
+        write_structs(out, self.granting_voters, version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["version"] = self.version
+        data["leaderId"] = self.leader_id
+        data["voters"] = [item.to_json(version) for item in self.voters]
+        data["grantingVoters"] = [item.to_json(version) for item in self.granting_voters]
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> LeaderChangeMessage:
+        version = from_json(to_int16, data, "version")
+        leader_id = from_json(to_int32, data, "leaderId")
+        voters = from_json_structs(Voter.from_json, data, "voters", version)
+        granting_voters = from_json_structs(Voter.from_json, data, "grantingVoters", version)
+        return LeaderChangeMessage(version, leader_id, voters, granting_voters)

@@ -1,0 +1,41 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""NoOpRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import TaggedFields, read_tagged_fields, write_tagged_fields
+from metalog.records.json_fields import JsonObject
+from metalog.records.message import Message, message
+
+
+class _NoOpRecordFields(NamedTuple):
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class NoOpRecord(Message, _NoOpRecordFields):
+    """Metadata record, api key 20, versions 0."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = 20
+    TYPE_NAME: ClassVar[str] = "NO_OP_RECORD"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[NoOpRecord, int]:
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return NoOpRecord(unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> NoOpRecord:
+        return NoOpRecord()

@@ -1,0 +1,59 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""UnregisterBrokerRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.records.fields import (
+    TaggedFields,
+    read_int32,
+    read_int64,
+    read_tagged_fields,
+    write_int32,
+    write_int64,
+    write_tagged_fields,
+)
+from metalog.records.json_fields import JsonObject, from_json, to_int32, to_int64
+from metalog.records.message import Message, message
+
+
+class _UnregisterBrokerRecordFields(NamedTuple):
+    broker_id: int = 0
+    broker_epoch: int = 0
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class UnregisterBrokerRecord(Message, _UnregisterBrokerRecordFields):
+    """Metadata record, api key 1, versions 0."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int] = 1
+    TYPE_NAME: ClassVar[str] = "UNREGISTER_BROKER_RECORD"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[UnregisterBrokerRecord, int]:
+        broker_id, at = read_int32(data, at)
+        broker_epoch, at = read_int64(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return UnregisterBrokerRecord(broker_id, broker_epoch, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int32(out, self.broker_id)
+        write_int64(out, self.broker_epoch)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["brokerId"] = self.broker_id
+        data["brokerEpoch"] = self.broker_epoch
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> UnregisterBrokerRecord:
+        broker_id = from_json(to_int32, data, "brokerId")
+        broker_epoch = from_json(to_int64, data, "brokerEpoch")
+        return UnregisterBrokerRecord(broker_id, broker_epoch)

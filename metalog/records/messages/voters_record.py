@@ -1,0 +1,205 @@
+# Generated from metalog/records/schema.py by metalog.records.generate.
+
+"""VotersRecord: Kafka's definition as a typed, straight-line codec."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from metalog.ids import ZERO_UUID, Uuid, uuid_text
+from metalog.records.fields import (
+    TaggedFields,
+    read_int16,
+    read_int32,
+    read_string,
+    read_structs,
+    read_tagged_fields,
+    read_uint16,
+    read_uuid,
+    write_int16,
+    write_int32,
+    write_string,
+    write_structs,
+    write_tagged_fields,
+    write_uint16,
+    write_uuid,
+)
+from metalog.records.json_fields import (
+    JsonObject,
+    from_json,
+    from_json_struct,
+    from_json_structs,
+    to_int16,
+    to_int32,
+    to_string,
+    to_uint16,
+    to_uuid,
+)
+from metalog.records.message import ControlMessage, Struct, message
+
+
+class _EndpointFields(NamedTuple):
+    name: str = ""
+    host: str = ""
+    port: int = 0
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class Endpoint(Struct, _EndpointFields):
+    __slots__ = ()
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[Endpoint, int]:
+        name, at = read_string(data, at)
+        host, at = read_string(data, at)
+        port, at = read_uint16(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return Endpoint(name, host, port, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_string(out, self.name)
+        write_string(out, self.host)
+        write_uint16(out, self.port)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["name"] = self.name
+        data["host"] = self.host
+        data["port"] = self.port
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> Endpoint:
+        name = from_json(to_string, data, "name")
+        host = from_json(to_string, data, "host")
+        port = from_json(to_uint16, data, "port")
+        return Endpoint(name, host, port)
+
+
+class _KRaftVersionFeatureFields(NamedTuple):
+    min_supported_version: int = 0
+    max_supported_version: int = 0
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
+    __slots__ = ()
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[KRaftVersionFeature, int]:
+        min_supported_version, at = read_int16(data, at)
+        max_supported_version, at = read_int16(data, at)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return KRaftVersionFeature(
+            min_supported_version, max_supported_version, unknown_tagged_fields
+        ), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int16(out, self.min_supported_version)
+        write_int16(out, self.max_supported_version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["minSupportedVersion"] = self.min_supported_version
+        data["maxSupportedVersion"] = self.max_supported_version
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> KRaftVersionFeature:
+        min_supported_version = from_json(to_int16, data, "minSupportedVersion")
+        max_supported_version = from_json(to_int16, data, "maxSupportedVersion")
+        return KRaftVersionFeature(min_supported_version, max_supported_version)
+
+
+class _VoterFields(NamedTuple):
+    voter_id: int = 0
+    voter_directory_id: Uuid = ZERO_UUID
+    endpoints: tuple[Endpoint, ...] = ()
+    kraft_version_feature: KRaftVersionFeature = KRaftVersionFeature()
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class Voter(Struct, _VoterFields):
+    __slots__ = ()
+    UUIDS: ClassVar[frozenset[str]] = frozenset({"voter_directory_id"})
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[Voter, int]:
+        voter_id, at = read_int32(data, at)
+        voter_directory_id, at = read_uuid(data, at)
+        endpoints, at = read_structs(Endpoint.decode, data, at, version)
+        kraft_version_feature, at = KRaftVersionFeature.decode(data, at, version)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return Voter(
+            voter_id, voter_directory_id, endpoints, kraft_version_feature, unknown_tagged_fields
+        ), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int32(out, self.voter_id)
+        write_uuid(out, self.voter_directory_id)
+        write_structs(out, self.endpoints, version)
+        self.kraft_version_feature.encode(out, version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["voterId"] = self.voter_id
+        data["voterDirectoryId"] = uuid_text(self.voter_directory_id)
+        data["endpoints"] = [item.to_json(version) for item in self.endpoints]
+        data["kRaftVersionFeature"] = self.kraft_version_feature.to_json(version)
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> Voter:
+        voter_id = from_json(to_int32, data, "voterId")
+        voter_directory_id = from_json(to_uuid, data, "voterDirectoryId")
+        endpoints = from_json_structs(Endpoint.from_json, data, "endpoints", version)
+        kraft_version_feature = from_json_struct(
+            KRaftVersionFeature.from_json, data, "kRaftVersionFeature", version
+        )
+        return Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature)
+
+
+class _VotersRecordFields(NamedTuple):
+    version: int = 0
+    voters: tuple[Voter, ...] = ()
+    unknown_tagged_fields: TaggedFields = ()
+
+
+@message
+class VotersRecord(ControlMessage, _VotersRecordFields):
+    """Control record, type 6, versions 0."""
+
+    __slots__ = ()
+    CONTROL_TYPE: ClassVar[int] = 6
+    TYPE_NAME: ClassVar[str] = "KRAFT_VOTERS"
+    VERSIONS: ClassVar[range] = range(1)
+
+    @staticmethod
+    def decode(data: bytes, at: int, version: int) -> tuple[VotersRecord, int]:
+        version, at = read_int16(data, at)
+        voters, at = read_structs(Voter.decode, data, at, version)
+        unknown_tagged_fields, at = read_tagged_fields(data, at)
+        return VotersRecord(version, voters, unknown_tagged_fields), at
+
+    def encode(self, out: bytearray, version: int) -> None:
+        write_int16(out, self.version)
+        write_structs(out, self.voters, version)
+        write_tagged_fields(out, self.unknown_tagged_fields)
+
+    def to_json(self, version: int) -> dict[str, object]:
+        data: dict[str, object] = {}
+        data["version"] = self.version
+        data["voters"] = [item.to_json(version) for item in self.voters]
+        return data
+
+    @staticmethod
+    def from_json(data: JsonObject, version: int) -> VotersRecord:
+        version = from_json(to_int16, data, "version")
+        voters = from_json_structs(Voter.from_json, data, "voters", version)
+        return VotersRecord(version, voters)

@@ -1,0 +1,45 @@
+"""Strings as Java reads and writes them: UTF-8, malformed bytes replaced.
+
+Both put U+FFFD for what is malformed. They differ in one case: a surrogate
+encoded in three bytes is one U+FFFD to Java and three to Python.
+
+This module must not know where a string stands.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import Final
+
+_JAVA: Final = "metalog-java"
+
+
+def decode_text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", _JAVA)
+
+
+def encode_text(text: str) -> bytes:
+    """``?`` for a lone surrogate, as Java does."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    data, start = error.object, error.start
+    surrogate = (
+        data[start] == 0xED
+        and start + 2 < len(data)
+        and 0xA0 <= data[start + 1] <= 0xBF
+        and 0x80 <= data[start + 2] <= 0xBF
+    )
+    return "\ufffd", start + 3 if surrogate else error.end
+
+
+codecs.register_error(_JAVA, _replace_as_java_does)
