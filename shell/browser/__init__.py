@@ -1,0 +1,53 @@
+"""The metadata shell: a replayed log as a tree of files, at a prompt or one command at a time.
+
+This module must not know what the tree holds, or how a log is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shell.browser.session import Session
+    from shell.output import Output
+    from snapshot.exchange.replay import Replayed
+
+
+def run(
+    replayed: Replayed, arguments: Sequence[str], output: Output, *, show_secrets: bool = False
+) -> int:
+    """The command that ``arguments`` are; without any, the lines of standard input.
+
+    At a terminal that means a prompt. Returns 0, or 2 if a command failed that was not
+    typed at a prompt.
+    """
+    from shell.browser.builtins import BUILTINS
+    from shell.browser.session import Session
+    from shell.browser.tree.root import root_directory
+
+    session = Session(root_directory(replayed.image, show_secrets=show_secrets), BUILTINS, output)
+    if arguments:
+        session.run_words(arguments)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        from shell.browser.prompt import converse
+
+        converse(session, _marker(replayed))
+        return 0
+    else:
+        _obey(session, sys.stdin)
+    return 2 if session.failed else 0
+
+
+def _obey(session: Session, lines: Iterable[str]) -> None:
+    for line in lines:
+        session.run_line(line)
+        session.output.flush()
+        if session.leaving:
+            return
+
+
+def _marker(replayed: Replayed) -> str:
+    """What a person at the prompt must not forget about what they look at."""
+    return ""

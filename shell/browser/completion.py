@@ -40,7 +40,7 @@ def complete(session: Session, line: str) -> Iterator[Candidate]:
     if command is not None and command.name == "man":
         for name in session.commands:
             if name.startswith(last):
-                yield Candidate(scanned.last_start, name, name)
+                yield Candidate(scanned.last_start, f"{name} ", name)
     elif command is not None and command.takes_paths and len(before) <= command.most:
         yield from _paths(session, last, scanned.last_start)
 
@@ -55,7 +55,8 @@ def _paths(session: Session, glob: str, start: int) -> Iterator[Candidate]:
     if len(matching) > MOST:
         shared = commonprefix([matching[0], matching[-1]])  # noqa: RUF071 (names, not paths)
         matching = [shared] if shared != prefix else []
-    for shown in matching:
-        is_directory = isinstance(found.node.child(names.read(shown)), Directory)
-        text = quoting.typed(above + slash + globs.literal(shown))
-        yield Candidate(start, text + "/" if is_directory else text, shown)
+    for written in matching:
+        node = found.node.child(names.read(written))
+        end = "/" if isinstance(node, Directory) else "" if node is None else " "
+        text = quoting.typed(above + slash + globs.literal(written))
+        yield Candidate(start, text + end, written)
