@@ -1,0 +1,135 @@
+# `make run` and `make test` do all the set-up that they need. `make help` names the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# Many tests start the command anew: its byte code is worth keeping.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Our own Python is 3.11 where there is one, else the oldest that will do; the tests run on
+# 3.13 too where there is one. A version manager's shim may stand for a Python that is not
+# there, so each is tried.
+TRY_PYTHONS = for python in $(1); do \
+    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+    then command -v "$$python"; break; fi; done
+MANAGED = $$(pyenv prefix $(1) 2>/dev/null || ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).* 2>/dev/null | tail -n 1)/bin/python$(1)
+
+PYTHON ?= $(shell $(call TRY_PYTHONS,python3.11 $(call MANAGED,3.11) python3.12 python3.13 python3.14 python3))
+SECOND_PYTHON ?= $(shell $(call TRY_PYTHONS,python3.13 $(call MANAGED,3.13)))
+PYTHON := $(PYTHON)
+SECOND_PYTHON := $(SECOND_PYTHON)
+
+BIN := .venv/bin
+SECOND := .venv-3.13
+KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
+JARS := build/kafka/$(KAFKA_VERSION)/jars
+PYTEST_WORKERS ?= auto
+PYTEST_OPTIONS ?=
+PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS)
+
+.PHONY: help
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+
+.PHONY: run
+run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why
+	@PATH="$(CURDIR)/$(BIN):$$PATH" docs/tour
+
+.PHONY: test
+test: check kafka-if-possible ## All checks and tests, on 3.13 too where it is installed
+	$(BIN)/python $(PYTEST)
+	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
+	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
+
+.PHONY: test-second
+test-second: $(SECOND)/ready
+	$(SECOND)/bin/python $(PYTEST) --ignore=tests/compat
+
+.PHONY: check
+check: .venv/ready ## Lint, format, types, layers, and whether generated code is stale
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m metalog.records.generate --check
+
+.PHONY: format
+format: .venv/ready ## Lay out the source as `make check` wants it
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: setup
+setup: .venv/ready ## The Python environment alone, in .venv
+
+.PHONY: kafka
+kafka: $(JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+
+.PHONY: kafka-if-possible
+kafka-if-possible:
+	@$(MAKE) --no-print-directory kafka || { [[ "$${CI:-}" != true ]] \
+	&& echo 'make test: goes on without the tests that need Apache Kafka'; }
+
+.PHONY: demo
+demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
+	PYTHONPATH=tests/support $(BIN)/python tests/fixtures/make/make_demo.py
+
+.PHONY: picture
+picture: .venv/ready ## Draw docs/images again from what the command prints
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/images/draw.py
+
+.PHONY: lock
+lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies for requirements.lock
+	build/lock-venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	    --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+	    --group dev --output-file requirements.lock pyproject.toml
+
+.PHONY: clean
+clean: ## Remove all that make has made
+	rm -rf .venv $(SECOND) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/ready: requirements.lock pyproject.toml
+	$(call MAKE_VENV,$(PYTHON),.venv)
+
+$(SECOND)/ready: requirements.lock pyproject.toml
+	$(call MAKE_VENV,$(SECOND_PYTHON),$(SECOND))
+
+define MAKE_VENV
+@if [[ -z "$(1)" ]]; then echo 'make: Python 3.11 or newer is not installed; install python3' >&2; exit 2; fi
+@echo 'make: installing into $(2), from requirements.lock'
+@mkdir -p build
+@"$(1)" -m venv $(2) >build/venv.out 2>&1 || { \
+    $(call INSTALL_OR_SAY,python3-venv,the venv module of $(1)); "$(1)" -m venv $(2); }
+@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
+@touch $@
+endef
+
+# What is missing on Debian, root installs; elsewhere, or as anybody else, the person is told.
+define INSTALL_OR_SAY
+if [[ "$$(id -u)" == 0 ]] && command -v apt-get >/dev/null; then \
+    export DEBIAN_FRONTEND=noninteractive; \
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; \
+else echo 'make: $(2) is not installed; on Debian: sudo apt-get install $(1)' >&2; exit 2; fi
+endef
+
+.PHONY: java
+java:
+	@major=$$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' || true); \
+	if [[ "$${major:-0}" -lt 17 ]]; then $(call INSTALL_OR_SAY,openjdk-17-jre-headless,Java 17); fi
+
+.PHONY: maven
+maven: java
+	@if ! command -v mvn >/dev/null; then $(call INSTALL_OR_SAY,maven,Maven); fi
+
+$(JARS)/ready: tests/compat/kafka/pom.xml | maven
+	@echo 'make: fetching Apache Kafka $(KAFKA_VERSION) by Maven'
+	@rm -rf $(JARS)
+	@fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
+	    -DoutputDirectory='$(CURDIR)/$(JARS)' </dev/null; }; fetch || fetch
+	@touch $@
+
+build/lock-venv/bin/uv:
+	"$(PYTHON)" -m venv build/lock-venv
+	build/lock-venv/bin/python -m pip install --quiet uv

@@ -1,0 +1,83 @@
+"""The rules of the house that import-linter does not know how to say."""
+
+import sys
+import tomllib
+from functools import cache
+
+import grimp
+import pytest
+from cases import REPOSITORY
+from command import run_python
+
+PACKAGES = ("metalog", "authorizer", "snapshot", "shell")
+THIRD_PARTIES = (
+    *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),
+    *("pyspark", "fastavro", "yaml"),
+)
+
+
+@cache
+def contracts() -> list[dict[str, object]]:
+    with (REPOSITORY / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["tool"]["importlinter"]["contracts"]
+
+
+@cache
+def import_graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+
+
+def test_no_contract_has_an_exception() -> None:
+    for contract in contracts():
+        assert not {"ignore_imports", "exhaustive_ignores"} & contract.keys()
+
+
+def test_each_third_party_has_a_contract_that_names_who_imports_it() -> None:
+    graph = import_graph()
+    ours = tuple(f"{package}." for package in PACKAGES)
+    imported = {
+        module
+        for module in graph.modules
+        if module not in PACKAGES
+        and not module.startswith(ours)
+        and module not in sys.stdlib_module_names
+        and module != "__future__"
+    }
+    named = {
+        name
+        for contract in contracts()
+        if contract["type"] == "protected"
+        for name in contract["protected_modules"]
+    }
+    assert imported <= named
+
+
+def modules_loaded_by(statement: str) -> set[str]:
+    done = run_python("-c", f"{statement}\nimport sys; print('loaded', *sys.modules)")
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.rpartition("loaded ")[2].split()
+    return {name.partition(".")[0] for name in loaded}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import authorizer",
+        "from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic",
+        "from metalog import DirectoryLog, Replica",
+    ],
+)
+def test_embedding_loads_no_third_party_that_it_does_not_need(statement: str) -> None:
+    assert not modules_loaded_by(statement) & set(THIRD_PARTIES)
+
+
+def test_starting_the_command_loads_no_third_party() -> None:
+    statement = "from shell.main import main; main(['--version'])"
+    assert not modules_loaded_by(statement) & {*THIRD_PARTIES, "sortedcontainers", "cramjam"}
+
+
+@pytest.mark.parametrize("verb", ["status", "acls", "users", "dump"])
+def test_a_reading_verb_does_not_load_pydantic(verb: str) -> None:
+    source = "tests/fixtures/demo/log-dir"
+    statement = f"from shell.main import main; main([{verb!r}, {source!r}])"
+    assert not modules_loaded_by(statement) & {"pydantic", "confluent_kafka", "kio"}
