@@ -1,0 +1,256 @@
+"""The ACLs of a cluster: id to ACL, and ACL to ids.
+
+Kafka binds every ACL to an id and keys everything by it. A log may bind the same ACL
+to several ids (a client that retries after a failover does it), so the way back,
+``AclsImage.ids``, gives a tuple. That way back is built when first asked for and kept
+up to date from then on: a reader that never asks does not pay for it.
+
+Adding an id that is there replaces its ACL, as in Kafka. Removing an id that is not
+there is refused: Kafka's image stops with "Failed to find existing ACL", while its
+authorizer alone would have gone on.
+
+This module must not know what an ACL allows, nor where records come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import chain
+from typing import Final, TypeVar
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import CorruptLog
+from metalog.ids import Uuid, uuid_text
+from metalog.image.doubt import NOT_UTF8, REPLACEMENT
+from metalog.image.table import EMPTY as EMPTY_TABLE
+from metalog.image.table import Table, TableBuilder
+from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+
+E = TypeVar("E", bound=IntEnum)
+Ids = tuple[Uuid, ...]
+Numbered = Iterator[tuple[int, object]]
+
+
+def _by_code(members: type[E], unknown: E) -> list[E]:
+    """A list to be indexed by an int8, negative codes too."""
+    table = [unknown] * 256
+    for member in members:
+        table[member] = member
+    return table
+
+
+_RESOURCE_TYPES: Final = _by_code(ResourceType, ResourceType.UNKNOWN)
+_PATTERN_TYPES: Final = _by_code(PatternType, PatternType.UNKNOWN)
+_OPERATIONS: Final = _by_code(Operation, Operation.UNKNOWN)
+_PERMISSION_TYPES: Final = _by_code(PermissionType, PermissionType.UNKNOWN)
+
+Kind = tuple[ResourceType, PatternType, Operation, PermissionType]
+_BINDABLE_PATTERN_TYPES: Final = (PatternType.LITERAL, PatternType.PREFIXED)
+_BINDABLE_PERMISSION_TYPES: Final = (PermissionType.DENY, PermissionType.ALLOW)
+
+_KINDS: Final[dict[tuple[int, int, int, int], Kind]] = {
+    (int(resource), int(pattern), int(operation), int(permission)): (
+        resource,
+        pattern,
+        operation,
+        permission,
+    )
+    for resource in ResourceType
+    if resource > ResourceType.ANY
+    for pattern in _BINDABLE_PATTERN_TYPES
+    for operation in Operation
+    if operation > Operation.ANY
+    for permission in _BINDABLE_PERMISSION_TYPES
+}
+"""The four codes of every ACL that Kafka 4.3 can mean, to their members: one look-up."""
+
+
+def acl_of(record: AccessControlEntryRecord) -> Acl:
+    """The ACL that ``record`` binds; a code that Kafka 4.3 does not have is UNKNOWN."""
+    return Acl(
+        _RESOURCE_TYPES[record.resource_type],
+        record.resource_name,
+        _PATTERN_TYPES[record.pattern_type],
+        record.principal,
+        record.host,
+        _OPERATIONS[record.operation],
+        _PERMISSION_TYPES[record.permission_type],
+    )
+
+
+def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
+    return AccessControlEntryRecord(
+        id,
+        acl.resource_type.value,
+        acl.resource_name,
+        acl.pattern_type.value,
+        acl.principal,
+        acl.host,
+        acl.operation.value,
+        acl.permission_type.value,
+    )
+
+
+def may_mislead(record: AccessControlEntryRecord) -> str | None:
+    """Why ``record`` may not mean what it seems to, or None.
+
+    Kafka reads a code that it does not know as UNKNOWN and bytes that are no UTF-8 as
+    U+FFFD, silently: a DENY may so miss what it was meant for.
+    """
+    codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
+    if codes not in _KINDS:
+        return (
+            "has a resource type, pattern type, operation or permission that no ACL of "
+            f"Kafka 4.3 has (codes {codes[0]}, {codes[1]}, {codes[2]}, {codes[3]})"
+        )
+    texts = record.resource_name, record.principal, record.host
+    return NOT_UTF8 if any(REPLACEMENT in text for text in texts) else None
+
+
+class AclsImage:
+    """Immutable. ``by_id`` has every binding; ``len()`` counts ids."""
+
+    __slots__ = ("_ids", "by_id")
+
+    by_id: Table[Uuid, Acl]
+    _ids: Table[Acl, Uuid | Ids] | None
+
+    def __init__(
+        self,
+        by_id: Table[Uuid, Acl] = EMPTY_TABLE,
+        ids: Table[Acl, Uuid | Ids] | None = None,
+    ) -> None:
+        self.by_id = by_id
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    def ids(self, acl: Acl) -> Ids:
+        """The ids that ``acl`` is bound to, lowest first; empty if it is not there."""
+        found = self._ids_by_acl().get(acl, ())
+        return (Uuid(found),) if isinstance(found, bytes) else found
+
+    def write(self) -> Iterator[tuple[AccessControlEntryRecord, int]]:
+        """Snapshot records with their versions, in the order of their ids."""
+        for uuid, acl in sorted(self.by_id.items()):
+            yield record_of(uuid, acl), 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AclsImage) and self.by_id == other.by_id
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<AclsImage of {len(self)}>"
+
+    def _ids_by_acl(self) -> Table[Acl, Uuid | Ids]:
+        if self._ids is None:
+            table: TableBuilder[Acl, Uuid | Ids] = TableBuilder()
+            table.update((acl, uuid) for uuid, acl in self.by_id.items())
+            ids = table.freeze()
+            if len(ids) < len(self.by_id):
+                ids = ids.changed(_repeated(self.by_id))
+            self._ids = ids
+        return self._ids
+
+    def _changed(self, changes: dict[Uuid, Acl | None]) -> AclsImage:
+        by_id = self.by_id.changed(changes)
+        if self._ids is None:
+            return AclsImage(by_id)
+        bound: dict[Acl, set[Uuid]] = {}
+        for uuid, acl in changes.items():
+            before = self.by_id.get(uuid)
+            if before is not None:
+                bound.setdefault(before, set(self.ids(before))).discard(uuid)
+            if acl is not None:
+                bound.setdefault(acl, set(self.ids(acl))).add(uuid)
+        return AclsImage(
+            by_id, self._ids.changed({acl: _packed(uuids) for acl, uuids in bound.items()})
+        )
+
+
+def _repeated(by_id: Table[Uuid, Acl]) -> dict[Acl, Uuid | Ids | None]:
+    bound: dict[Acl, list[Uuid]] = {}
+    for uuid, acl in by_id.items():
+        bound.setdefault(acl, []).append(uuid)
+    return {acl: _packed(ids) for acl, ids in bound.items() if len(ids) > 1}
+
+
+def _packed(ids: set[Uuid] | list[Uuid]) -> Uuid | Ids | None:
+    ordered = tuple(sorted(ids))
+    return ordered if len(ordered) > 1 else ordered[0] if ordered else None
+
+
+EMPTY: Final = AclsImage()
+
+
+class AclsDelta:
+    """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot.
+
+    ``changes`` are the net changes in record order, None for a removal: what was added
+    and removed again since ``image`` does not appear. Of a replacement they are all
+    ACLs there are now, then the removals of what ``image`` had besides.
+
+    ``doubtful`` counts the records that were applied although they may not mean what
+    they seem to: ``may_mislead`` says which those are.
+    """
+
+    __slots__ = ("changes", "doubtful", "image", "is_replacement")
+
+    def __init__(self, image: AclsImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.is_replacement = is_replacement
+        self.changes: dict[Uuid, Acl | None] = {}
+        self.doubtful = 0
+
+    def add_run(
+        self, offset: int, record: AccessControlEntryRecord, rest: Numbered
+    ) -> tuple[int, object] | None:
+        """Apply ``record`` and all that follow it in ``rest`` up to one of another type.
+
+        Returns that one with its offset, or None at the end. A million records come
+        this way at start-up: hence one loop, one look-up for the four enums, and tuples
+        made without their class's constructor.
+        """
+        changes = self.changes
+        kinds = _KINDS
+        bad = REPLACEMENT
+        new = tuple.__new__
+        for at, found in chain(((offset, record),), rest):
+            if type(found) is not AccessControlEntryRecord:
+                return at, found
+            uuid, resource, name, pattern, principal, host, operation, permission, _ = found
+            kind = kinds.get((resource, pattern, operation, permission))
+            if kind is None or bad in name or bad in principal or bad in host:
+                self.doubtful += 1
+                changes[uuid] = acl_of(found)
+            else:
+                changes[uuid] = new(
+                    Acl, (kind[0], name, kind[1], principal, host, kind[2], kind[3])
+                )
+        return None
+
+    def remove(self, record: RemoveAccessControlEntryRecord) -> None:
+        uuid = record.id
+        before = None if self.is_replacement else self.image.by_id.get(uuid)
+        now = self.changes.get(uuid, before)
+        if now is None:
+            raise CorruptLog(
+                f"removes the ACL {uuid_text(uuid)}, which is not there",
+                advice="records before this one are missing, or it was written twice",
+            )
+        if before is None:
+            del self.changes[uuid]
+        else:
+            self.changes[uuid] = None
+
+    def finish_snapshot(self) -> None:
+        for uuid in self.image.by_id:
+            if uuid not in self.changes:
+                self.changes[uuid] = None
+
+    def apply(self) -> AclsImage:
+        base = EMPTY if self.is_replacement else self.image
+        return base._changed(self.changes)

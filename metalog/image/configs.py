@@ -1,0 +1,87 @@
+"""The dynamic configurations of a cluster: resource to key to value.
+
+Removing a topic removes its configuration with it (Kafka forgets to where the topic got
+its configuration in the same delta). Values may be passwords: no ``repr`` shows them.
+
+This module must not know which keys Kafka has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from metalog.image.table import EMPTY as EMPTY_TABLE
+from metalog.image.table import Table
+from metalog.records.messages import ConfigRecord
+
+TOPIC: Final = 2
+BROKER: Final = 4
+BROKER_LOGGER: Final = 8
+CLIENT_METRICS: Final = 16
+GROUP: Final = 32
+
+
+class ConfigResource(NamedTuple):
+    """``type`` is a code of Kafka's ConfigResource.Type; an empty name is the default."""
+
+    type: int
+    name: str
+
+
+Config = Table[str, str]
+
+
+class ConfigsImage(NamedTuple):
+    """``resources`` has an entry for every resource with a configuration."""
+
+    resources: Table[ConfigResource, Config] = EMPTY_TABLE
+
+    def of(self, type: int, name: str) -> Config:
+        return self.resources.get(ConfigResource(type, name), EMPTY_TABLE)
+
+    def write(self) -> Iterator[tuple[ConfigRecord, int]]:
+        """Snapshot records with their versions, by resource and key."""
+        for resource in sorted(self.resources):
+            for name, value in sorted(self.resources[resource].items()):
+                yield ConfigRecord(resource.type, resource.name, name, value), 0
+
+
+EMPTY: Final = ConfigsImage()
+
+
+class ConfigsDelta:
+    """Changes to a ``ConfigsImage``: resource to key to value, None for a removal.
+
+    ``emptied`` are the resources that lost all they had before these changes.
+    """
+
+    __slots__ = ("changes", "emptied", "image", "is_replacement")
+
+    def __init__(self, image: ConfigsImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.is_replacement = is_replacement
+        self.changes: dict[ConfigResource, dict[str, str | None]] = {}
+        self.emptied: set[ConfigResource] = set()
+
+    def change(self, record: ConfigRecord) -> None:
+        resource = ConfigResource(record.resource_type, record.resource_name)
+        self.changes.setdefault(resource, {})[record.name] = record.value
+
+    def remove_topic(self, name: str) -> None:
+        resource = ConfigResource(TOPIC, name)
+        self.changes[resource] = {}
+        self.emptied.add(resource)
+
+    def apply(self) -> ConfigsImage:
+        base = EMPTY if self.is_replacement else self.image
+        configs = {
+            resource: self._before(base, resource).changed(changes) or None
+            for resource, changes in self.changes.items()
+        }
+        return ConfigsImage(base.resources.changed(configs))
+
+    def _before(self, base: ConfigsImage, resource: ConfigResource) -> Config:
+        if resource in self.emptied:
+            return EMPTY_TABLE
+        return base.resources.get(resource, EMPTY_TABLE)

@@ -1,0 +1,118 @@
+"""The finalized features of a cluster, and what its metadata.version means for records.
+
+``kraft.version`` is a matter of the log's control records and ``zkMigrationState`` of a
+time before Kafka 4; records of either change nothing here, as in Kafka 4.3.
+
+This module must not know what any other feature does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from metalog.image.table import EMPTY as EMPTY_TABLE
+from metalog.image.table import Table
+from metalog.records.messages import FeatureLevelRecord
+
+METADATA_VERSION: Final = "metadata.version"
+KRAFT_VERSION: Final = "kraft.version"
+
+METADATA_VERSIONS: Final[Mapping[int, str]] = {
+    1: "3.0-IV1",
+    2: "3.1-IV0",
+    3: "3.2-IV0",
+    4: "3.3-IV0",
+    5: "3.3-IV1",
+    6: "3.3-IV2",
+    7: "3.3-IV3",
+    8: "3.4-IV0",
+    9: "3.5-IV0",
+    10: "3.5-IV1",
+    11: "3.5-IV2",
+    12: "3.6-IV0",
+    13: "3.6-IV1",
+    14: "3.6-IV2",
+    15: "3.7-IV0",
+    16: "3.7-IV1",
+    17: "3.7-IV2",
+    18: "3.7-IV3",
+    19: "3.7-IV4",
+    20: "3.8-IV0",
+    21: "3.9-IV0",
+    22: "4.0-IV0",
+    23: "4.0-IV1",
+    24: "4.0-IV2",
+    25: "4.0-IV3",
+    26: "4.1-IV0",
+    27: "4.1-IV1",
+    28: "4.2-IV0",
+    29: "4.2-IV1",
+    30: "4.3-IV0",
+    31: "4.4-IV0",
+}
+"""Feature level of metadata.version -> its name in Kafka 4.3's MetadataVersion."""
+
+LATEST_METADATA_VERSION: Final = 30
+"""The newest that Kafka 4.3.1 calls ready for production."""
+
+
+def record_version(level: int, since: Mapping[int, int]) -> int:
+    """The newest record version of ``since`` (level -> version) that ``level`` may write."""
+    return max((version for first, version in since.items() if level >= first), default=0)
+
+
+class FeaturesImage(NamedTuple):
+    """``metadata_version`` is a level, None where no record said one; ``finalized`` has the
+    levels of all other features."""
+
+    metadata_version: int | None = None
+    finalized: Table[str, int] = EMPTY_TABLE
+
+    @property
+    def metadata_version_name(self) -> str | None:
+        """As Kafka writes it (``4.3-IV0``); the bare level where we do not know the name."""
+        level = self.metadata_version
+        return None if level is None else METADATA_VERSIONS.get(level, str(level))
+
+    @property
+    def level_to_write(self) -> int:
+        """The metadata.version by which a snapshot's record versions are chosen."""
+        level = self.metadata_version
+        return LATEST_METADATA_VERSION if level is None else level
+
+    def write(self) -> Iterator[tuple[FeatureLevelRecord, int]]:
+        """Snapshot records with their versions, metadata.version first: it rules the rest."""
+        if self.metadata_version is not None:
+            yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
+        for name, level in sorted(self.finalized.items()):
+            yield FeatureLevelRecord(name, level), 0
+
+
+EMPTY: Final = FeaturesImage()
+
+
+class FeaturesDelta:
+    """Changes to a ``FeaturesImage``; level 0 removes a feature."""
+
+    __slots__ = ("changes", "image", "is_replacement", "metadata_version")
+
+    def __init__(self, image: FeaturesImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.is_replacement = is_replacement
+        self.metadata_version: int | None = None
+        self.changes: dict[str, int | None] = {}
+
+    def set_level(self, record: FeatureLevelRecord) -> None:
+        if record.name == METADATA_VERSION:
+            self.metadata_version = record.feature_level
+        elif record.name != KRAFT_VERSION:
+            self.changes[record.name] = record.feature_level or None
+
+    def apply(self) -> FeaturesImage:
+        base = EMPTY if self.is_replacement else self.image
+        level = self.metadata_version
+        return FeaturesImage(
+            base.metadata_version if level is None else level,
+            base.finalized.changed(self.changes),
+        )

@@ -1,0 +1,44 @@
+"""The next producer id that the cluster will give out.
+
+This module must not know what producers do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from metalog.records.messages import ProducerIdsRecord
+
+NONE_GIVEN: Final = -1
+
+
+class ProducerIdsImage(NamedTuple):
+    next_producer_id: int = NONE_GIVEN
+
+    def write(self) -> Iterator[tuple[ProducerIdsRecord, int]]:
+        """Snapshot record with its version; which broker asked last is not kept, as in Kafka."""
+        if self.next_producer_id >= 0:
+            record = ProducerIdsRecord(
+                broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id
+            )
+            yield record, 0
+
+
+EMPTY: Final = ProducerIdsImage()
+
+
+class ProducerIdsDelta:
+    """Changes to a ``ProducerIdsImage``."""
+
+    __slots__ = ("image", "next_producer_id")
+
+    def __init__(self, image: ProducerIdsImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.next_producer_id = NONE_GIVEN if is_replacement else image.next_producer_id
+
+    def set_next(self, record: ProducerIdsRecord) -> None:
+        self.next_producer_id = record.next_producer_id
+
+    def apply(self) -> ProducerIdsImage:
+        return ProducerIdsImage(self.next_producer_id)

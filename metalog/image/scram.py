@@ -1,0 +1,105 @@
+"""The SCRAM credentials of a cluster: mechanism to user to credential.
+
+Removing a credential that is not there changes nothing, as in Kafka. Where Kafka loses
+upserts that share a delta with a removal meeting an empty mechanism, we keep them.
+
+This module must not know SCRAM's maths, nor where records come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.image.doubt import NOT_UTF8, REPLACEMENT
+from metalog.image.table import EMPTY as EMPTY_TABLE
+from metalog.image.table import Table
+from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from metalog.scram import ScramCredential, ScramMechanism
+
+Credentials = Table[str, ScramCredential]
+_Record = UserScramCredentialRecord | RemoveUserScramCredentialRecord
+
+
+def may_mislead(record: _Record) -> str | None:
+    """Why ``record`` may not mean what it seems to, or None."""
+    return NOT_UTF8 if REPLACEMENT in record.name else None
+
+
+class ScramImage(NamedTuple):
+    """``mechanisms`` has an entry for every mechanism that some user has."""
+
+    mechanisms: Mapping[ScramMechanism, Credentials] = EMPTY_TABLE
+
+    def credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
+
+    def write(self) -> Iterator[tuple[UserScramCredentialRecord, int]]:
+        """Snapshot records with their versions, by mechanism and user."""
+        for mechanism, users in sorted(self.mechanisms.items()):
+            for user, credential in sorted(users.items()):
+                yield (
+                    UserScramCredentialRecord(
+                        name=user,
+                        mechanism=mechanism.value,
+                        salt=credential.salt,
+                        stored_key=credential.stored_key,
+                        server_key=credential.server_key,
+                        iterations=credential.iterations,
+                    ),
+                    0,
+                )
+
+
+EMPTY: Final = ScramImage()
+
+
+class ScramDelta:
+    """Changes to a ``ScramImage``: mechanism to user to credential, None for a removal.
+
+    ``doubtful`` counts the records applied whose user name may not be what was written.
+    """
+
+    __slots__ = ("changes", "doubtful", "image", "is_replacement")
+
+    def __init__(self, image: ScramImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.is_replacement = is_replacement
+        self.changes: dict[ScramMechanism, dict[str, ScramCredential | None]] = {}
+        self.doubtful = 0
+
+    def upsert(self, record: UserScramCredentialRecord) -> None:
+        self._users(record)[record.name] = ScramCredential(
+            record.salt, record.stored_key, record.server_key, record.iterations
+        )
+
+    def remove(self, record: RemoveUserScramCredentialRecord) -> None:
+        self._users(record)[record.name] = None
+
+    def finish_snapshot(self) -> None:
+        for mechanism, users in self.image.mechanisms.items():
+            changes = self.changes.setdefault(mechanism, {})
+            for user in users:
+                changes.setdefault(user, None)
+
+    def apply(self) -> ScramImage:
+        base = EMPTY if self.is_replacement else self.image
+        mechanisms = dict(base.mechanisms)
+        for mechanism, changes in self.changes.items():
+            users = mechanisms.get(mechanism, EMPTY_TABLE).changed(changes)
+            if users:
+                mechanisms[mechanism] = users
+            else:
+                mechanisms.pop(mechanism, None)
+        return ScramImage(Table(mechanisms.items()))
+
+    def _users(self, record: _Record) -> dict[str, ScramCredential | None]:
+        code = record.mechanism
+        try:
+            mechanism = ScramMechanism(code)
+        except ValueError:
+            raise CorruptLog(f"has SCRAM mechanism {code}, which Kafka 4.3 does not have") from None
+        if REPLACEMENT in record.name:
+            self.doubtful += 1
+        return self.changes.setdefault(mechanism, {})

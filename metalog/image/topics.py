@@ -1,0 +1,268 @@
+"""The topics of a cluster and their partitions.
+
+This module must not know brokers, nor what a topic's configuration is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.ids import Uuid, uuid_text
+from metalog.image.features import record_version
+from metalog.image.table import EMPTY as EMPTY_TABLE
+from metalog.image.table import Table
+from metalog.records.messages import (
+    ClearElrRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+Replicas = tuple[int, ...]
+
+NO_LEADER_CHANGE: Final = -2
+NO_RECOVERY_CHANGE: Final = -1
+MIGRATING: Final = Uuid(bytes(16))
+"""The log directory of a replica that nobody has told yet (KIP-858)."""
+
+_WITH_DIRECTORIES: Final = 1
+_WITH_ELR: Final = 2
+_PARTITION_VERSIONS: Final = {17: _WITH_DIRECTORIES, 23: _WITH_ELR}
+"""metadata.version -> version of PartitionRecord (Kafka 4.3's MetadataVersion)."""
+
+
+class Partition(NamedTuple):
+    """``directories`` has one entry for each of ``replicas``; ``leader`` is -1 for none;
+    ``leader_recovery_state`` is 1 while it recovers from an unclean election, else 0."""
+
+    replicas: Replicas
+    directories: tuple[Uuid, ...]
+    isr: Replicas
+    removing_replicas: Replicas
+    adding_replicas: Replicas
+    leader: int
+    leader_recovery_state: int
+    leader_epoch: int
+    partition_epoch: int
+    eligible_leader_replicas: Replicas = ()
+    last_known_elr: Replicas = ()
+
+
+class Topic(NamedTuple):
+    id: Uuid
+    name: str
+    partitions: Table[int, Partition] = EMPTY_TABLE
+
+
+class TopicsImage(NamedTuple):
+    by_id: Table[Uuid, Topic] = EMPTY_TABLE
+    by_name: Table[str, Topic] = EMPTY_TABLE
+
+    def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
+        """Snapshot records with their versions: each topic by id, then its partitions."""
+        for topic_id, topic in sorted(self.by_id.items(), key=_by_id):
+            yield TopicRecord(topic.name, topic_id), 0
+            for number, partition in sorted(topic.partitions.items()):
+                version = _partition_version(partition, metadata_version)
+                yield _partition_record(topic_id, number, partition, version), version
+
+
+EMPTY: Final = TopicsImage()
+
+
+class TopicsDelta:
+    """Changes to a ``TopicsImage``: ``topics`` by id, None for a removal, and what changed
+    in the partitions of those that are there (``partitions``)."""
+
+    __slots__ = ("_ids", "image", "is_replacement", "partitions", "topics")
+
+    def __init__(self, image: TopicsImage, *, is_replacement: bool = False) -> None:
+        self.image = image
+        self.is_replacement = is_replacement
+        self.topics: dict[Uuid, Topic | None] = {}
+        self.partitions: dict[Uuid, dict[int, Partition]] = {}
+        self._ids: dict[str, Uuid | None] = {}
+
+    def add(self, record: TopicRecord) -> None:
+        self.topics[record.topic_id] = Topic(record.topic_id, record.name)
+        self.partitions.pop(record.topic_id, None)
+        self._ids[record.name] = record.topic_id
+
+    def remove(self, record: RemoveTopicRecord) -> str:
+        """Remove a topic and return its name."""
+        topic = self._topic(record.topic_id)
+        self.topics[topic.id] = None
+        self.partitions.pop(topic.id, None)
+        if self._id(topic.name) == topic.id:
+            self._ids[topic.name] = None
+        return topic.name
+
+    def set_partition(self, record: PartitionRecord) -> None:
+        topic = self._topic(record.topic_id)
+        replicas = tuple(record.replicas)
+        self._set(
+            topic,
+            record.partition_id,
+            Partition(
+                replicas=replicas,
+                directories=_checked(tuple(record.directories), replicas),
+                isr=tuple(record.isr),
+                removing_replicas=tuple(record.removing_replicas),
+                adding_replicas=tuple(record.adding_replicas),
+                leader=record.leader,
+                leader_recovery_state=record.leader_recovery_state,
+                leader_epoch=record.leader_epoch,
+                partition_epoch=record.partition_epoch,
+                eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
+                last_known_elr=tuple(record.last_known_elr or ()),
+            ),
+        )
+
+    def change_partition(self, record: PartitionChangeRecord) -> None:
+        topic = self._topic(record.topic_id)
+        number = record.partition_id
+        before = self._changed(topic).get(number) or topic.partitions.get(number)
+        if before is None:
+            raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")
+        self._set(topic, number, _merged(before, record))
+
+    def clear_elr(self, record: ClearElrRecord) -> None:
+        """Clear the eligible leader replicas of one topic, or of all for an empty name."""
+        if not record.topic_name:
+            for topic_id in {*self._base().by_id, *self.topics}:
+                if self.topics.get(topic_id, ...) is not None:
+                    self._clear_elr(self._topic(topic_id))
+            return
+        found = self._id(record.topic_name)
+        if found is None:
+            raise CorruptLog(f"clears the ELR of topic {record.topic_name}, which is not there")
+        self._clear_elr(self._topic(found))
+
+    def apply(self) -> TopicsImage:
+        base = self._base()
+        by_id: dict[Uuid, Topic | None] = dict(self.topics)
+        for topic_id, partitions in self.partitions.items():
+            topic = by_id.get(topic_id) or base.by_id[topic_id]
+            by_id[topic_id] = topic._replace(partitions=topic.partitions.changed(partitions))
+        return TopicsImage(base.by_id.changed(by_id), base.by_name.changed(_by_name(base, by_id)))
+
+    def _base(self) -> TopicsImage:
+        return EMPTY if self.is_replacement else self.image
+
+    def _topic(self, id: Uuid) -> Topic:
+        topic = self.topics[id] if id in self.topics else self._base().by_id.get(id)
+        if topic is None:
+            raise CorruptLog(f"changes the topic with id {uuid_text(id)}, which is not there")
+        return topic
+
+    def _id(self, name: str) -> Uuid | None:
+        if name in self._ids:
+            return self._ids[name]
+        topic = self._base().by_name.get(name)
+        return None if topic is None else topic.id
+
+    def _changed(self, topic: Topic) -> Mapping[int, Partition]:
+        return self.partitions.get(topic.id, {})
+
+    def _set(self, topic: Topic, number: int, partition: Partition) -> None:
+        self.partitions.setdefault(topic.id, {})[number] = partition
+
+    def _clear_elr(self, topic: Topic) -> None:
+        for number, partition in {**topic.partitions, **self._changed(topic)}.items():
+            if partition.eligible_leader_replicas or partition.last_known_elr:
+                cleared = partition._replace(
+                    eligible_leader_replicas=(),
+                    last_known_elr=(),
+                    partition_epoch=partition.partition_epoch + 1,
+                )
+                self._set(topic, number, cleared)
+
+
+def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
+    """Removals first: a topic may have been removed and made again under a new id."""
+    names: dict[str, Topic | None] = {}
+    for topic_id, topic in by_id.items():
+        before = base.by_id.get(topic_id)
+        if before is not None and (topic is None or topic.name != before.name):
+            names[before.name] = None
+    names.update((topic.name, topic) for topic in by_id.values() if topic is not None)
+    return names
+
+
+def _by_id(item: tuple[Uuid, Topic]) -> Uuid:
+    return item[0]
+
+
+def _checked(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
+    if directories and len(directories) != len(replicas):
+        raise CorruptLog(f"has {len(directories)} directories for {len(replicas)} replicas")
+    return _placed(directories, replicas)
+
+
+def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
+    if all(directory == MIGRATING for directory in directories):
+        return (MIGRATING,) * len(replicas)
+    return directories
+
+
+def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
+    def changed(new: tuple[int, ...] | None, old: Replicas) -> Replicas:
+        return old if new is None else tuple(new)
+
+    replicas = changed(change.replicas, before.replicas)
+    if change.directories is None:
+        directories = _placed(before.directories, replicas)
+    else:
+        directories = _checked(tuple(change.directories), replicas)
+    led_by_other = change.leader != NO_LEADER_CHANGE
+    recovery = change.leader_recovery_state
+    return Partition(
+        replicas=replicas,
+        directories=directories,
+        isr=changed(change.isr, before.isr),
+        removing_replicas=changed(change.removing_replicas, before.removing_replicas),
+        adding_replicas=changed(change.adding_replicas, before.adding_replicas),
+        leader=change.leader if led_by_other else before.leader,
+        leader_recovery_state=(
+            before.leader_recovery_state if recovery == NO_RECOVERY_CHANGE else recovery
+        ),
+        leader_epoch=before.leader_epoch + led_by_other,
+        partition_epoch=before.partition_epoch + 1,
+        eligible_leader_replicas=changed(
+            change.eligible_leader_replicas, before.eligible_leader_replicas
+        ),
+        last_known_elr=changed(change.last_known_elr, before.last_known_elr),
+    )
+
+
+def _partition_version(partition: Partition, metadata_version: int) -> int:
+    """What ``metadata_version`` may write, or more if the partition needs more."""
+    needed = 0
+    if any(directory != MIGRATING for directory in partition.directories):
+        needed = _WITH_DIRECTORIES
+    if partition.eligible_leader_replicas or partition.last_known_elr:
+        needed = _WITH_ELR
+    return max(needed, record_version(metadata_version, _PARTITION_VERSIONS))
+
+
+def _partition_record(
+    topic_id: Uuid, number: int, partition: Partition, version: int
+) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        replicas=partition.replicas,
+        isr=partition.isr,
+        removing_replicas=partition.removing_replicas,
+        adding_replicas=partition.adding_replicas,
+        leader=partition.leader,
+        leader_recovery_state=partition.leader_recovery_state,
+        leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
+        directories=partition.directories if version >= _WITH_DIRECTORIES else (),
+        eligible_leader_replicas=partition.eligible_leader_replicas or None,
+        last_known_elr=partition.last_known_elr or None,
+    )
