@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from snapshot.exchange.replay import Replayed
+
     from shell.browser.session import Session
     from shell.output import Output
-    from snapshot.exchange.replay import Replayed
 
 
 def run(

@@ -16,7 +16,6 @@ from shell.browser.paths import Found, Path, expand, path_text
 from shell.browser.quoting import split
 from shell.output import Output
 from shell.safe import safe
-from shell.words import nearest
 
 UNBOUNDED: Final = 1 << 30
 
@@ -112,7 +111,9 @@ class Session:
         """The command called ``name``; where there is none, the shell complains."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
-            near = nearest(name, self.commands)
+            from authorizer.insight.names import nearest_name
+
+            near = nearest_name(name, self.commands)
             hint = f"did you mean {near}?" if near else "help lists the commands"
             self.complain(f"{name}: no such command; {hint}")
         return command

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from metalog.image.acls import AclsImage
-
 from metalog.acl import Acl
 from metalog.ids import Uuid, parse_uuid, uuid_text
+from metalog.image.acls import AclsImage
+from shell.acls import KEYS, values
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
 
 AclLeaf = Callable[[Uuid, Acl], Leaf]
@@ -37,18 +37,7 @@ def kafka_acls(image: AclsImage) -> Directory:
 
 def json_leaf(uuid: Uuid, acl: Acl) -> Leaf:
     """The record, with the names of its enums (KIP-801, "Metadata Shell")."""
-    return Leaf(
-        {
-            "id": uuid_text(uuid),
-            "resourceType": acl.resource_type.name,
-            "resourceName": acl.resource_name,
-            "patternType": acl.pattern_type.name,
-            "principal": acl.principal,
-            "host": acl.host,
-            "operation": acl.operation.name,
-            "permissionType": acl.permission_type.name,
-        }
-    )
+    return Leaf(dict(zip(KEYS, values(uuid_text(uuid), acl), strict=True)))
 
 
 def kafka_leaf(uuid: Uuid, acl: Acl) -> Leaf:

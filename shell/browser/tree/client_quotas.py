@@ -1,0 +1,38 @@
+r"""``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
+
+Brackets and backslashes in a name have a backslash before them. A default part is the
+bare word (``user``), where Kafka leaves it out and its shell then dies of the empty name.
+This module must not know how the tree is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from metalog.image.client_quotas import ClientQuotasImage, QuotaEntity
+from shell.browser.nodes import Directory, Leaf, listing
+from shell.browser.tree.kafka import double
+
+_WORDS: Final = {"client-id": "clientId"}
+_BRACKETS: Final = re.compile(r"[\\()]")
+
+
+def kafka_client_quotas(image: ClientQuotasImage) -> Directory:
+    return listing(
+        lambda: {_name(entity): quotas for entity, quotas in image.entities.items()},
+        lambda quotas: listing(lambda: quotas, lambda value: Leaf(double(value))),
+    )
+
+
+def _name(entity: QuotaEntity) -> str:
+    return "_".join(_part(kind, name) for kind, name in entity)
+
+
+def _part(kind: str, name: str | None) -> str:
+    word = _WORDS.get(kind, kind)
+    return word if name is None else f"{word}({_BRACKETS.sub(_escaped, name)})"
+
+
+def _escaped(bracket: re.Match[str]) -> str:
+    return f"\\{bracket.group()}"

@@ -1,0 +1,23 @@
+"""``/image/delegationToken``: tokens by id, their HMAC not among them (it is not in a log).
+
+This module must not know how the tree is printed.
+"""
+
+from __future__ import annotations
+
+from metalog.image.delegation_tokens import DelegationToken, DelegationTokensImage
+from shell.browser.nodes import Directory, Leaf, listing
+
+
+def kafka_delegation_tokens(image: DelegationTokensImage) -> Directory:
+    return listing(lambda: image.tokens, _leaf)
+
+
+def _leaf(token: DelegationToken) -> Leaf:
+    """Kafka's line, whose parentheses do not pair."""
+    return Leaf(
+        f"DelegationTokenDatatokenId={token.token_id}(owner={token.owner}"
+        f"(tokenRequester={token.requester}(renewers={' '.join(token.renewers)}, "
+        f"issueTimestamp={token.issue_timestamp}, maxTimestamp={token.max_timestamp}), "
+        f"expiryTimestamp={token.expiration_timestamp}"
+    )

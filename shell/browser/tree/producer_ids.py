@@ -1,0 +1,13 @@
+"""``/image/producerIds``: the next id to give out.
+
+This module must not know how the tree is printed.
+"""
+
+from __future__ import annotations
+
+from metalog.image.producer_ids import ProducerIdsImage
+from shell.browser.nodes import Directory, Leaf, fixed
+
+
+def kafka_producer_ids(image: ProducerIdsImage) -> Directory:
+    return fixed({"nextProducerId": lambda: Leaf(str(image.next_producer_id))})
