@@ -1,0 +1,238 @@
+"""A metadata log in a folder: Kafka's ``metadata.log.dir``, stopped, running or copied.
+
+Reading takes no lock, creates nothing and changes nothing. A snapshot of a higher epoch
+than the log, or of the same epoch and past its end, replaces the log, as in Kafka.
+This module must not apply any record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import CorruptLog
+from metalog.files import LOCAL_FILES, Files, opened
+from metalog.ids import SnapshotId
+from metalog.log.commit import Proven, proven_by_one
+from metalog.log.folder import LogFolder, read_folder
+from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.segment import TornTail
+from metalog.log.single import SegmentSplit, read_checkpoint
+from metalog.log.voters import Voters, find_voters
+from metalog.log.walk import LogEnds, Place, SegmentWalk, beginning, find_ends, segments_from
+from metalog.ports import (
+    Appended,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+    Truncated,
+)
+from metalog.records.batch import Batch
+
+_POLL_EVERY_S: Final = 0.1
+_MOST_BATCHES_A_POLL: Final = 1000
+
+
+class DirectoryLog:
+    """The log in ``path``, up to where it ended when ``refresh`` or ``poll`` last looked.
+
+    With ``committed`` only what is provably committed is read (see ``proven``). Raises
+    ``InvalidSource`` where no metadata log is, ``CorruptLog`` where one is damaged.
+    """
+
+    def __init__(
+        self, path: str | Path, *, files: Files = LOCAL_FILES, committed: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self._files = files
+        self._committed = committed
+        self._known_ends: LogEnds | None = None
+        self._known_voters: Voters | None = None
+        self._polled: tuple[int, int] | None = None
+        self._folder = read_folder(self.path, files)
+
+    def refresh(self) -> None:
+        """Looks at the folder again."""
+        self._folder = read_folder(self.path, self._files)
+        self._known_ends = None
+        self._known_voters = None
+
+    @property
+    def folder(self) -> LogFolder:
+        return self._folder
+
+    @property
+    def meta_properties(self) -> MetaProperties | None:
+        return self._folder.meta_properties
+
+    @property
+    def quorum_state(self) -> QuorumState | None:
+        return self._folder.quorum_state
+
+    @property
+    def leader_epochs(self) -> LeaderEpochs:
+        return self._folder.leader_epochs
+
+    @property
+    def torn_tail(self) -> TornTail | None:
+        return self._ends.torn_tail
+
+    @property
+    def voters(self) -> Voters:
+        """Who votes in this quorum at the log's end, and where that is written."""
+        if self._known_voters is None:
+            self._known_voters = find_voters(self, self.quorum_state)
+        return self._known_voters
+
+    @property
+    def proven(self) -> Proven:
+        """What this folder alone proves to be committed."""
+        snapshots = self._folder.snapshots
+        properties = self._folder.meta_properties
+        return proven_by_one(
+            end=self._ends.end,
+            newest_snapshot_end=snapshots[-1].end_offset if snapshots else None,
+            voters=self.voters.ids,
+            node_id=properties.node_id if properties is not None else None,
+        )
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is odd about the folder, though it can be read."""
+        problems = list(self._folder.problems)
+        ends, state, partition = self._ends, self.quorum_state, self._folder.partition
+        if ends.torn_tail is not None:
+            problems.append(str(ends.torn_tail))
+        if ends.replaced_by is not None:
+            problems.append(
+                f"{partition}: the snapshot {ends.replaced_by} replaces the log, which ends"
+                " before it or has an older epoch"
+            )
+        if state is not None and state.leader_epoch < ends.epoch:
+            problems.append(
+                f"{partition}: the log has epoch {ends.epoch}, quorum-state only"
+                f" {state.leader_epoch}; they were not copied at one moment"
+            )
+        return tuple(problems)
+
+    def bounds(self) -> LogBounds:
+        ends = self._ends
+        why = "the high-water mark is not on disk"
+        return LogBounds(ends.start, ends.end, ends.epoch, None, why)
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        ends = self._ends
+        if start < ends.start:
+            newest = self._newest_snapshot()
+            yield SnapshotNeeded(newest)
+            start = newest.end_offset
+        limit = self.proven.offset if self._committed else ends.end
+        self._polled = (limit, ends.epoch)
+        yield HighWatermark(limit)
+        for batch in self.batches(start):
+            if batch.next_offset > limit:
+                return
+            yield Appended(batch)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        deadline = time.monotonic() + timeout_s
+        while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, _POLL_EVERY_S))
+        return events
+
+    def batches(self, start: int) -> Iterator[Batch]:
+        """Batches that reach past ``start``, to the end, committed or not."""
+        ends = self._ends
+        if ends.place is None or ends.replaced_by is not None or start >= ends.end:
+            return
+        for batch in SegmentWalk(
+            self._folder, self._files, beginning(segments_from(self._folder, start)[0])
+        ):
+            if batch.next_offset > start:
+                yield batch
+            if batch.next_offset >= ends.end:
+                return
+
+    def splits(self) -> Sequence[Split]:
+        if self._ends.replaced_by is not None:
+            return []
+        return [
+            SegmentSplit(self._folder.segment_path(base), base, self.leader_epochs, self._files)
+            for base in self._folder.segments
+        ]
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return self._folder.snapshots
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        return read_checkpoint(self._folder.snapshot_path(id), self._files)
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """The batches of ``bootstrap.checkpoint``, with which a log without records begins;
+        None where the log has records, or where no such file lies beside it."""
+        path = self._folder.bootstrap
+        if path is None or self._ends.end > 0:
+            return None
+        return read_checkpoint(path, self._files)
+
+    @property
+    def _ends(self) -> LogEnds:
+        if self._known_ends is None:
+            self._known_ends = find_ends(self._folder, self._files)
+        return self._known_ends
+
+    def _newest_snapshot(self) -> SnapshotId:
+        if self._folder.snapshots:
+            return self._folder.snapshots[-1]
+        raise CorruptLog(
+            f"the log begins at offset {self._ends.start}, and no snapshot holds what was before",
+            file=str(self._folder.partition),
+        )
+
+    def _news(self) -> list[LogEvent]:
+        """What has come since the last poll, at most some batches of it."""
+        reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
+        place = self._ends.place
+        self.refresh()
+        events: list[LogEvent] = []
+        kept = min(
+            (begin for later, begin in self.leader_epochs.starts if later > epoch),
+            default=reached,
+        )
+        if place is not None and (place.next_offset > kept or self._is_cut(place)):
+            place = None
+        ends = self._known_ends = find_ends(self._folder, self._files, place)
+        kept = min(kept, reached, ends.end)
+        if ends.start > kept:
+            newest = self._newest_snapshot()
+            events.append(SnapshotNeeded(newest))
+            kept, epoch = newest
+        elif kept < reached:
+            events.append(Truncated(kept))
+        limit = self.proven.offset if self._committed else ends.end
+        news = [batch for batch in self._after(place, kept) if batch.next_offset <= limit]
+        if news:
+            kept, epoch = news[-1].next_offset, news[-1].epoch
+            events.append(HighWatermark(kept))
+        events.extend(Appended(batch) for batch in news)
+        self._polled = (kept, epoch)
+        return events
+
+    def _after(self, place: Place | None, start: int) -> Iterator[Batch]:
+        if place is not None and place.next_offset <= start and self._ends.replaced_by is None:
+            walk = iter(SegmentWalk(self._folder, self._files, place))
+            return islice(walk, _MOST_BATCHES_A_POLL)
+        return islice(self.batches(start), _MOST_BATCHES_A_POLL)
+
+    def _is_cut(self, place: Place) -> bool:
+        """Whether the file has become shorter than it was at ``place``."""
+        path = self._folder.segment_path(place.segment)
+        if place.segment not in self._folder.segments:
+            return True
+        with opened(self._files, path) as file:
+            return file.size() < place.byte

@@ -1,0 +1,194 @@
+"""One file of batches, read lazily in large blocks: a segment, or a snapshot's file.
+
+Every batch is whole, its CRC is right and it follows the one before; else one
+``CorruptLog`` names file, offset and byte. What a crash left at the end of the last
+segment is no damage but a ``TornTail``: the beginning of the batch that was being
+written, or zeros. Memory does not grow with the file.
+This module must not know what a folder holds, and it applies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from struct import Struct
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.files import ReadableFile
+from metalog.log.succession import Succession
+from metalog.records.batch import Batch, decode_batch
+from metalog.records.checksum import crc32c
+
+BLOCK_SIZE: Final = 1 << 20
+
+_OVERHEAD: Final = 12
+"""Bytes before those that the length field counts: the base offset and itself."""
+_HEADER_SIZE: Final = 61
+_CRC_START: Final = 21
+_MAX_BATCH_SIZE: Final = 1 << 26
+"""Eight times the largest batch that Kafka's controllers write."""
+
+_FRAME: Final = Struct(">qi")
+_PREFIX: Final = Struct(">qiibIhi")
+"""Base offset, length, epoch, magic, CRC, attributes, last offset delta."""
+_MAGIC_PLACE: Final = 16
+_MAGIC: Final = 2
+_MOST_GUESSES: Final = 16
+
+
+class TornTail(NamedTuple):
+    """Bytes at the end of the last segment that hold no whole batch, and were left out."""
+
+    file: str
+    byte: int
+    size: int
+    offset: int | None
+    """Where the log ends instead: the offset that the torn batch was to have."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}, offset {self.offset}, byte {self.byte}: {self.size} bytes of a batch"
+            " that was not written to its end are left out"
+        )
+
+
+class SegmentReader:
+    """Batches of one open file, from ``position`` to the end that it had when asked.
+
+    ``torn_tail`` is set, and ``position`` stays before it, when the iteration ends at one;
+    only ``may_be_torn`` files may have it. Iterating again goes on where the last
+    iteration stopped, which follows a file that grows.
+    """
+
+    __slots__ = ("_file", "_may_be_torn", "_name", "_succession", "position", "torn_tail")
+
+    def __init__(
+        self,
+        file: ReadableFile,
+        name: str,
+        succession: Succession,
+        *,
+        position: int = 0,
+        may_be_torn: bool = False,
+    ) -> None:
+        self._file = file
+        self._name = name
+        self._succession = succession
+        self._may_be_torn = may_be_torn
+        self.position = position
+        self.torn_tail: TornTail | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.torn_tail = None
+        end = self._file.size()
+        admit = self._succession.admit
+        for buffer, start, position, size in whole_frames(self._file, self.position, end):
+            batch = self._decoded(buffer, start, position)
+            admit(batch)
+            self.position = position + size
+            yield batch
+        if self.position < end:
+            self._judge_tail(end)
+
+    def _decoded(self, buffer: bytes, start: int, position: int) -> Batch:
+        try:
+            return decode_batch(buffer, start, file=self._name, file_position=position)
+        except CorruptLog as error:
+            raise error.located(
+                file=self._name, offset=self._succession.next_offset, byte=position
+            ) from None
+
+    def _judge_tail(self, end: int) -> None:
+        size = end - self.position
+        tail = self._file.read_at(self.position, min(size, _MAX_BATCH_SIZE))
+        problem = _why_no_torn_batch(tail, self._succession.next_offset)
+        if problem is None and not self._may_be_torn:
+            problem = f"the file ends inside a batch, {size} bytes after its beginning"
+        if problem is not None:
+            raise CorruptLog(
+                problem,
+                file=self._name,
+                offset=self._succession.next_offset,
+                byte=self.position,
+            )
+        self.torn_tail = TornTail(self._name, self.position, size, self._succession.next_offset)
+
+
+class Frame(NamedTuple):
+    """A batch as its length field cuts it out: ``buffer[start:start + size]``."""
+
+    buffer: bytes
+    start: int
+    position: int
+    size: int
+
+
+def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
+    """The frames between ``position`` and ``end``, unchecked, up to the first that is not
+    whole or whose length cannot be one."""
+    buffer = b""
+    start = 0
+    while position + _OVERHEAD <= end:
+        if start + _OVERHEAD > len(buffer):
+            buffer = file.read_at(position, min(BLOCK_SIZE, end - position))
+            start = 0
+            if len(buffer) < _OVERHEAD:
+                return
+        size = _OVERHEAD + _FRAME.unpack_from(buffer, start)[1]
+        if size < _HEADER_SIZE or size > _MAX_BATCH_SIZE or position + size > end:
+            return
+        if start + size > len(buffer):
+            buffer = file.read_at(position, min(max(BLOCK_SIZE, size), end - position))
+            start = 0
+            if len(buffer) < size:
+                return
+        yield Frame(buffer, start, position, size)
+        start += size
+        position += size
+
+
+def _why_no_torn_batch(tail: bytes, next_offset: int | None) -> str | None:
+    """None if ``tail`` is what a crash may leave of one batch; else what is wrong with it.
+
+    A tail is torn only if its bytes begin the batch that comes next and nothing in it
+    says that more was written: no whole batch hides behind a damaged length.
+    """
+    if not tail.strip(b"\0"):
+        return None
+    if next_offset is not None and not tail.startswith(next_offset.to_bytes(8)[: len(tail)]):
+        return f"what stands here is not the batch of offset {next_offset}"
+    if len(tail) > _MAGIC_PLACE and tail[_MAGIC_PLACE] != _MAGIC:
+        return f"magic {tail[_MAGIC_PLACE]} where {_MAGIC} must stand"
+    if len(tail) >= _OVERHEAD:
+        length = _FRAME.unpack_from(tail)[1]
+        if not _HEADER_SIZE <= length + _OVERHEAD <= _MAX_BATCH_SIZE:
+            return f"a batch cannot be {length} bytes long"
+        if _hides_whole_batch(tail):
+            return f"the length {length} reaches past the end of the file and is wrong"
+    return None
+
+
+def _hides_whole_batch(tail: bytes) -> bool:
+    """Whether a shorter length makes a batch with the right CRC of the beginning of ``tail``.
+
+    Tried are: the end of the file, each length that one flipped bit may have changed, and
+    each place where the next batch seems to begin.
+    """
+    if len(tail) < _HEADER_SIZE:
+        return False
+    base_offset, length, _, _, crc, _, delta = _PREFIX.unpack_from(tail)
+    sizes = {len(tail)} | {_OVERHEAD + (length ^ 1 << bit) for bit in range(31)}
+    if delta >= 0:
+        following = (base_offset + delta + 1).to_bytes(9, signed=True)[1:]
+        sizes.update(islice(_places(tail, following), _MOST_GUESSES))
+    return any(
+        _HEADER_SIZE <= size <= len(tail) and crc32c(tail[_CRC_START:size]) == crc for size in sizes
+    )
+
+
+def _places(data: bytes, wanted: bytes) -> Iterator[int]:
+    place = data.find(wanted, _HEADER_SIZE)
+    while place >= 0:
+        yield place
+        place = data.find(wanted, place + 1)

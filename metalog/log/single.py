@@ -1,0 +1,163 @@
+"""Logs that are one file: a segment without its folder, or one snapshot.
+
+A segment in its own folder is still held against the ``leader-epoch-checkpoint`` beside
+it. This module must not know whole folders, and it applies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES, Files, opened, read_whole
+from metalog.ids import SnapshotId
+from metalog.log import layout
+from metalog.log.folder import unreadable
+from metalog.log.layout import LeaderEpochs
+from metalog.log.segment import SegmentReader, TornTail
+from metalog.log.succession import NO_EPOCHS, Succession
+from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
+from metalog.records.batch import Batch
+from metalog.records.messages import Undecodable
+
+
+def read_segment(
+    path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files
+) -> Iterator[Batch]:
+    """The batches of one segment, which may be torn at its end."""
+    succession = Succession(base_offset, None, epochs)
+    try:
+        with opened(files, path) as file:
+            yield from SegmentReader(file, str(path), succession, may_be_torn=True)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
+    """The batches of a snapshot's file; header, footer and epoch are not yet checked."""
+    try:
+        with opened(files, path) as file:
+            yield from SegmentReader(file, str(path), Succession(0))
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+class SegmentLog:
+    """One ``.log`` file. Any name will do; Kafka's own says at which offset it begins."""
+
+    def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
+        self.path = Path(path)
+        self._files = files
+        self._base_offset = layout.segment_base_offset(self.path.name)
+        self._epochs = _epochs_beside(self.path, files)
+        self._bounds, self.torn_tail = self._survey()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return () if self.torn_tail is None else (str(self.torn_tail),)
+
+    def bounds(self) -> LogBounds:
+        return self._bounds
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        yield HighWatermark(self._bounds.end)
+        for batch in self.batches(start):
+            yield Appended(batch)
+
+    def batches(self, start: int) -> Iterator[Batch]:
+        for batch in read_segment(self.path, self._base_offset, self._epochs, self._files):
+            if batch.next_offset > self._bounds.end:
+                return
+            if batch.next_offset > start:
+                yield batch
+
+    def splits(self) -> Sequence[Split]:
+        return [SegmentSplit(self.path, self._base_offset, self._epochs, self._files)]
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return ()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        raise InvalidSource(f"{self.path}: a segment holds no snapshot {id}")
+
+    def _survey(self) -> tuple[LogBounds, TornTail | None]:
+        start = end = self._base_offset or 0
+        epoch = 0
+        first = True
+        succession = Succession(self._base_offset, None, self._epochs)
+        try:
+            with opened(self._files, self.path) as file:
+                reader = SegmentReader(file, str(self.path), succession, may_be_torn=True)
+                for batch in reader:
+                    if first:
+                        start, first = batch.base_offset, False
+                    end, epoch = batch.next_offset, batch.epoch
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        why = "the high-water mark is not on disk"
+        return LogBounds(start, end, epoch, None, why), reader.torn_tail
+
+
+class CheckpointLog:
+    """One ``.checkpoint`` file: a log of which nothing but a snapshot is left.
+
+    A name that is not Kafka's (``bootstrap.checkpoint``) gives the id 0-0.
+    """
+
+    def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
+        self.path = Path(path)
+        self._files = files
+        self.id = layout.snapshot_id(self.path.name) or SnapshotId(0, 0)
+        self.problems: tuple[str, ...] = ()
+
+    def bounds(self) -> LogBounds:
+        end = self.id.end_offset
+        return LogBounds(end, end, self.id.epoch, end, "a snapshot holds committed records only")
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        if start < self.id.end_offset:
+            yield SnapshotNeeded(self.id)
+        yield HighWatermark(self.id.end_offset)
+
+    def splits(self) -> Sequence[Split]:
+        return ()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return (self.id,)
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        if id != self.id:
+            raise InvalidSource(f"{self.path}: holds the snapshot {self.id} only, not {id}")
+        return read_checkpoint(self.path, self._files)
+
+
+class SegmentSplit(NamedTuple):
+    """One segment, to be read where it was sent."""
+
+    path: Path
+    base_offset: int | None
+    epochs: LeaderEpochs
+    files: Files
+
+    def read(self) -> Iterator[Batch]:
+        return read_segment(self.path, self.base_offset, self.epochs, self.files)
+
+
+def _epochs_beside(path: Path, files: Files) -> LeaderEpochs:
+    checkpoint = path.parent / layout.LEADER_EPOCH_CHECKPOINT
+    if layout.segment_base_offset(path.name) is None or not files.is_file(checkpoint):
+        return NO_EPOCHS
+    return layout.parse_leader_epochs(read_whole(files, checkpoint), str(checkpoint))
+
+
+def refuse_ordinary_topic(path: Path, batches: Iterator[Batch]) -> None:
+    """``InvalidSource`` if the first data batch holds no metadata record at all."""
+    for batch in batches:
+        if not batch.is_control:
+            if all(isinstance(message, Undecodable) for message in batch.messages()):
+                raise InvalidSource(
+                    f"{path}: no metadata records in it; the log of an ordinary topic?"
+                )
+            return

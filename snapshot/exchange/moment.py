@@ -1,0 +1,167 @@
+"""A moment, as a person writes it, and the offset that it means in one log.
+
+Digits are an offset (exclusive, as in a snapshot's name), ``@DIGITS`` epoch milliseconds,
+``-6h`` counts back from the last record, all else is ISO 8601, without a zone UTC.
+This module must not know how a log is stored, and it replays nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidMoment
+from metalog.ports import Appended, Log, LogBounds
+from metalog.records.batch import Batch
+from snapshot.reader import bases
+
+_OFFSET: Final = re.compile(r"[0-9]{1,19}")
+_EPOCH_MS: Final = re.compile(r"@([0-9]{1,15})")
+_BACK: Final = re.compile(r"-([0-9]{1,12})([smhdw])")
+_UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FORMS: Final = "an offset, @MILLISECONDS, a time back such as -6h, or ISO 8601"
+
+
+class AtOffset(NamedTuple):
+    """All records below ``offset``."""
+
+    offset: int
+
+
+class AtTime(NamedTuple):
+    """The longest prefix before the first batch later than ``epoch_ms``."""
+
+    epoch_ms: int
+
+
+class BeforeLast(NamedTuple):
+    """``back_ms`` before the log's last record."""
+
+    back_ms: int
+
+
+Moment = AtOffset | AtTime | BeforeLast
+
+
+class ResolvedMoment(NamedTuple):
+    """The state after all records below ``offset``; ``said_as`` says so in words."""
+
+    offset: int
+    said_as: str
+    warnings: tuple[str, ...]
+
+
+def parse_moment(text: str) -> Moment:
+    """``InvalidMoment`` where ``text`` has none of the forms."""
+    if _OFFSET.fullmatch(text):
+        return AtOffset(int(text))
+    if match := _EPOCH_MS.fullmatch(text):
+        return AtTime(int(match[1]))
+    if match := _BACK.fullmatch(text):
+        return BeforeLast(int(match[1]) * _UNIT_MS[match[2]])
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        return AtTime((time - _EPOCH) // timedelta(milliseconds=1))
+    except (OverflowError, ValueError):
+        raise InvalidMoment(f"{text!r} is no moment; give {_FORMS}") from None
+
+
+def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
+    """The offset that ``moment`` means in ``log``, if its state there can be rebuilt.
+
+    ``InvalidMoment`` before the earliest state that the log and its snapshots give, past the
+    log's end, and after ``now_ms``.
+    """
+    bounds = log.bounds()
+    if isinstance(moment, AtOffset):
+        if moment.offset > bounds.end:
+            raise InvalidMoment(f"offset {moment.offset} is in the future: {_end(bounds)}")
+        _refuse_unreachable(moment.offset, f"offset {moment.offset}", log)
+        return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
+    times = _Times(log)
+    if times.last is None or times.first is None:
+        raise InvalidMoment(f"the log has no records to take a time from; {_end(bounds)}")
+    epoch_ms = moment.epoch_ms if isinstance(moment, AtTime) else times.last - moment.back_ms
+    said = time_text(epoch_ms)
+    if epoch_ms > max(times.last, now_ms):
+        raise InvalidMoment(
+            f"{said} is in the future: the log's last record is of {time_text(times.last)}"
+        )
+    offset = times.offset_at(epoch_ms)
+    if epoch_ms < times.first:
+        raise InvalidMoment(
+            f"{said} is before the log starts: its first record, at offset {bounds.start},"
+            f" is of {time_text(times.first)}"
+        )
+    _refuse_unreachable(offset, said, log)
+    return ResolvedMoment(offset, f"{said}, which is offset {offset}", times.warnings(epoch_ms))
+
+
+def time_text(epoch_ms: int) -> str:
+    """ISO 8601 in UTC with milliseconds; epoch milliseconds where a calendar has no such year."""
+    try:
+        time = _EPOCH + timedelta(milliseconds=epoch_ms)
+    except OverflowError:
+        return f"@{epoch_ms}"
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class _Times:
+    """The batches' times in one log, and where they run backwards."""
+
+    def __init__(self, log: Log) -> None:
+        self._ends: list[tuple[int, int]] = []
+        latest: int | None = None
+        self._backwards: tuple[int, int] | None = None
+        for batch in _batches(log):
+            if latest is not None and batch.max_timestamp < latest and self._backwards is None:
+                self._backwards = (batch.base_offset, latest - batch.max_timestamp)
+            latest = batch.max_timestamp if latest is None else max(latest, batch.max_timestamp)
+            self._ends.append((batch.base_offset, batch.max_timestamp))
+        self._end = log.bounds().end
+        self.first = self._ends[0][1] if self._ends else None
+        self.last = self._ends[-1][1] if self._ends else None
+
+    def offset_at(self, epoch_ms: int) -> int:
+        return next((base for base, time in self._ends if time > epoch_ms), self._end)
+
+    def warnings(self, epoch_ms: int) -> tuple[str, ...]:
+        """What a reader of the answer must know about these times."""
+        if self._backwards is None:
+            return ()
+        offset, by_ms = self._backwards
+        cut = self.offset_at(epoch_ms)
+        left_out = sum(base > cut and time <= epoch_ms for base, time in self._ends)
+        warning = f"times run backwards at offset {offset}, by {by_ms} ms: leaders' clocks differ"
+        if left_out:
+            warning += f"; {left_out} batches of that time or before come after offset {cut}"
+        return (warning,)
+
+
+def _batches(log: Log) -> Iterator[Batch]:
+    for event in log.read(log.bounds().start):
+        if isinstance(event, Appended):
+            yield event.batch
+
+
+def _refuse_unreachable(offset: int, said: str, log: Log) -> None:
+    bounds = log.bounds()
+    if bases(offset, bounds, log.snapshots()):
+        return
+    reachable = [
+        known.end_offset for known in log.snapshots() if known.end_offset > offset
+    ]
+    earliest = f"offset {min(reachable)}" if reachable else "no moment before its end"
+    raise InvalidMoment(
+        f"{said} is before what can be rebuilt: the log starts at offset {bounds.start}, and the"
+        f" earliest state that a snapshot gives is {earliest}"
+    )
+
+
+def _end(bounds: LogBounds) -> str:
+    return f"the log ends at offset {bounds.end}"

@@ -1,0 +1,108 @@
+"""Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the one in the environment.
+
+The file is looked for in the working folder, in those above it, then in the user's
+configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``):
+
+    [sources.prod]
+    url = "/var/lib/kafka/metadata"
+    config = "server.properties"
+    command-config = "client.properties"
+
+Files and folders in it are relative to it. This module must not open what a name names.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import InvalidSource
+from metalog.files import Files, read_whole
+from metalog.log.folder import unreadable
+
+SOURCE_VARIABLE: Final = "METALOG_SOURCE"
+NAMES_FILE: Final = "metalog.toml"
+
+_KEYS: Final = {"url", "config", "command-config"}
+
+
+class NamedSource(NamedTuple):
+    """What a name stands for; ``base`` is the folder that a relative url starts from."""
+
+    url: str
+    base: Path
+    config: Path | None = None
+    command_config: Path | None = None
+
+
+def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
+    """What ``text`` stands for: itself, unless it begins with ``@``."""
+    if text == "@":
+        text = environ.get(SOURCE_VARIABLE, "")
+        if not text or text == "@":
+            raise InvalidSource(f"@ is ${SOURCE_VARIABLE}, which is not set; set it to a SOURCE")
+    if not text.startswith("@"):
+        return NamedSource(text, cwd)
+    return _in_files(text[1:], environ, cwd, files)
+
+
+def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
+    known: list[str] = []
+    read: list[str] = []
+    for path in _places(environ, cwd):
+        if not files.is_file(path):
+            continue
+        sources = _sources(path, files)
+        if name in sources:
+            return _named(sources[name], name, path)
+        known.extend(sources)
+        read.append(str(path))
+    if not read:
+        raise InvalidSource(f"@{name}: no {NAMES_FILE} in {cwd}, above it or in the user's folder")
+    near = get_close_matches(name, known, 1)
+    hint = f"; did you mean @{near[0]}?" if near else ""
+    raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
+
+
+def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    here = cwd.absolute()
+    for folder in (here, *here.parents):
+        yield folder / NAMES_FILE
+    if configured := environ.get("XDG_CONFIG_HOME"):
+        yield Path(configured) / "metalog" / NAMES_FILE
+    elif home := environ.get("HOME"):
+        yield Path(home) / ".config" / "metalog" / NAMES_FILE
+
+
+def _sources(path: Path, files: Files) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(read_whole(files, path).decode())
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError as error:
+        raise InvalidSource(f"{path}: not TOML ({' '.join(str(error).split())})") from None
+    sources = document.get("sources", {})
+    if not isinstance(sources, dict):
+        raise InvalidSource(f"{path}: 'sources' is no table; write [sources.NAME]")
+    return sources
+
+
+def _named(entry: Any, name: str, path: Path) -> NamedSource:
+    place = f"{path}: sources.{name}"
+    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
+        raise InvalidSource(f"{place} is no table of texts; give it a url")
+    if unknown := sorted(entry.keys() - _KEYS):
+        near = get_close_matches(unknown[0], _KEYS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(_KEYS))}"
+        raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
+    url = entry.get("url", "")
+    if not url or url.startswith("@"):
+        raise InvalidSource(f"{place} needs a url that is no name itself")
+
+    def file(key: str) -> Path | None:
+        return path.parent / entry[key] if key in entry else None
+
+    return NamedSource(url, path.parent, file("config"), file("command-config"))

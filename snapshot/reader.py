@@ -1,0 +1,51 @@
+"""Snapshots, read whole or not at all.
+
+A snapshot begins with its header, ends with its footer, and every batch of it has the
+epoch that its name says. This module must not know where a snapshot lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from metalog.errors import CorruptSnapshot
+from metalog.ids import SnapshotId
+from metalog.ports import Log, LogBounds
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+
+
+def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
+    """The data batches of a snapshot. ``CorruptSnapshot`` (before the end of the iteration,
+    so apply nothing until then) where it is not whole."""
+    return check_snapshot(of_one_epoch(log.open_snapshot(id), id.epoch))
+
+
+def of_one_epoch(batches: Iterable[Batch], epoch: int) -> Iterator[Batch]:
+    for batch in batches:
+        if batch.epoch != epoch:
+            raise CorruptSnapshot(
+                f"epoch {batch.epoch} in a snapshot of epoch {epoch}",
+                file=batch.file,
+                offset=batch.base_offset,
+                byte=batch.position,
+            )
+        yield batch
+
+
+def bases(
+    offset: int, bounds: LogBounds, snapshots: Sequence[SnapshotId]
+) -> list[SnapshotId | None]:
+    """From what the state at ``offset`` can be rebuilt, the shortest way first.
+
+    A snapshot that ends at or before it, if the log holds what is between; None for the
+    log alone, if it begins at 0. Empty where nothing reaches.
+    """
+    found: list[SnapshotId | None] = [
+        known
+        for known in reversed(snapshots)
+        if known.end_offset == offset or bounds.start <= known.end_offset < offset
+    ]
+    if bounds.start == 0:
+        found.append(None)
+    return found
