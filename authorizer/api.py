@@ -1,0 +1,250 @@
+"""The words of KIP-504's Authorizer interface: what is asked, by whom, and the answers.
+
+Actions and contexts are made and read on every request, so they are slotted
+classes that refuse assignment: reading a field costs a tenth of a NamedTuple's.
+
+This module must not know how a decision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, ClassVar, Final, NoReturn
+
+from authorizer.decide import ALLOWED, DENIED, AuthorizationResult
+from metalog.acl import (
+    ANY_ACL,
+    CLUSTER_NAME,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+from metalog.principal import KafkaPrincipal
+
+
+class _Frozen:
+    """Slots that are set once, by ``__init__`` through ``_setters``; compared by value.
+
+    ``_fields`` are the arguments of ``__init__`` in its order.
+    """
+
+    __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} is read-only")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} is read-only")
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._fields)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        pairs = zip(self._fields, self._values(), strict=True)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in pairs)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._values()
+
+
+def _setter(frozen: type[_Frozen], name: str) -> Callable[[_Frozen, object], None]:
+    set_slot: Callable[[_Frozen, object], None] = getattr(frozen, name).__set__
+    return set_slot
+
+
+class ResourcePattern(_Frozen):
+    """``org.apache.kafka.common.resource.ResourcePattern``; that of an action is LITERAL."""
+
+    _fields = ("resource_type", "name", "pattern_type")
+    __slots__ = _fields
+
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType
+
+    def __init__(
+        self,
+        resource_type: ResourceType,
+        name: str,
+        pattern_type: PatternType = PatternType.LITERAL,
+    ) -> None:
+        _set_resource_type(self, resource_type)
+        _set_name(self, name)
+        _set_pattern_type(self, pattern_type)
+
+
+_set_resource_type = _setter(ResourcePattern, "resource_type")
+_set_name = _setter(ResourcePattern, "name")
+_set_pattern_type = _setter(ResourcePattern, "pattern_type")
+
+
+def topic(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.TOPIC, name)
+
+
+def group(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.GROUP, name)
+
+
+def cluster() -> ResourcePattern:
+    return ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def transactional_id(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name)
+
+
+def delegation_token(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.DELEGATION_TOKEN, name)
+
+
+def user(name: str) -> ResourcePattern:
+    return ResourcePattern(ResourceType.USER, name)
+
+
+class Action(_Frozen):
+    """One thing to be authorized.
+
+    The flags say how it is audited: an answer whose flag is off grants or refuses
+    nothing by itself (a filter, a list of authorized operations) and is logged at TRACE.
+    """
+
+    _fields = (
+        "operation",
+        "resource",
+        "resource_reference_count",
+        "log_if_allowed",
+        "log_if_denied",
+    )
+    __slots__ = _fields
+
+    operation: Operation
+    resource: ResourcePattern
+    resource_reference_count: int
+    log_if_allowed: bool
+    log_if_denied: bool
+
+    def __init__(
+        self,
+        operation: Operation,
+        resource: ResourcePattern,
+        resource_reference_count: int = 1,
+        log_if_allowed: bool = True,
+        log_if_denied: bool = True,
+    ) -> None:
+        _set_operation(self, operation)
+        _set_resource(self, resource)
+        _set_count(self, resource_reference_count)
+        _set_log_if_allowed(self, log_if_allowed)
+        _set_log_if_denied(self, log_if_denied)
+
+
+_set_operation = _setter(Action, "operation")
+_set_resource = _setter(Action, "resource")
+_set_count = _setter(Action, "resource_reference_count")
+_set_log_if_allowed = _setter(Action, "log_if_allowed")
+_set_log_if_denied = _setter(Action, "log_if_denied")
+
+
+class RequestContext(_Frozen):
+    """Who asks, and from where.
+
+    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address in
+    Java's text. ``additional_principals``, such as
+    ``Group:…``, match ACLs as the session's does, but make nobody a super user; Kafka
+    has none. ``identity`` is all of this that a decision depends on.
+    """
+
+    _fields = ("principal", "host", "listener", "request_name", "additional_principals")
+    __slots__ = (*_fields, "identity")
+
+    principal: str
+    host: str
+    listener: str
+    request_name: str
+    additional_principals: tuple[str, ...]
+    identity: tuple[str, ...]
+
+    def __init__(
+        self,
+        principal: str | KafkaPrincipal,
+        host: str,
+        listener: str = "",
+        request_name: str = "",
+        additional_principals: Iterable[str] = (),
+    ) -> None:
+        session_principal = str(principal)
+        additional = tuple(additional_principals)
+        _set_principal(self, session_principal)
+        _set_host(self, host)
+        _set_listener(self, listener)
+        _set_request_name(self, request_name)
+        _set_additional_principals(self, additional)
+        _set_identity(self, (host, session_principal, *additional))
+
+
+_set_principal = _setter(RequestContext, "principal")
+_set_host = _setter(RequestContext, "host")
+_set_listener = _setter(RequestContext, "listener")
+_set_request_name = _setter(RequestContext, "request_name")
+_set_additional_principals = _setter(RequestContext, "additional_principals")
+_set_identity = _setter(RequestContext, "identity")
+
+
+class AuthorizationResults(tuple[AuthorizationResult, ...]):
+    """A result for each action, in order. It has no truth: ``[DENIED]`` would be true."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "the results of authorize() have no truth of their own; "
+            "look at each of them, use all(…), or call is_allowed()"
+        )
+
+
+ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
+ONE_DENIED: Final = AuthorizationResults((DENIED,))
+
+
+class Authorizer:
+    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        raise NotImplementedError
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        """A future per endpoint of ``server_info`` (listener name -> address): done once the
+        listener may be opened."""
+        raise NotImplementedError
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        raise NotImplementedError
+
+    def authorize_by_resource_type(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> AuthorizationResult:
+        """Whether ``operation`` is allowed on at least one resource of the type (KIP-679)."""
+        raise NotImplementedError
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        raise NotImplementedError
+
+    def acl_count(self) -> int:
+        """How many ACL ids there are; -1 where an authorizer cannot say (KIP-801)."""
+        return -1
+
+    def close(self) -> None:
+        raise NotImplementedError

@@ -1,0 +1,80 @@
+"""What an authorizer is configured with, in Kafka's keys and with Kafka's reading of them.
+
+This module must not know files: it takes what a ``.properties`` file said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+
+SUPER_USERS: Final = "super.users"
+ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
+EARLY_START_LISTENERS: Final = "early.start.listeners"
+CONTROLLER_LISTENERS: Final = "controller.listener.names"
+STALE_DENY_AFTER: Final = "stale.deny.after.ms"
+
+_JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
+_ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
+
+
+class AuthorizerConfig(NamedTuple):
+    """``early_start_listeners`` open before the authorizer is ready, for super users only.
+
+    ``stale_deny_after_ms``: how long the last good image stays in force once the replay
+    has stopped at a fault; None is for ever.
+    """
+
+    super_users: frozenset[str] = frozenset()
+    allow_everyone: bool = False
+    early_start_listeners: frozenset[str] = frozenset()
+    stale_deny_after_ms: int | None = None
+
+
+def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
+    """The configuration, and what is odd about it, a line each.
+
+    ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon.
+    Keys that are not the authorizer's are left alone.
+    """
+    super_users, warnings = _super_users(_text(properties, SUPER_USERS))
+    allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
+    if allow_everyone not in ("", "true", "false"):
+        warnings.append(f"{ALLOW_EVERYONE}={allow_everyone} is taken as false; write true or false")
+    early = properties.get(EARLY_START_LISTENERS, properties.get(CONTROLLER_LISTENERS, ""))
+    config = AuthorizerConfig(
+        super_users,
+        allow_everyone == "true",
+        frozenset(filter(None, map(str.strip, str(early).split(",")))),
+        _milliseconds(_text(properties, STALE_DENY_AFTER)),
+    )
+    return config, warnings
+
+
+def _text(properties: Mapping[str, object], key: str) -> str:
+    value = properties.get(key)
+    return "" if value is None else str(value).strip(_JAVA_BLANKS)
+
+
+def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
+    users = [user for part in text.split(";") if (user := part.strip(_JAVA_BLANKS))]
+    for user in users:
+        if ":" not in user:
+            raise InvalidRequest(f"{SUPER_USERS}: {user!r} has no type; write it as User:{user}")
+    warnings = [
+        f"{SUPER_USERS}: {user!r} is taken as one user; separate users by semicolons, not commas"
+        for user in users
+        if _ANOTHER_PRINCIPAL.search(user) or ("," in user and "=" not in user)
+    ]
+    return frozenset(users), warnings
+
+
+def _milliseconds(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest(f"{STALE_DENY_AFTER}={text} is no number of milliseconds")
+    return int(text)

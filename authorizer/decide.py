@@ -1,0 +1,125 @@
+"""What a decision is, and how the ACLs that reach a resource make one.
+
+The rules are those of KIP-11 and KIP-290 as Kafka's StandardAuthorizer applies
+them: a matching DENY denies; else a matching ALLOW allows; else, if no ACL
+reaches the resource at all, the default rule; else it is denied.
+
+This module must not know how the ACLs of a resource are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+from typing import Final, NamedTuple
+
+from metalog.acl import (
+    IMPLIED_BY,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    java_order,
+)
+
+SUPER_USER: Final = "SuperUser"
+DEFAULT_ALLOW: Final = "DefaultAllow"
+DEFAULT_DENY: Final = "DefaultDeny"
+MATCHING_ACL: Final = "MatchingAcl"
+
+
+class AuthorizationResult(Enum):
+    """``ALLOWED`` is truthy and ``DENIED`` falsy."""
+
+    ALLOWED = "ALLOWED"
+    DENIED = "DENIED"
+
+    def __bool__(self) -> bool:
+        return self is ALLOWED
+
+
+ALLOWED: Final = AuthorizationResult.ALLOWED
+DENIED: Final = AuthorizationResult.DENIED
+
+
+class Decision(NamedTuple):
+    """A result and the rule that Kafka names for it; ``acl`` only where the rule is MatchingAcl."""
+
+    result: AuthorizationResult
+    rule: str
+    acl: Acl | None = None
+
+
+ALLOWED_TO_SUPER_USER: Final = Decision(ALLOWED, SUPER_USER)
+ALLOWED_BY_DEFAULT: Final = Decision(ALLOWED, DEFAULT_ALLOW)
+DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
+
+ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
+
+
+def _allowed_by(operation: Operation) -> int:
+    if operation is Operation.ALL:
+        return ALL_OPERATIONS
+    implied = [asked for asked, grounds in IMPLIED_BY.items() if operation in grounds]
+    return sum(1 << asked for asked in (operation, *implied))
+
+
+def _denied_by(operation: Operation) -> int:
+    return ALL_OPERATIONS if operation is Operation.ALL else 1 << operation
+
+
+ALLOWS: Final = tuple(_allowed_by(operation) for operation in Operation)
+"""By the operation of an ALLOW: which operations it allows, a bit each."""
+DENIES: Final = tuple(_denied_by(operation) for operation in Operation)
+"""By the operation of a DENY (or of a permission that this version does not know)."""
+
+
+def decides(acl: Acl, operation: Operation) -> bool:
+    """Whether ``acl`` speaks on ``operation``, its principal and host aside."""
+    masks = ALLOWS if acl.permission_type is PermissionType.ALLOW else DENIES
+    return masks[acl.operation] >> operation & 1 == 1
+
+
+def admits(acl: Acl, principals: Collection[str], host: str) -> bool:
+    """Whether ``acl`` is about one of ``principals`` on ``host``, its operation aside."""
+    return acl.host in (WILDCARD, host) and (
+        acl.principal == WILDCARD_PRINCIPAL or acl.principal in principals
+    )
+
+
+def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
+    """Sorts the ACLs that reach a resource ``name`` as Kafka considers them."""
+    literal = acl.pattern_type is PatternType.LITERAL
+    return (
+        literal and acl.resource_name != name,
+        -len(acl.resource_name),
+        acl.pattern_type,
+        acl.operation,
+        java_order(acl.principal),
+        java_order(acl.host),
+        acl.permission_type,
+    )
+
+
+def decide(
+    candidates: Iterable[Acl],
+    principals: Collection[str],
+    host: str,
+    operation: Operation,
+    *,
+    allow_everyone: bool,
+) -> Decision:
+    """What ``candidates``, in ``decision_order``, come to: the first DENY, or the last ALLOW."""
+    reached = False
+    allow: Acl | None = None
+    for acl in candidates:
+        reached = True
+        if decides(acl, operation) and admits(acl, principals, host):
+            if acl.permission_type is not PermissionType.ALLOW:
+                return Decision(DENIED, MATCHING_ACL, acl)
+            allow = acl
+    if allow is not None:
+        return Decision(ALLOWED, MATCHING_ACL, allow)
+    return ALLOWED_BY_DEFAULT if allow_everyone and not reached else DENIED_BY_DEFAULT

@@ -1,0 +1,62 @@
+"""The meaning of a decision: a linear scan of all ACLs, for tests to hold faster paths against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Set
+
+from authorizer import decide as d
+from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
+
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+ALLOW, DENY = PermissionType.ALLOW, PermissionType.DENY
+Acls = Collection[Acl]
+Who = tuple[Set[str], str]  # the principals of a session, and its host
+
+
+def reaches(acl: Acl, kind: ResourceType, name: str) -> bool:
+    if acl.resource_type is not kind or acl.pattern_type is not LITERAL:
+        return acl.resource_type is kind and name.startswith(acl.resource_name)
+    return acl.resource_name == name or (acl.resource_name == "*" and not name.startswith("*"))
+
+
+def matches(acl: Acl, who: Who, op: Operation, implied: Collection[Operation] = ()) -> bool:
+    by_operation = acl.operation in (Operation.ALL, op) or acl.operation in implied
+    by_principal = acl.principal == "User:*" or acl.principal in who[0]
+    return by_operation and by_principal and acl.host in ("*", who[1])
+
+
+def order(acl: Acl, name: str) -> tuple[object, ...]:
+    wildcard = acl.pattern_type is LITERAL and acl.resource_name != name
+    texts = [text.encode("utf-16-be", "surrogatepass") for text in (acl.principal, acl.host)]
+    pattern = (wildcard, -len(acl.resource_name), acl.pattern_type)
+    return (*pattern, acl.operation, *texts, acl.permission_type)
+
+
+def decide(
+    acls: Acls, who: Who, op: Operation, kind: ResourceType, name: str, default: bool
+) -> d.Decision:
+    candidates = sorted((a for a in acls if reaches(a, kind, name)), key=lambda a: order(a, name))
+    denials = [a for a in candidates if a.permission_type is not ALLOW and matches(a, who, op)]
+    implied = IMPLIED_BY.get(op, ())
+    allows = [a for a in candidates if a.permission_type is ALLOW and matches(a, who, op, implied)]
+    if denials:
+        return d.Decision(d.DENIED, d.MATCHING_ACL, denials[0])
+    if allows:
+        return d.Decision(d.ALLOWED, d.MATCHING_ACL, allows[-1])
+    return d.ALLOWED_BY_DEFAULT if default and not candidates else d.DENIED_BY_DEFAULT
+
+
+def is_allowed_by_resource_type(
+    acls: Acls, who: Who, op: Operation, kind: ResourceType, default: bool
+) -> bool:
+    found = [a for a in acls if a.resource_type is kind and matches(a, who, op)]
+    denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is DENY}
+    allowed = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is ALLOW}
+    if decide(acls, who, op, kind, "hardcode", default).result is d.ALLOWED:
+        return True
+    if (LITERAL, "*") in denied or (LITERAL, "*") in allowed:
+        return (LITERAL, "*") not in denied
+    return any(
+        denied.isdisjoint((PREFIXED, name[:end]) for end in range(1, len(name) + 1))
+        for _, name in allowed - denied
+    )
