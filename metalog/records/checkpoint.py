@@ -1,0 +1,114 @@
+"""A checkpoint: a snapshot of the metadata, framed as record batches (KIP-630).
+
+The first record is a SNAPSHOT_HEADER, the last a SNAPSHOT_FOOTER, each in a control
+batch; a kraft.version of 1 puts KRAFT_VERSION and KRAFT_VOTERS behind the header.
+Offsets count from 0 without a gap, and one epoch holds from end to end: with that, no
+bit outside the checksums can change unseen.
+
+Kafka itself loads a checkpoint without a footer; this reader refuses it. This module
+must not know files, nor what the records mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from metalog.errors import CorruptSnapshot
+from metalog.records.batch import Batch, build_batch
+from metalog.records.frame import Undecodable
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages.snapshot_footer_record import SnapshotFooterRecord
+from metalog.records.messages.snapshot_header_record import SnapshotHeaderRecord
+
+_ADVICE: Final = "use an older snapshot, or read it with --salvage"
+_VERSION: Final = 0
+RECORDS_PER_BATCH: Final = 1024
+"""As Kafka's snapshot writer cuts them, its limit on bytes left aside."""
+
+
+def check_snapshot(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The batches between header and footer: metadata records, and control records that
+    are neither. ``CorruptSnapshot`` as soon as it is seen that the whole is not sound; a
+    reader that has not come to the end of this iterator must not use what it got.
+    """
+    previous: Batch | None = None
+    ended: Batch | None = None
+    for batch in batches:
+        _check_sequence(previous, batch)
+        if ended is not None:
+            raise _fault("records follow the footer of the snapshot", batch)
+        kinds = [type(message) for message in batch.messages()] if batch.is_control else []
+        if previous is None and kinds[:1] != [SnapshotHeaderRecord]:
+            raise _fault("the snapshot does not begin with a header", batch)
+        _check_kinds(kinds, batch, is_first=previous is None)
+        if SnapshotFooterRecord in kinds:
+            ended = batch
+        elif not batch.is_control or len(kinds) > 1 or previous is not None:
+            yield batch
+        previous = batch
+    if previous is None:
+        raise CorruptSnapshot("the snapshot is empty", advice=_ADVICE)
+    if ended is None:
+        problem = "the snapshot has no footer: it was cut short"
+        raise CorruptSnapshot(
+            problem, file=previous.file, byte=previous.position + previous.size, advice=_ADVICE
+        )
+
+
+def _check_sequence(previous: Batch | None, batch: Batch) -> None:
+    expected = 0 if previous is None else previous.next_offset
+    if batch.base_offset != expected:
+        raise _fault(f"offset {batch.base_offset} where {expected} must follow", batch)
+    if previous is not None and batch.epoch != previous.epoch:
+        raise _fault(f"epoch {batch.epoch} in a snapshot of epoch {previous.epoch}", batch)
+
+
+def _check_kinds(kinds: Sequence[type], batch: Batch, *, is_first: bool) -> None:
+    if Undecodable in kinds:
+        raise _fault("a control record that cannot be read", batch)
+    if SnapshotHeaderRecord in kinds[1 if is_first else 0 :]:
+        raise _fault("a second header in the snapshot", batch)
+    if SnapshotFooterRecord in kinds[:-1]:
+        raise _fault("records follow the footer of the snapshot", batch)
+
+
+def _fault(problem: str, batch: Batch) -> CorruptSnapshot:
+    return CorruptSnapshot(
+        problem, file=batch.file, offset=batch.base_offset, byte=batch.position, advice=_ADVICE
+    )
+
+
+def snapshot_batches(
+    messages: Iterable[tuple[Message, int]],
+    *,
+    epoch: int,
+    timestamp: int,
+    last_contained_timestamp: int,
+    control: Sequence[tuple[ControlMessage, int]] = (),
+) -> Iterator[Batch]:
+    """The batches of a checkpoint, header and footer included.
+
+    ``messages`` are pairs of message and version; ``control`` (KRAFT_VERSION and
+    KRAFT_VOTERS) goes behind the header. Timestamps are in milliseconds;
+    ``last_contained_timestamp`` is that of the last record which the snapshot replaces.
+    """
+    header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
+    footer = SnapshotFooterRecord(_VERSION)
+    offset = 0
+    for group in chain([[(header, _VERSION), *control]], _groups(messages), [[(footer, _VERSION)]]):
+        batch = build_batch(offset, epoch, timestamp, group)
+        yield batch
+        offset = batch.next_offset
+
+
+def _groups(messages: Iterable[tuple[Message, int]]) -> Iterator[list[tuple[Message, int]]]:
+    group: list[tuple[Message, int]] = []
+    for pair in messages:
+        group.append(pair)
+        if len(group) == RECORDS_PER_BATCH:
+            yield group
+            group = []
+    if group:
+        yield group

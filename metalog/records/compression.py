@@ -1,0 +1,104 @@
+"""The compressions of Kafka's record batches, for reading, with a cap on the result.
+
+Kafka frames snappy as xerial does and lz4 in its frame format; gzip and zstd are plain
+streams. Whatever cannot be inflated raises ``ValueError``. Nothing here compresses:
+Kafka's controllers write no compressed batch, and neither do we.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+NONE: Final = "none"
+NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
+"""By the code in a batch's attributes."""
+
+MAX_INFLATED: Final = 64 << 20
+"""Bytes that one batch may inflate to: eight times the largest that Kafka's controller writes."""
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER: Final = 16
+_BLOCK_SIZE: Final = struct.Struct(">i")
+
+
+def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:
+    if compression == NONE:
+        return data
+    try:
+        return _INFLATERS[compression](data, limit)
+    except Exception as error:  # cramjam has no error class of its own above Exception
+        raise ValueError(f"{compression} data that cannot be inflated: {error}") from None
+
+
+def _too_large(limit: int) -> ValueError:
+    return ValueError(f"the batch inflates to more than {limit} bytes")
+
+
+def _gzip(data: bytes, limit: int) -> bytes:
+    stream = zlib.decompressobj(wbits=31)
+    inflated = stream.decompress(data, limit + 1)
+    if len(inflated) > limit:
+        raise _too_large(limit)
+    if not stream.eof or stream.unused_data:
+        raise ValueError("it ends too soon or goes on after its end")
+    return inflated
+
+
+def _snappy(data: bytes, limit: int) -> bytes:
+    from cramjam import snappy
+
+    if not data.startswith(_XERIAL_MAGIC):
+        if snappy.decompress_raw_len(data) > limit:
+            raise _too_large(limit)
+        return bytes(snappy.decompress_raw(data))
+    inflated = bytearray()
+    at = _XERIAL_HEADER
+    while at < len(data):
+        if at + _BLOCK_SIZE.size > len(data):
+            raise ValueError("it ends inside a block's length")
+        size: int = _BLOCK_SIZE.unpack_from(data, at)[0]
+        at += _BLOCK_SIZE.size
+        if not 0 < size <= len(data) - at:
+            raise ValueError(f"a block of {size} bytes where {len(data) - at} are left")
+        block = data[at : at + size]
+        if len(inflated) + snappy.decompress_raw_len(block) > limit:
+            raise _too_large(limit)
+        inflated += bytes(snappy.decompress_raw(block))
+        at += size
+    return bytes(inflated)
+
+
+def _lz4(data: bytes, limit: int) -> bytes:
+    from cramjam import lz4
+
+    return _into_growing(lz4.decompress_into, data, limit)
+
+
+def _zstd(data: bytes, limit: int) -> bytes:
+    from cramjam import zstd
+
+    return _into_growing(zstd.decompress_into, data, limit)
+
+
+def _into_growing(into: Callable[[bytes, bytearray], int], data: bytes, limit: int) -> bytes:
+    """Inflated into room that grows fourfold, so that a bomb costs no more than the limit."""
+    room = min(max(4 * len(data), 4096), limit)
+    while True:
+        out = bytearray(room)
+        try:
+            return bytes(out[: into(data, out)])
+        except Exception as error:
+            if room >= limit:
+                raise ValueError(f"no frame of at most {limit} bytes: {error}") from None
+            room = min(4 * room, limit)
+
+
+_INFLATERS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
+    "gzip": _gzip,
+    "snappy": _snappy,
+    "lz4": _lz4,
+    "zstd": _zstd,
+}

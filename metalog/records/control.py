@@ -1,0 +1,56 @@
+"""Control records: the key (version and type) and the message that it announces.
+
+Only the types that a metadata quorum writes have messages here. Any other (a producer's
+transaction markers, a type of a later Kafka) becomes an ``Undecodable``. This module
+must not know batches.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from metalog.records.fields import UNREADABLE
+from metalog.records.frame import UNKNOWN_VERSION, Undecodable, encode_body
+from metalog.records.message import ControlMessage
+from metalog.records.messages import control_type
+
+_KEY: Final = struct.Struct(">hh")
+_VERSION: Final = struct.Struct(">h")
+_KEY_VERSION: Final = 0
+_TRANSACTION_MARKERS: Final = {0: "ABORT", 1: "COMMIT"}
+
+
+def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage | Undecodable]:
+    """The version in which a control record was written, and its message."""
+    if key is None or len(key) < _KEY.size:
+        return UNKNOWN_VERSION, Undecodable(value, "a control record without a type in its key")
+    kind: int = _KEY.unpack_from(key)[1]
+    message_class = control_type(kind)
+    if message_class is None:
+        name = _TRANSACTION_MARKERS.get(kind)
+        reason = f"a transaction marker ({name})" if name else f"control type {kind} is not known"
+        return UNKNOWN_VERSION, Undecodable(value, reason, control_type=kind)
+    version = UNKNOWN_VERSION
+    try:
+        version = _VERSION.unpack_from(value)[0]
+        message, end = message_class.decode(value, 0, version)
+    except UNREADABLE as error:
+        reason = f"{message_class.TYPE_NAME} cannot be read: {error}"
+        return version, Undecodable(value, reason, version=version, control_type=kind)
+    if end != len(value):
+        reason = f"{len(value) - end} bytes follow {message_class.TYPE_NAME}"
+        return version, Undecodable(value, reason, version=version, control_type=kind)
+    if version not in message_class.VERSIONS:
+        reason = f"{message_class.TYPE_NAME} has no version {version}"
+        return version, Undecodable(
+            value, reason, version=version, control_type=kind, lenient=message
+        )
+    return version, message
+
+
+def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
+    """Key and value of a control record; ``version`` is the one that the message says."""
+    value = bytearray()
+    encode_body(message, version, value)
+    return _KEY.pack(_KEY_VERSION, message.CONTROL_TYPE), bytes(value)

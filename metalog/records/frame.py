@@ -1,0 +1,101 @@
+"""The frame around a metadata record: frame version, api key, version, then the message.
+
+A value that cannot be decoded is no error here: it becomes an ``Undecodable``, and the
+reader decides what that means. This module must not know batches.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.records.fields import UNREADABLE, UNWRITABLE
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import message_type
+from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
+
+FRAME_VERSION: Final = 1
+UNKNOWN_VERSION: Final = -1
+_MAX_INT16: Final = 0x7FFF
+
+
+class Undecodable(NamedTuple):
+    """A record's value that is no message of this version of Kafka, and why.
+
+    ``api_key`` and ``version`` are None where the value ends or breaks before them;
+    ``control_type`` stands in their place in a control batch. ``lenient`` is what Kafka,
+    which checks no version, makes of the value, where it makes anything.
+    """
+
+    value: bytes
+    reason: str
+    api_key: int | None = None
+    version: int | None = None
+    control_type: int | None = None
+    lenient: Message | ControlMessage | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Undecodable({len(self.value)} bytes, {self.reason!r}, api_key={self.api_key}, "
+            f"version={self.version}, control_type={self.control_type})"
+        )
+
+
+def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
+    """The version in which ``value`` was written, and its message."""
+    try:
+        frame_version, at = read_unsigned_varint(value, 0)
+    except UNREADABLE:
+        return UNKNOWN_VERSION, Undecodable(value, "the value is empty or begins with no varint")
+    if frame_version != FRAME_VERSION:
+        reason = f"frame version {frame_version} is not {FRAME_VERSION}"
+        return UNKNOWN_VERSION, Undecodable(value, reason)
+    try:
+        api_key, at = read_unsigned_varint(value, at)
+    except UNREADABLE:
+        return UNKNOWN_VERSION, Undecodable(value, "the api key is cut short")
+    try:
+        version, at = read_unsigned_varint(value, at)
+    except UNREADABLE:
+        return UNKNOWN_VERSION, Undecodable(value, "the version is cut short", api_key)
+    if max(api_key, version) > _MAX_INT16:
+        reason = f"api key {api_key} or version {version} is larger than {_MAX_INT16}"
+        return version, Undecodable(value, reason, api_key, version)
+    return version, _decode_message(value, at, api_key, version)
+
+
+def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Message | Undecodable:
+    message_class = message_type(api_key)
+    if message_class is None:
+        return Undecodable(value, f"record type {api_key} is not known", api_key, version)
+    try:
+        message, end = message_class.decode(value, at, version)
+    except UNREADABLE as error:
+        reason = f"{message_class.TYPE_NAME} version {version} cannot be read: {error}"
+        return Undecodable(value, reason, api_key, version)
+    if end != len(value):
+        reason = f"{len(value) - end} bytes follow {message_class.TYPE_NAME} version {version}"
+        return Undecodable(value, reason, api_key, version)
+    if version not in message_class.VERSIONS:
+        newest = message_class.VERSIONS[-1]
+        reason = f"{message_class.TYPE_NAME} has no version {version} (the newest is {newest})"
+        return Undecodable(value, reason, api_key, version, lenient=message)
+    return message
+
+
+def encode_value(message: Message, version: int) -> bytes:
+    """``InvalidRequest`` if the message cannot be written in ``version``."""
+    out = bytearray((FRAME_VERSION,))
+    write_unsigned_varint(out, message.API_KEY)
+    write_unsigned_varint(out, version)
+    encode_body(message, version, out)
+    return bytes(out)
+
+
+def encode_body(message: Message | ControlMessage, version: int, out: bytearray) -> None:
+    if version not in message.VERSIONS:
+        raise InvalidRequest(f"{message.TYPE_NAME} has no version {version}")
+    try:
+        message.encode(out, version)
+    except UNWRITABLE as error:
+        raise InvalidRequest(f"{message.TYPE_NAME} cannot be written: {error}") from None

@@ -1,0 +1,37 @@
+"""Kafka's JSON form of a message: lowerCamel names, base64 bytes, UUIDs as Kafka shows them.
+
+Tagged fields that have their default are left out, as Kafka's converters do. Secrets are
+in it. This module must not know batches.
+"""
+
+from __future__ import annotations
+
+from metalog.errors import InvalidRequest
+from metalog.records.json_fields import JsonObject
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import CONTROL_NAMES, METADATA_NAMES, control_type, message_type
+
+
+def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
+    """What Kafka's JsonConverter makes of ``message`` written in ``version``."""
+    return message.to_json(version)
+
+
+def from_json(type_name: str, data: JsonObject, version: int) -> Message | ControlMessage:
+    """The inverse. ``type_name`` is ``TOPIC_RECORD`` or, for control records, ``LEADER_CHANGE``.
+
+    ``InvalidRequest`` names the field that is missing or does not fit.
+    """
+    message_class = _type_named(type_name)
+    if version not in message_class.VERSIONS:
+        raise InvalidRequest(f"{type_name} has no version {version}")
+    return message_class.from_json(data, version)
+
+
+def _type_named(type_name: str) -> type[Message] | type[ControlMessage]:
+    metadata = map(message_type, METADATA_NAMES)
+    control = map(control_type, CONTROL_NAMES)
+    for message_class in (*metadata, *control):
+        if message_class is not None and message_class.TYPE_NAME == type_name:
+            return message_class
+    raise InvalidRequest(f"{type_name} is no record type of Kafka 4.3")

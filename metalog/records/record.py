@@ -1,0 +1,135 @@
+"""One record inside a batch of Kafka's message format v2.
+
+A record is its length, attributes, timestamp delta, offset delta, key, value and
+headers. Readers raise ``MalformedRecord`` with the position in the batch's payload; the
+batch knows where that is in the file. This module must not know what a value means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from metalog.records.fields import UNREADABLE
+from metalog.records.varint import read_varint, read_varlong, write_varint, write_varlong
+
+SMALLEST: Final = 7
+"""Bytes of a record without key, value and headers."""
+
+
+class Header(NamedTuple):
+    key: str
+    value: bytes | None
+
+
+class RawRecord(NamedTuple):
+    """A record as it lies in the payload: deltas, and neither offset nor time."""
+
+    attributes: int
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+
+class MalformedRecord(Exception):
+    """What is wrong with record number ``index`` of a batch, at byte ``at`` of its payload."""
+
+    def __init__(self, problem: str, index: int, at: int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.index = index
+        self.at = at
+
+
+def read_records(payload: bytes, count: int) -> Iterator[RawRecord]:
+    """All records of a payload, which must hold ``count``, no more and no less."""
+    at = 0
+    for index in range(count):
+        record, at = read_record(payload, at, index)
+        yield record
+    check_end(payload, at, count)
+
+
+def check_end(payload: bytes, at: int, count: int) -> None:
+    if at != len(payload):
+        raise MalformedRecord(f"{len(payload) - at} bytes follow the last record", count - 1, at)
+
+
+def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
+    """Record number ``index``, which begins at ``at``, and where the next begins."""
+    if at >= len(payload):
+        raise MalformedRecord(f"only {index} records are there", index, at)
+    try:
+        size, body = read_varint(payload, at)
+    except UNREADABLE:
+        raise MalformedRecord("a record without a length", index, at) from None
+    end = body + size
+    if size < SMALLEST - 1 or end > len(payload):
+        left = len(payload) - body
+        raise MalformedRecord(f"a record of {size} bytes where {left} are left", index, at)
+    try:
+        record, read_to = _read_body(payload[body:end])
+    except UNREADABLE as error:
+        raise MalformedRecord(f"a record that cannot be read: {error}", index, at) from None
+    if read_to != size:
+        raise MalformedRecord(f"a record of {size} bytes ends after {read_to}", index, at)
+    if record.offset_delta != index:
+        problem = f"offset delta {record.offset_delta} where {index} must follow"
+        raise MalformedRecord(problem, index, at)
+    return record, end
+
+
+def _read_body(body: bytes) -> tuple[RawRecord, int]:
+    timestamp_delta, at = read_varlong(body, 1)
+    offset_delta, at = read_varint(body, at)
+    key, at = _read_nullable(body, at)
+    value, at = _read_nullable(body, at)
+    count, at = read_varint(body, at)
+    if count < 0:
+        raise ValueError(f"{count} headers")
+    headers = []
+    for _ in range(count):
+        name, at = _read_nullable(body, at)
+        if name is None:
+            raise ValueError("a header without a name")
+        header_value, at = _read_nullable(body, at)
+        headers.append(Header(name.decode("utf-8", "surrogateescape"), header_value))
+    attributes = body[0]
+    return RawRecord(attributes, timestamp_delta, offset_delta, key, value, tuple(headers)), at
+
+
+def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
+    size, at = read_varint(data, at)
+    if size < 0:
+        return None, at
+    end = at + size
+    if end > len(data):
+        raise ValueError(f"{size} bytes are announced where {len(data) - at} are left")
+    return data[at:end], end
+
+
+def write_records(records: Sequence[RawRecord]) -> bytes:
+    out = bytearray()
+    for record in records:
+        body = bytearray((record.attributes,))
+        write_varlong(body, record.timestamp_delta)
+        write_varint(body, record.offset_delta)
+        _write_nullable(body, record.key)
+        _write_nullable(body, record.value)
+        write_varint(body, len(record.headers))
+        for header in record.headers:
+            _write_nullable(body, header.key.encode("utf-8", "surrogateescape"))
+            _write_nullable(body, header.value)
+        write_varint(out, len(body))
+        out += body
+    return bytes(out)
+
+
+def _write_nullable(out: bytearray, value: bytes | None) -> None:
+    if value is None:
+        write_varint(out, -1)
+    else:
+        write_varint(out, len(value))
+        out += value
