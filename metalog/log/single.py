@@ -20,7 +20,7 @@ from metalog.log.segment import SegmentReader, TornTail
 from metalog.log.succession import NO_EPOCHS, Succession
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
 from metalog.records.batch import Batch
-from metalog.records.messages import Undecodable
+from metalog.records.frame import Undecodable
 
 
 def read_segment(
