@@ -133,7 +133,7 @@ class Batch(NamedTuple):
 
     def records(self) -> Iterator[Record]:
         appended = self.attributes & _TIMESTAMP_TYPE_BIT
-        for raw in self._raw_records():
+        for raw in self.raw_records():
             yield Record(
                 self.base_offset + raw.offset_delta,
                 self.max_timestamp if appended else self.base_timestamp + raw.timestamp_delta,
@@ -171,7 +171,8 @@ class Batch(NamedTuple):
         except ValueError as error:
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
-    def _raw_records(self) -> Iterator[RawRecord]:
+    def raw_records(self) -> Iterator[RawRecord]:
+        """The records as they lie in the batch."""
         payload = self._payload()
         try:
             yield from read_records(payload, self.record_count)
@@ -274,10 +275,16 @@ def encode_batch(batch: Batch) -> bytes:
 
     Records that came compressed keep their bytes, since no two compressors agree on theirs.
     """
-    data = batch.data
     if batch.compression == NONE:
-        data = write_records(list(batch._raw_records()))
-    checked = _CHECKED.pack(
+        batch = batch._replace(data=write_records(list(batch.raw_records())))
+    checked = _checked_bytes(batch)
+    length = batch.size - LENGTH_END
+    return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(checked)) + checked
+
+
+def _checked_bytes(batch: Batch) -> bytes:
+    """What the checksum covers."""
+    header = _CHECKED.pack(
         batch.attributes,
         batch.last_offset - batch.base_offset,
         batch.base_timestamp,
@@ -287,9 +294,7 @@ def encode_batch(batch: Batch) -> bytes:
         batch.base_sequence,
         batch.record_count,
     )
-    length = HEADER_SIZE - LENGTH_END + len(data)
-    checked += data
-    return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(checked)) + checked
+    return header + batch.data
 
 
 def build_batch(
@@ -308,11 +313,12 @@ def build_batch(
         raise InvalidRequest("a batch holds metadata records or control records, one at least")
     records = []
     for index, (message, version) in enumerate(messages):
+        key, value = None, b""
         if isinstance(message, ControlMessage):
             key, value = encode_control(message, version)
-            records.append(RawRecord(0, 0, index, key, value, ()))
         else:
-            records.append(RawRecord(0, 0, index, None, encode_value(message, version), ()))
+            value = encode_value(message, version)
+        records.append(RawRecord(0, 0, index, key, value, ()))
     return assemble_batch(base_offset, epoch, timestamp, records, is_control=control[0])
 
 
@@ -325,11 +331,14 @@ def assemble_batch(
     is_control: bool = False,
 ) -> Batch:
     """An uncompressed batch of ``records``, whatever their values hold."""
-    last_offset = base_offset + len(records) - 1
-    max_timestamp = timestamp + max(record.timestamp_delta for record in records)
-    attributes = _CONTROL_BIT if is_control else 0
-    data = write_records(records)
     batch = Batch(
-        base_offset, last_offset, epoch, attributes, timestamp, max_timestamp, data, crc=0
+        base_offset,
+        last_offset=base_offset + len(records) - 1,
+        epoch=epoch,
+        attributes=_CONTROL_BIT if is_control else 0,
+        base_timestamp=timestamp,
+        max_timestamp=timestamp + max(record.timestamp_delta for record in records),
+        data=write_records(records),
+        crc=0,
     )
-    return decode_batch(encode_batch(batch))
+    return batch._replace(crc=crc32c(_checked_bytes(batch)))

@@ -12,20 +12,21 @@ must not know files, nor what the records mean.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Final
 
 from metalog.errors import CorruptSnapshot
-from metalog.records.batch import Batch, build_batch
-from metalog.records.frame import Undecodable
+from metalog.records.batch import Batch, assemble_batch, build_batch
+from metalog.records.frame import Undecodable, encode_value
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.snapshot_footer_record import SnapshotFooterRecord
 from metalog.records.messages.snapshot_header_record import SnapshotHeaderRecord
+from metalog.records.record import RawRecord
 
 _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
-"""As Kafka's snapshot writer cuts them, its limit on bytes left aside."""
+BYTES_PER_BATCH: Final = 1 << 20
+"""Both far below the 8 MiB beyond which Kafka's reader takes no batch."""
 
 
 def check_snapshot(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -95,20 +96,24 @@ def snapshot_batches(
     ``last_contained_timestamp`` is that of the last record which the snapshot replaces.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
-    footer = SnapshotFooterRecord(_VERSION)
-    offset = 0
-    for group in chain([[(header, _VERSION), *control]], _groups(messages), [[(footer, _VERSION)]]):
-        batch = build_batch(offset, epoch, timestamp, group)
-        yield batch
-        offset = batch.next_offset
+    first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])
+    yield first
+    offset = first.next_offset
+    for records in _groups(messages):
+        yield assemble_batch(offset, epoch, timestamp, records)
+        offset += len(records)
+    yield build_batch(offset, epoch, timestamp, [(SnapshotFooterRecord(_VERSION), _VERSION)])
 
 
-def _groups(messages: Iterable[tuple[Message, int]]) -> Iterator[list[tuple[Message, int]]]:
-    group: list[tuple[Message, int]] = []
-    for pair in messages:
-        group.append(pair)
-        if len(group) == RECORDS_PER_BATCH:
+def _groups(messages: Iterable[tuple[Message, int]]) -> Iterator[list[RawRecord]]:
+    group: list[RawRecord] = []
+    size = 0
+    for message, version in messages:
+        value = encode_value(message, version)
+        if group and (len(group) == RECORDS_PER_BATCH or size + len(value) > BYTES_PER_BATCH):
             yield group
-            group = []
+            group, size = [], 0
+        group.append(RawRecord(0, 0, len(group), None, value, ()))
+        size += len(value)
     if group:
         yield group

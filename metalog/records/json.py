@@ -31,7 +31,7 @@ def from_json(type_name: str, data: JsonObject, version: int) -> Message | Contr
 def _type_named(type_name: str) -> type[Message] | type[ControlMessage]:
     metadata = map(message_type, METADATA_NAMES)
     control = map(control_type, CONTROL_NAMES)
-    for message_class in (*metadata, *control):
-        if message_class is not None and message_class.TYPE_NAME == type_name:
-            return message_class
+    for known in (*metadata, *control):
+        if known is not None and type_name == known.TYPE_NAME:
+            return known
     raise InvalidRequest(f"{type_name} is no record type of Kafka 4.3")
