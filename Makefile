@@ -39,7 +39,7 @@ run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, 
 
 .PHONY: test
 test: check kafka-if-possible ## All checks and tests, on 3.13 too where it is installed
-	$(BIN)/python $(PYTEST)
+	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
 	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
 	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
 
@@ -74,6 +74,10 @@ kafka-if-possible:
 .PHONY: demo
 demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
 	PYTHONPATH=tests/support $(BIN)/python tests/fixtures/make/make_demo.py
+
+.PHONY: figures
+figures: .venv/ready ## Count the README's figures again and write them into it
+	METALOG_FIGURES=write $(BIN)/python $(PYTEST)
 
 .PHONY: picture
 picture: .venv/ready ## Draw docs/images again from what the command prints

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from cases import DamagedCase, KafkaCase, damaged_cases, kafka_cases
+from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
+from figures import PROPERTY, Figures
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 
 IN_CI = os.environ.get("CI") == "true"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The README's figures are those of the whole set of fixtures; without it, unchecked."""
+    task = os.environ.get("METALOG_FIGURES")
+    if task and SHARED_KAFKA.is_dir():
+        config.pluginmanager.register(Figures(REPOSITORY / "README.md", write=task == "write"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -43,6 +51,12 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
         report.outcome = "failed"
         report.longrepr = f"skipped, which CI does not accept: {report.longrepr}"
     return report
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Counts towards a figure in README.md; see ``figures``."""
+    return lambda name, number: record_property(PROPERTY + name, number)
 
 
 @pytest.fixture(name="kafka_cases", scope="session")
