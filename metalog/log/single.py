@@ -103,13 +103,14 @@ class SegmentLog:
 class CheckpointLog:
     """One ``.checkpoint`` file: a log of which nothing but a snapshot is left.
 
-    A name that is not Kafka's (``bootstrap.checkpoint``) gives the id 0-0.
+    Where the name is not Kafka's (``bootstrap.checkpoint``), its end offset is 0 and the
+    epoch that of its first batch.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
         self._files = files
-        self.id = layout.snapshot_id(self.path.name) or SnapshotId(0, 0)
+        self.id = layout.snapshot_id(self.path.name) or self._id_inside()
         self.problems: tuple[str, ...] = ()
 
     def bounds(self) -> LogBounds:
@@ -131,6 +132,10 @@ class CheckpointLog:
         if id != self.id:
             raise InvalidSource(f"{self.path}: holds the snapshot {self.id} only, not {id}")
         return read_checkpoint(self.path, self._files)
+
+    def _id_inside(self) -> SnapshotId:
+        first = next(read_checkpoint(self.path, self._files), None)
+        return SnapshotId(0, 0 if first is None else first.epoch)
 
 
 class SegmentSplit(NamedTuple):

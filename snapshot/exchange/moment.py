@@ -153,9 +153,7 @@ def _refuse_unreachable(offset: int, said: str, log: Log) -> None:
     bounds = log.bounds()
     if bases(offset, bounds, log.snapshots()):
         return
-    reachable = [
-        known.end_offset for known in log.snapshots() if known.end_offset > offset
-    ]
+    reachable = [known.end_offset for known in log.snapshots() if known.end_offset > offset]
     earliest = f"offset {min(reachable)}" if reachable else "no moment before its end"
     raise InvalidMoment(
         f"{said} is before what can be rebuilt: the log starts at offset {bounds.start}, and the"

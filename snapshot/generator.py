@@ -1,0 +1,51 @@
+"""Makes a snapshot whenever enough of the log has been published since the last one.
+
+A publisher: it is told of each new image and writes when the bytes or the records since
+the newest snapshot pass a bound. This module must not know how a snapshot is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest, SnapshotManifest
+from metalog.image.metadata import MetadataImage
+
+WriteSnapshot = Callable[[MetadataImage], Path]
+
+
+class SnapshotGenerator:
+    """Calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log.
+
+    None means no bound of that kind. ``written`` is the newest file that it made.
+    """
+
+    def __init__(
+        self,
+        write: WriteSnapshot,
+        *,
+        max_bytes: int | None = None,
+        max_records: int | None = None,
+    ) -> None:
+        self._write = write
+        self._max_bytes = max_bytes
+        self._max_records = max_records
+        self._bytes = 0
+        self._records = 0
+        self.written: Path | None = None
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        if isinstance(manifest, SnapshotManifest):
+            self._bytes = self._records = 0
+            return
+        self._bytes += manifest.size
+        self._records += manifest.records
+        if _passed(self._bytes, self._max_bytes) or _passed(self._records, self._max_records):
+            self.written = self._write(image)
+            self._bytes = self._records = 0
+
+
+def _passed(count: int, bound: int | None) -> bool:
+    return bound is not None and count >= bound

@@ -1,0 +1,120 @@
+"""No flipped bit and no cut loses or changes a record in silence.
+
+Every single bit of a log of some 20 KB and of a snapshot, and every length to which a
+snapshot may be cut: the reader refuses the file, or gives the very same records.
+
+For a log, a flip in batch k is read by the real reader from batch k on, primed with what
+the batches before it left, since those bytes are the same in every run.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from cases import KafkaCase, kafka_case
+from memory_disk import MemoryReadable
+
+from metalog.errors import CorruptLog
+from metalog.log.layout import LeaderEpochs, parse_leader_epochs
+from metalog.log.segment import SegmentReader
+from metalog.log.succession import NO_EPOCHS, Succession
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+
+
+def _epochs(case: KafkaCase) -> LeaderEpochs:
+    path = case.metadata_dir / "leader-epoch-checkpoint"
+    return parse_leader_epochs(path.read_bytes(), str(path))
+
+
+def _batches(data: bytes, succession: Succession) -> list[Batch]:
+    return list(SegmentReader(MemoryReadable(data), "log", succession, may_be_torn=True))
+
+
+def _facts(batches: list[Batch]) -> list[tuple[object, ...]]:
+    """All that a record's meaning depends on."""
+    return [
+        (batch.base_offset, batch.last_offset, batch.epoch, batch.attributes, batch.data)
+        for batch in batches
+    ]
+
+
+@pytest.mark.parametrize("with_checkpoint", [True, False])
+def test_every_bit_of_a_log(with_checkpoint: bool) -> None:
+    case = kafka_case("quorum-4.3/node-11")
+    epochs = _epochs(case) if with_checkpoint else NO_EPOCHS
+    log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
+    whole = _batches(log, Succession(0, None, epochs))
+    assert len(log) > 19_000
+    before = (0, None)
+    silent = []
+    for number, batch in enumerate(whole):
+        tail = bytearray(log[batch.position :])
+        for bit in range(batch.size * 8):
+            tail[bit >> 3] ^= 1 << (bit & 7)
+            try:
+                read = _batches(tail, Succession(*before, epochs))
+            except CorruptLog:
+                pass
+            else:
+                if _facts(read) != _facts(whole[number:]):
+                    silent.append((batch.position, bit))
+            tail[bit >> 3] ^= 1 << (bit & 7)
+        before = (batch.next_offset, batch.epoch)
+    assert silent == []
+
+
+def test_every_cut_of_a_log_leaves_out_one_torn_batch_only() -> None:
+    case = kafka_case("quorum-4.3/node-11")
+    log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
+    whole = _batches(log, Succession(0))
+    ends = [0, *(batch.position + batch.size for batch in whole)]
+    epochs: tuple[int | None, ...] = (None, *(batch.epoch for batch in whole))
+    for place, (start, end) in enumerate(pairwise(ends)):
+        for cut in range(start, end):
+            file = MemoryReadable(log[start:cut])
+            next_offset = whole[place].base_offset
+            reader = SegmentReader(
+                file, "log", Succession(next_offset, epochs[place]), may_be_torn=True
+            )
+            assert list(reader) == []
+            if cut == start:
+                assert reader.torn_tail is None
+            else:
+                assert reader.torn_tail is not None
+                assert reader.torn_tail[1:] == (0, cut - start, next_offset)
+
+
+@pytest.fixture
+def snapshot() -> bytes:
+    case = kafka_case("trimmed-4.3")
+    path: Path = case.metadata_dir / "00000000000000000723-0000000001.checkpoint"
+    return path.read_bytes()
+
+
+def _snapshot_facts(data: bytes | bytearray) -> list[tuple[object, ...]]:
+    reader = SegmentReader(MemoryReadable(data), "checkpoint", Succession(0))
+    return _facts(list(check_snapshot(reader)))
+
+
+def test_every_bit_of_a_snapshot(snapshot: bytes) -> None:
+    whole = _snapshot_facts(snapshot)
+    damaged = bytearray(snapshot)
+    silent = []
+    for bit in range(len(snapshot) * 8):
+        damaged[bit >> 3] ^= 1 << (bit & 7)
+        try:
+            if _snapshot_facts(damaged) != whole:
+                silent.append(bit)
+        except CorruptLog:
+            pass
+        damaged[bit >> 3] ^= 1 << (bit & 7)
+    assert silent == []
+
+
+def test_every_cut_of_a_snapshot(snapshot: bytes) -> None:
+    for cut in range(len(snapshot)):
+        with pytest.raises(CorruptLog):
+            _snapshot_facts(snapshot[:cut])
