@@ -1,0 +1,124 @@
+"""What the README promises is what happens, command by command."""
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from cases import DEMO, REPOSITORY, kafka_case
+from command import run_metalog
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += sorted((REPOSITORY / "docs").rglob("*.md"))
+FIRST_SCREEN = 40
+COMMANDS = list(dict.fromkeys(re.findall(r"`(metalog [^`]*)`", README)))
+BARE = {"metalog explain"}
+
+
+def test_the_first_screen_has_all_that_a_newcomer_looks_for() -> None:
+    screen = README.splitlines()[:FIRST_SCREEN]
+    text = "\n".join(screen)
+    assert "](docs/images/explain.svg)" in text
+    assert "    make run" in screen
+    assert len([line for line in screen if re.match(r"\|.*\| `metalog .*` \|$", line)]) == 8
+    for door in ("At 3 a.m.", "Embed", "ACLs in git", "Audit on Spark"):
+        assert f"**{door}**" in text
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each not in BARE])
+def test_each_command_answers(command: str) -> None:
+    arguments = shlex.split(command)[1:]
+    if arguments[0] == "shell" and "--" not in arguments:
+        arguments += ["--", "ls", "/"]
+    done = run_metalog(*arguments)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout
+    assert "fault" not in done.stderr
+
+
+def test_the_earlier_moment_shows_what_is_gone_now() -> None:
+    command = ["acls", "@demo", "--principal", "User:billing"]
+    before = run_metalog(*command, "--at", "151").stdout
+    assert "PREFIXED" in before.upper()
+    assert before != run_metalog(*command).stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_make_target_that_a_page_names_is_there(page: Path) -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    for span in re.findall(r"`(?:CI=true )?make ([a-z -]+)`", page.read_text(encoding="utf-8")):
+        for target in span.split():
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@cache
+def drawing() -> ModuleType:
+    path = REPOSITORY / "docs" / "images" / "draw.py"
+    spec = importlib.util.spec_from_file_location("draw", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_shows_what_the_command_prints() -> None:
+    draw = drawing()
+    transcript = draw.transcript()
+    assert (draw.FOLDER / "explain.txt").read_text(encoding="utf-8") == draw.as_text(transcript)
+    assert (draw.FOLDER / "explain.svg").read_text(encoding="utf-8") == draw.as_svg(transcript)
+
+
+def test_the_picture_loads_nothing_from_elsewhere() -> None:
+    svg = (REPOSITORY / "docs" / "images" / "explain.svg").read_text(encoding="utf-8")
+    assert re.findall(r"https?://[^\"' )]*", svg) == ["http://www.w3.org/2000/svg"]
+
+
+def test_the_tour_gets_an_answer_to_each_question() -> None:
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        [REPOSITORY / "docs" / "tour"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    questions, answers = read_tour(done.stdout)
+    assert [question.split()[1] for question in questions] == [
+        *("status", "acls", "explain", "explain", "acls", "acls", "shell")
+    ]
+    assert all(answers)
+    for acl in kafka_case("demo").json("acls.json"):
+        assert acl["principal"] in answers[1]
+    assert "ALLOWED" in answers[2].upper()
+    assert "DENIED" in answers[3].upper()
+    assert "payments" in answers[4]
+    assert answers[4] != answers[5]
+
+
+def read_tour(text: str) -> tuple[list[str], list[str]]:
+    """The commands shown, and what stands below each."""
+    parts = re.split(r"^\$ (metalog .*)$", text, flags=re.MULTILINE)
+    return parts[1::2], [part.strip() for part in parts[2::2]]
+
+
+def test_the_demo_is_the_source_that_its_name_gives() -> None:
+    by_path = run_metalog("acls", DEMO / "log-dir", "--json")
+    assert by_path.stdout
+    assert run_metalog("acls", "@demo", "--json").stdout == by_path.stdout
