@@ -1,0 +1,143 @@
+"""The kafka-acls command line that adds or removes one ACL, safe to paste into bash or zsh.
+
+Some ACLs that a log may hold cannot be said to kafka-acls: it trims its values, and it
+refuses operations that Kafka never asks for on a resource type. Those get no command.
+This module must not know why an ACL is to be added or removed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from enum import Enum
+from typing import Final
+
+from metalog.acl import (
+    CLUSTER_NAME,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+BOOTSTRAP: Final = '--bootstrap-server "$BOOTSTRAP"'
+"""Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
+
+
+class Change(Enum):
+    ADD = "--add"
+    REMOVE = "--remove"
+
+
+SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
+    ResourceType.TOPIC: frozenset(
+        {
+            Operation.READ,
+            Operation.WRITE,
+            Operation.CREATE,
+            Operation.DELETE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.GROUP: frozenset(
+        {
+            Operation.READ,
+            Operation.DELETE,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.CLUSTER: frozenset(
+        {
+            Operation.CREATE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.CLUSTER_ACTION,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+            Operation.IDEMPOTENT_WRITE,
+        }
+    ),
+    ResourceType.TRANSACTIONAL_ID: frozenset(
+        {Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT}
+    ),
+    ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
+    ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
+}
+"""What Kafka ever asks for on each resource type (``AclEntry.supportedOperations``, 4.3)."""
+
+_RESOURCE_OPTIONS: Final[dict[ResourceType, str]] = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+    ResourceType.DELEGATION_TOKEN: "--delegation-token",
+    ResourceType.USER: "--user-principal",
+}
+
+
+def kafka_acls_command(change: Change, acl: Acl) -> str | None:
+    """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot."""
+    values = (acl.principal, acl.host, acl.resource_name)
+    if not all(map(_is_sayable, values)) or ":" not in acl.principal:
+        return None
+    supported = SUPPORTED_OPERATIONS.get(acl.resource_type, frozenset())
+    if acl.operation is not Operation.ALL and acl.operation not in supported:
+        return None
+    resource = _resource_words(acl)
+    if resource is None or acl.permission_type not in (PermissionType.ALLOW, PermissionType.DENY):
+        return None
+    permission = acl.permission_type.name.lower()
+    words = ["kafka-acls", BOOTSTRAP, change.value]
+    words.append(_option(f"--{permission}-principal", acl.principal))
+    if acl.host != WILDCARD:
+        words.append(_option(f"--{permission}-host", acl.host))
+    words.append(_option("--operation", _operation_word(acl.operation)))
+    return " ".join(words + resource)
+
+
+def quoted(value: str) -> str:
+    """``value`` as one word of bash or zsh; what cannot be seen is written as escapes."""
+    if value.isprintable():
+        return shlex.quote(value)
+    return "$'" + "".join(map(_escaped, value)) + "'"
+
+
+def _resource_words(acl: Acl) -> list[str] | None:
+    if acl.resource_type is ResourceType.CLUSTER:
+        is_the_cluster = acl.resource_name == CLUSTER_NAME
+        return ["--cluster"] if is_the_cluster and acl.pattern_type is PatternType.LITERAL else None
+    option = _RESOURCE_OPTIONS.get(acl.resource_type)
+    if option is None or acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+        return None
+    words = [_option(option, acl.resource_name)]
+    if acl.pattern_type is PatternType.PREFIXED:
+        words.append("--resource-pattern-type prefixed")
+    return words
+
+
+def _option(option: str, value: str) -> str:
+    return f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
+
+
+def _operation_word(operation: Operation) -> str:
+    return operation.name.title().replace("_", "")
+
+
+def _is_sayable(value: str) -> bool:
+    """Whether ``value`` survives the command line, and Java's ``trim()``."""
+    if not value or "\0" in value or value[0] <= " " or value[-1] <= " ":
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())

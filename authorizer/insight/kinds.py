@@ -1,0 +1,67 @@
+"""The ways in which an ACL nearly matches, the most telling first.
+
+It must not know how a kind is found, or in which words it is shown.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class NearMissKind(Enum):
+    """What stands between an ACL and the question; members are ranked by their order."""
+
+    DENY_OVERRIDES = "DENY_OVERRIDES"
+    """It matches, and a DENY that matches too overrides it."""
+    HOST_TEXT = "HOST_TEXT"
+    """The same address, spelled as Java never spells it (``::1`` is ``0:0:0:0:0:0:0:1``)."""
+    HOST_FAMILY = "HOST_FAMILY"
+    """The same machine in the other address family (IPv4-mapped, loopback)."""
+    HOST_SCOPE = "HOST_SCOPE"
+    """The same IPv6 address with another scope, or with none."""
+    HOST_BLANK = "HOST_BLANK"
+    """The same host but for blanks around it."""
+    PRINCIPAL_CASE = "PRINCIPAL_CASE"
+    PRINCIPAL_BLANK = "PRINCIPAL_BLANK"
+    PRINCIPAL_TYPE = "PRINCIPAL_TYPE"
+    """The same name under another type, or under none."""
+    PRINCIPAL_DN = "PRINCIPAL_DN"
+    """The same distinguished name in another order or spacing."""
+    PRINCIPAL_SHORT_NAME = "PRINCIPAL_SHORT_NAME"
+    """One is the common name, or the Kerberos primary, of the other."""
+    PRINCIPAL_STAR = "PRINCIPAL_STAR"
+    """A ``*`` in a principal is a plain character, unless all of it is ``User:*``."""
+    NAME_CASE = "NAME_CASE"
+    NAME_BLANK = "NAME_BLANK"
+    LITERAL_STAR = "LITERAL_STAR"
+    """LITERAL ``foo*`` is the name ``foo*``; PREFIXED ``foo`` was meant."""
+    LITERAL_PREFIX = "LITERAL_PREFIX"
+    """LITERAL where PREFIXED was meant: its name begins the resource's."""
+    PREFIXED_STAR = "PREFIXED_STAR"
+    """PREFIXED ``foo*`` reaches names that begin with ``foo*``, star included."""
+    PREFIX_ONE_OFF = "PREFIX_ONE_OFF"
+    """One character away from a prefix of the name."""
+    WILDCARD_SKIPS_STAR = "WILDCARD_SKIPS_STAR"
+    """LITERAL ``*`` does not reach a longer name that itself begins with ``*``."""
+    HOST_RANGE = "HOST_RANGE"
+    """A range or pattern that holds the address; Kafka compares hosts as plain strings."""
+    HOST_NAME = "HOST_NAME"
+    """No address at all: a client's host is always an address, so it never matches."""
+    PRINCIPAL_TYPO = "PRINCIPAL_TYPO"
+    NAME_TYPO = "NAME_TYPO"
+    OPERATION_NOT_IMPLIED = "OPERATION_NOT_IMPLIED"
+    """The implication runs the other way, or would if this were an ALLOW."""
+    OPERATION = "OPERATION"
+    HOST = "HOST"
+    NAME = "NAME"
+    """Another name that begins alike."""
+    RESOURCE_TYPE = "RESOURCE_TYPE"
+    PRINCIPAL = "PRINCIPAL"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most telling."""
+        return _RANKS[self]
+
+
+_RANKS = {kind: rank for rank, kind in enumerate(NearMissKind)}

@@ -1,0 +1,173 @@
+"""The smallest changes to the ACLs that turn an answer.
+
+For a denied question: remove the DENYs that match, add the narrowest ALLOW where none
+matches, or mend an ACL that nearly matched. For an allowed one: remove the ALLOWs, or
+add the narrowest DENY. Never ``User:*``, never the operation ALL, never a wildcard name.
+Each remedy says in which attributes it changes more than was asked for.
+It must not know how ACLs are stored or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.decide import SUPER_USER
+from authorizer.insight.commands import Change, kafka_acls_command
+from authorizer.insight.hosts import can_be_a_client
+from authorizer.insight.kinds import NearMissKind
+from authorizer.insight.near_misses import NearMiss
+from authorizer.trace import Attribute, Question, Trace, is_allow
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+)
+
+_NEVER_ADDED = (Operation.ALL, Operation.ANY, Operation.UNKNOWN)
+
+_MENDABLE = frozenset(
+    {
+        NearMissKind.HOST_TEXT,
+        NearMissKind.HOST_FAMILY,
+        NearMissKind.HOST_BLANK,
+        NearMissKind.LITERAL_STAR,
+        NearMissKind.LITERAL_PREFIX,
+        NearMissKind.PREFIXED_STAR,
+    }
+)
+"""Near misses of which it is plain what was meant."""
+
+
+class Remedy(NamedTuple):
+    """Take ``remove`` out and put ``add`` in, and the answer turns.
+
+    ``widens`` are the attributes in which the change reaches further than the question;
+    ``ends_default`` tells that nobody else falls under allow.everyone.if.no.acl.found on
+    this resource any more; ``mends`` is the near miss that this puts right.
+    """
+
+    remove: tuple[Acl, ...]
+    add: tuple[Acl, ...]
+    widens: tuple[Attribute, ...]
+    ends_default: bool = False
+    mends: NearMiss | None = None
+
+    @property
+    def commands(self) -> tuple[str, ...] | None:
+        """One kafka-acls command a change, adding before removing; None if one has none."""
+        lines = [kafka_acls_command(Change.ADD, acl) for acl in self.add]
+        lines += [kafka_acls_command(Change.REMOVE, acl) for acl in self.remove]
+        said = tuple(line for line in lines if line is not None)
+        return said if len(said) == len(lines) else None
+
+
+def remedies(
+    traced: Trace, config: AuthorizerConfig, question: Question, near: Iterable[NearMiss] = ()
+) -> tuple[Remedy, ...]:
+    """What turns the answer, the narrowest and then the shortest first."""
+    if traced.decision.rule == SUPER_USER:
+        return ()
+    if traced.allowed:
+        found = _to_deny(traced, config, question)
+    else:
+        found = _to_allow(traced, question)
+        if traced.decision.acl is None:
+            found += _mended(near, question)
+    distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
+    return tuple(sorted(distinct.values(), key=_cost))
+
+
+def _to_allow(traced: Trace, question: Question) -> list[Remedy]:
+    matching = [each.acl for each in traced.candidates if not each.mismatches]
+    denies = tuple(acl for acl in matching if not is_allow(acl))
+    if len(denies) < len(matching):
+        return [Remedy(denies, (), _beyond(denies, question))]
+    return [
+        Remedy(denies, (acl,), _beyond((*denies, acl), question))
+        for acl in _narrow_acls(question, PermissionType.ALLOW)
+    ]
+
+
+def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> list[Remedy]:
+    found = [
+        Remedy(
+            (),
+            (acl,),
+            _beyond((acl,), question),
+            config.allow_everyone and traced.decision.acl is None,
+        )
+        for acl in _narrow_acls(question, PermissionType.DENY)
+    ]
+    allows = tuple(each.acl for each in traced.candidates if not each.mismatches)
+    others_remain = len(allows) < len(traced.candidates)
+    if allows and (others_remain or not config.allow_everyone):
+        found.insert(0, Remedy(allows, (), _beyond(allows, question)))
+    return found
+
+
+def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
+    """For the very host that was asked for, then for any; none where it cannot be narrow."""
+    if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
+        return []
+    if ":" not in question.principal:
+        return []
+    pattern = PatternType.LITERAL if question.resource_name != WILDCARD else PatternType.PREFIXED
+    hosts = [WILDCARD] if question.host in (None, WILDCARD) else [question.host, WILDCARD]
+    return [
+        Acl(
+            question.resource_type,
+            question.resource_name,
+            pattern,
+            question.principal,
+            host,
+            question.operation,
+            permission,
+        )
+        for host in hosts
+        if host is not None
+    ]
+
+
+def _mended(near: Iterable[NearMiss], question: Question) -> list[Remedy]:
+    found = []
+    for miss in near:
+        acl, mended = miss.acl, miss.would_match
+        if miss.kind not in _MENDABLE or not _may_be_added(mended):
+            continue
+        never_matched = miss.attribute is Attribute.HOST and not can_be_a_client(acl.host)
+        remove = (acl,) if never_matched else ()
+        found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss))
+    return found
+
+
+def _may_be_added(acl: Acl) -> bool:
+    return (
+        acl.principal != WILDCARD_PRINCIPAL
+        and acl.operation not in _NEVER_ADDED
+        and (acl.resource_name != WILDCARD or acl.pattern_type is PatternType.PREFIXED)
+    )
+
+
+def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
+    """In which attributes ``acls`` mean more than the question does."""
+    beyond = set()
+    for acl in acls:
+        if acl.principal != question.principal:
+            beyond.add(Attribute.PRINCIPAL)
+        if question.host not in (None, acl.host):
+            beyond.add(Attribute.HOST)
+        if acl.operation is not question.operation:
+            beyond.add(Attribute.OPERATION)
+        if acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD:
+            beyond.add(Attribute.PATTERN)
+    return tuple(attribute for attribute in Attribute if attribute in beyond)
+
+
+def _cost(remedy: Remedy) -> tuple[int, int, int]:
+    changes = len(remedy.remove) + len(remedy.add)
+    return len(remedy.widens), changes, len(remedy.add)

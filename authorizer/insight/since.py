@@ -1,0 +1,108 @@
+"""Since when an answer holds: the change of the ACLs at which it began.
+
+Linear in the changes, whatever the number of ACLs: only those that reach the resource
+are kept. It must not know where the changes are read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.trace import Question, is_allow, mismatches, reaches
+from metalog.acl import Acl
+from metalog.ids import Uuid
+
+
+class AclChange(NamedTuple):
+    """The record at ``offset`` binds ``acl`` to ``id``, or, with None, unbinds the id."""
+
+    offset: int
+    id: Uuid
+    acl: Acl | None
+
+
+class Cause(Enum):
+    ADDED = "ADDED"
+    REMOVED = "REMOVED"
+    START = "START"
+    """The answer was the same already where the history begins."""
+
+
+class Since(NamedTuple):
+    """The answer holds since the record at ``offset``, which added or removed ``acl``."""
+
+    offset: int
+    cause: Cause
+    acl: Acl | None
+
+
+def since(
+    start: int,
+    base: Iterable[tuple[Uuid, Acl]],
+    changes: Iterable[AclChange],
+    config: AuthorizerConfig,
+    question: Question,
+) -> Since:
+    """When the answer that holds after all ``changes`` began.
+
+    ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
+    ``changes`` come in log order from there.
+    """
+    bound = _Bound(config, question)
+    for held in base:
+        bound.bind(*held)
+    began = Since(start, Cause.START, None)
+    allowed = bound.allowed
+    for offset, uuid, acl in changes:
+        before = bound.unbind(uuid)
+        if acl is not None:
+            bound.bind(uuid, acl)
+        if bound.allowed is not allowed:
+            allowed = bound.allowed
+            began = Since(offset, Cause.REMOVED if acl is None else Cause.ADDED, acl or before)
+    return began
+
+
+class _Bound:
+    """The ACLs that reach the resource, and how many of them match."""
+
+    def __init__(self, config: AuthorizerConfig, question: Question) -> None:
+        self._question = question
+        self._is_super_user = question.principal in config.super_users
+        self._allow_everyone = config.allow_everyone
+        self._reaching: dict[Uuid, Acl] = {}
+        self._allows = 0
+        self._denies = 0
+
+    def bind(self, id: Uuid, acl: Acl) -> None:
+        self.unbind(id)
+        if reaches(acl, self._question.resource_type, self._question.resource_name):
+            self._reaching[id] = acl
+            self._count(acl, 1)
+
+    def unbind(self, id: Uuid) -> Acl | None:
+        acl = self._reaching.pop(id, None)
+        if acl is not None:
+            self._count(acl, -1)
+        return acl
+
+    def _count(self, acl: Acl, step: int) -> None:
+        if mismatches(acl, self._question):
+            return
+        if is_allow(acl):
+            self._allows += step
+        else:
+            self._denies += step
+
+    @property
+    def allowed(self) -> bool:
+        if self._is_super_user:
+            return True
+        if self._denies:
+            return False
+        if self._allows:
+            return True
+        return self._allow_everyone and not self._reaching

@@ -1,0 +1,176 @@
+"""One question, step by step: which ACLs were considered, which decided, why not the others.
+
+The candidates come in the order in which Kafka's StandardAuthorizer meets them: the
+name itself (LITERAL before PREFIXED), its prefixes from long to short, the wildcard
+``*`` last; within one pattern by operation, principal, host and permission. A reason
+is an enum member, never prose: the shell words it.
+
+It must not know images, logs or how anything is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.decide import (
+    ALLOWED,
+    ALLOWED_BY_DEFAULT,
+    ALLOWED_TO_SUPER_USER,
+    DENIED,
+    DENIED_BY_DEFAULT,
+    MATCHING_ACL,
+    Decision,
+    decides,
+    decision_order,
+)
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+
+class Question(NamedTuple):
+    """May ``principal`` do ``operation`` on the resource?
+
+    ``host`` is the client's address in Java's text, or None for a host that no ACL names.
+    """
+
+    principal: str
+    operation: Operation
+    resource_type: ResourceType
+    resource_name: str
+    host: str | None = None
+    additional_principals: tuple[str, ...] = ()
+
+    def is_asked_by(self, principal: str) -> bool:
+        """Whether an ACL for ``principal`` means this session."""
+        return (
+            principal in (self.principal, WILDCARD_PRINCIPAL)
+            or principal in self.additional_principals
+        )
+
+    def is_asked_from(self, host: str) -> bool:
+        """Whether an ACL for ``host`` means this client."""
+        return host in (WILDCARD, self.host)
+
+
+class Attribute(Enum):
+    """A part of an ACL that must fit for the ACL to match."""
+
+    PRINCIPAL = "PRINCIPAL"
+    HOST = "HOST"
+    OPERATION = "OPERATION"
+    PATTERN = "PATTERN"
+    RESOURCE_TYPE = "RESOURCE_TYPE"
+
+
+class Standing(Enum):
+    """What became of a candidate."""
+
+    DECIDED = "DECIDED"
+    NO_MATCH = "NO_MATCH"
+    OVERRIDDEN = "OVERRIDDEN"
+    """An ALLOW that matches, under a DENY that matches too."""
+    ALSO_MATCHES = "ALSO_MATCHES"
+    """It says the same as the ACL that decided, and would decide were that one gone."""
+
+
+class Candidate(NamedTuple):
+    """An ACL whose pattern reaches the resource; ``mismatches`` is empty when it matches."""
+
+    acl: Acl
+    standing: Standing
+    mismatches: tuple[Attribute, ...]
+
+
+class Trace(NamedTuple):
+    """The decision, and all that was considered for it.
+
+    A super user is allowed before any ACL is looked at: then there are no candidates.
+    """
+
+    decision: Decision
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision.result is ALLOWED
+
+
+def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> Trace:
+    """What becomes of ``question`` under ``acls`` (any that hold all candidates, in any order).
+
+    An ACL bound to several ids counts once.
+    """
+    if question.principal in config.super_users:
+        return Trace(ALLOWED_TO_SUPER_USER, ())
+    name = question.resource_name
+    reaching = {acl for acl in acls if reaches(acl, question.resource_type, name)}
+    ordered = sorted(reaching, key=lambda acl: decision_order(acl, name))
+    findings = [(acl, mismatches(acl, question)) for acl in ordered]
+    decider = _decider([acl for acl, missing in findings if not missing])
+    if decider is not None:
+        decision = Decision(ALLOWED if is_allow(decider) else DENIED, MATCHING_ACL, decider)
+    elif config.allow_everyone and not ordered:
+        decision = ALLOWED_BY_DEFAULT
+    else:
+        decision = DENIED_BY_DEFAULT
+    candidates = (
+        Candidate(acl, _standing(acl, missing, decider), missing) for acl, missing in findings
+    )
+    return Trace(decision, tuple(candidates))
+
+
+def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
+    """Whether the pattern of ``acl`` makes it a candidate for the resource.
+
+    LITERAL ``*`` reaches every name but the longer ones that begin with ``*`` themselves.
+    Kafka takes a pattern type that it does not know for PREFIXED.
+    """
+    if acl.resource_type is not resource_type:
+        return False
+    if acl.pattern_type is not PatternType.LITERAL:
+        return name.startswith(acl.resource_name)
+    if acl.resource_name == WILDCARD:
+        return name == WILDCARD or not name.startswith(WILDCARD)
+    return acl.resource_name == name
+
+
+def mismatches(acl: Acl, question: Question) -> tuple[Attribute, ...]:
+    """Why ``acl``, a candidate, does not match; empty when it does."""
+    missing = []
+    if not question.is_asked_by(acl.principal):
+        missing.append(Attribute.PRINCIPAL)
+    if not question.is_asked_from(acl.host):
+        missing.append(Attribute.HOST)
+    if not decides(acl, question.operation):
+        missing.append(Attribute.OPERATION)
+    return tuple(missing)
+
+
+def is_allow(acl: Acl) -> bool:
+    """Whether ``acl`` allows where it matches; a permission that is not known denies."""
+    return acl.permission_type is PermissionType.ALLOW
+
+
+def _decider(matching: list[Acl]) -> Acl | None:
+    for acl in matching:
+        if not is_allow(acl):
+            return acl
+    return matching[-1] if matching else None
+
+
+def _standing(acl: Acl, missing: tuple[Attribute, ...], decider: Acl | None) -> Standing:
+    if missing or decider is None:
+        return Standing.NO_MATCH
+    if acl is decider:
+        return Standing.DECIDED
+    return Standing.ALSO_MATCHES if is_allow(acl) is is_allow(decider) else Standing.OVERRIDDEN

@@ -1,0 +1,93 @@
+"""Command lines for kafka-acls: what bash hands on is what was meant."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from authorizer.insight.commands import Change, kafka_acls_command, quoted
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+
+GRANT = Acl(
+    ResourceType.TOPIC,
+    "payments",
+    PatternType.LITERAL,
+    "User:bob",
+    "*",
+    Operation.DESCRIBE_CONFIGS,
+    PermissionType.ALLOW,
+)
+
+
+def test_a_grant():
+    assert kafka_acls_command(Change.ADD, GRANT) == (
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --add --allow-principal User:bob '
+        "--operation DescribeConfigs --topic payments"
+    )
+
+
+def test_a_denial_for_a_prefix_from_one_host():
+    denial = GRANT._replace(
+        resource_type=ResourceType.GROUP,
+        resource_name="it's-",
+        pattern_type=PatternType.PREFIXED,
+        host="10.0.0.1",
+        operation=Operation.READ,
+        permission_type=PermissionType.DENY,
+    )
+    assert kafka_acls_command(Change.REMOVE, denial) == (
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --deny-principal User:bob '
+        "--deny-host 10.0.0.1 --operation Read --group 'it'\"'\"'s-' "
+        "--resource-pattern-type prefixed"
+    )
+
+
+def test_the_cluster_has_no_name_on_the_command_line():
+    acl = GRANT._replace(
+        resource_type=ResourceType.CLUSTER,
+        resource_name="kafka-cluster",
+        operation=Operation.CLUSTER_ACTION,
+    )
+    assert kafka_acls_command(Change.ADD, acl).endswith("--operation ClusterAction --cluster")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"resource_name": "trailing "},
+        {"resource_name": "nul\0"},
+        {"resource_name": "\ud800"},
+        {"resource_name": ""},
+        {"principal": "nobody"},
+        {"operation": Operation.CLUSTER_ACTION},
+        {"permission_type": PermissionType.UNKNOWN},
+        {"pattern_type": PatternType.UNKNOWN},
+        {"resource_type": ResourceType.CLUSTER, "operation": Operation.ALTER},
+    ],
+)
+def test_what_kafka_acls_cannot_say_gets_no_command(change):
+    assert kafka_acls_command(Change.ADD, GRANT._replace(**change)) is None
+
+
+def test_a_value_that_looks_like_an_option_is_no_option():
+    command = kafka_acls_command(Change.ADD, GRANT._replace(resource_name="--force"))
+    assert command.endswith("--topic=--force")
+
+
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(words, min_size=20, max_size=20))
+def test_bash_reads_each_word_back(values):
+    script = "printf '%s\\0' " + " ".join(map(quoted, values))
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    assert done.stdout.decode().split("\0")[:-1] == values
+
+
+@given(words)
+def test_nothing_that_a_terminal_would_obey_is_in_a_quoted_word(value):
+    assert quoted(value).isprintable()

@@ -1,0 +1,38 @@
+"""The known name that was probably meant, at a bounded cost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from authorizer.insight.names import nearest_name
+
+KNOWN = {"payments", "payments-eu", "orders", "User:alice", "User:bob", "billing.invoices.v2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("payment", "payments"),
+        ("paymnets", "payments"),
+        ("Payments", "payments"),
+        ("ORDERS", "orders"),
+        ("User:bobb", "User:bob"),
+        ("user:bob", "User:bob"),
+        ("billing.invoice.v3", "billing.invoices.v2"),
+        ("nothing like it", None),
+        ("", None),
+    ],
+)
+def test_the_nearest(name, nearest):
+    assert nearest_name(name, KNOWN) == nearest
+
+
+def test_half_a_million_alike_names_do_not_make_it_slow():
+    known = {f"foo-bar35_resource-{i}" for i in range(500_000)}
+    started = time.process_time()
+    assert nearest_name("foo-bar35_resource-12x", known) is not None
+    assert nearest_name("fop-bar35_resource-49999x9x", known) is not None
+    assert nearest_name("x" * 5_000, known) is None
+    assert time.process_time() - started < 10

@@ -1,0 +1,135 @@
+"""A remedy turns the answer, names nothing that it should not, and says where it goes further."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from small_world import worlds
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.explain import explain
+from authorizer.insight.kinds import NearMissKind
+from authorizer.trace import Attribute, Question, trace
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+
+CLOSED = AuthorizerConfig(frozenset(), False)
+OPEN = AuthorizerConfig(frozenset(), True)
+ASKED = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
+GRANT = Acl(
+    ResourceType.TOPIC,
+    "payments",
+    PatternType.LITERAL,
+    "User:a",
+    "10.0.0.1",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+@settings(max_examples=400)
+@given(worlds)
+def test_every_remedy_turns_the_answer(world):
+    acls, config, question = world
+    explanation = explain(acls, config, question)
+    for remedy in explanation.remedies:
+        assert set(remedy.remove) <= set(acls)
+        changed = (set(acls) - set(remedy.remove)) | set(remedy.add)
+        assert trace(changed, config, question).allowed is not explanation.trace.allowed
+
+
+@settings(max_examples=200)
+@given(worlds)
+def test_a_denied_question_always_has_a_remedy_and_a_super_user_never(world):
+    acls, config, question = world
+    explanation = explain(acls, config, question)
+    assert bool(explanation.remedies) is (explanation.trace.decision.rule != "SuperUser")
+
+
+@settings(max_examples=200)
+@given(worlds)
+def test_no_remedy_adds_more_than_a_narrow_acl(world):
+    acls, config, question = world
+    for remedy in explain(acls, config, question).remedies:
+        for acl in remedy.add:
+            assert acl.principal == question.principal
+            assert acl.operation is not Operation.ALL
+            assert (acl.resource_name, acl.pattern_type) != ("*", PatternType.LITERAL)
+
+
+@settings(max_examples=200)
+@given(worlds)
+def test_adding_without_widening_is_adding_what_was_asked(world):
+    acls, config, question = world
+    for remedy in explain(acls, config, question).remedies:
+        if remedy.widens:
+            continue
+        for acl in remedy.add + remedy.remove:
+            assert acl.principal == question.principal
+            assert acl.host == (question.host or "*")
+            assert acl.operation is question.operation
+            assert (acl.resource_name, acl.pattern_type) == (
+                question.resource_name,
+                PatternType.LITERAL,
+            )
+
+
+def test_where_nothing_matches_the_very_grant_comes_first_and_then_any_host():
+    first, second = explain([], CLOSED, ASKED).remedies
+    assert (first.add, first.remove, first.widens) == ((GRANT,), (), ())
+    assert (second.add, second.widens) == ((GRANT._replace(host="*"),), (Attribute.HOST,))
+
+
+def test_a_deny_is_removed_and_it_is_said_that_it_meant_more():
+    deny = GRANT._replace(
+        principal="User:*", operation=Operation.ALL, permission_type=PermissionType.DENY
+    )
+    [remedy] = explain([GRANT, deny], CLOSED, ASKED).remedies
+    assert (remedy.remove, remedy.add) == ((deny,), ())
+    assert remedy.widens == (Attribute.PRINCIPAL, Attribute.OPERATION)
+
+
+def test_the_last_acl_of_a_resource_is_not_removed_without_a_grant_beside_it():
+    """Under allow.everyone.if.no.acl.found the bare removal would open it to all."""
+    deny = GRANT._replace(permission_type=PermissionType.DENY)
+    for remedy in explain([deny], OPEN, ASKED).remedies:
+        assert remedy.add
+
+
+def test_a_first_acl_ends_the_default_for_everybody_else():
+    for remedy in explain([], OPEN, ASKED).remedies:
+        assert remedy.ends_default
+
+
+def test_a_grant_for_a_host_that_java_spells_otherwise_is_replaced():
+    spelled = GRANT._replace(host="::1")
+    question = ASKED._replace(host="0:0:0:0:0:0:0:1")
+    mended = [each for each in explain([spelled], CLOSED, question).remedies if each.mends]
+    [remedy] = mended
+    assert remedy.mends.kind is NearMissKind.HOST_TEXT
+    assert remedy.remove == (spelled,)
+    assert remedy.add == (spelled._replace(host="0:0:0:0:0:0:0:1"),)
+
+
+def test_a_literal_name_that_was_meant_as_a_prefix_is_offered_as_one():
+    literal = GRANT._replace(resource_name="pay*", host="*")
+    [remedy] = [each for each in explain([literal], CLOSED, ASKED).remedies if each.mends]
+    assert remedy.add == (literal._replace(resource_name="pay", pattern_type=PatternType.PREFIXED),)
+    assert Attribute.PATTERN in remedy.widens
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ASKED._replace(principal="User:*"),
+        ASKED._replace(principal="nobody"),
+        ASKED._replace(operation=Operation.ALL),
+    ],
+)
+def test_where_no_narrow_grant_exists_none_is_made_up(question):
+    assert explain([], CLOSED, question).remedies == ()
+
+
+def test_a_resource_called_star_is_not_granted_as_the_wildcard():
+    remedy = explain([], CLOSED, ASKED._replace(resource_name="*")).remedies[0]
+    assert remedy.add[0].pattern_type is PatternType.PREFIXED
+    assert Attribute.PATTERN in remedy.widens

@@ -1,0 +1,56 @@
+"""Since when an answer holds: as a replay that decides after every change would say."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_world import acls, configs, questions
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.since import AclChange, Cause, Since, since
+from authorizer.trace import Question, trace
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid
+
+ids = st.integers(0, 5).map(lambda number: Uuid(number.to_bytes(16, "big")))
+histories = st.lists(st.tuples(ids, st.none() | acls), max_size=12).map(
+    lambda pairs: [AclChange(10 + i, *pair) for i, pair in enumerate(pairs)]
+)
+bases = st.dictionaries(ids, acls, max_size=4)
+
+
+@settings(max_examples=400)
+@given(bases, histories, configs, questions)
+def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
+    state = dict(base)
+    allowed = trace(state.values(), config, question).allowed
+    began = Since(5, Cause.START, None)
+    for offset, uuid, acl in changes:
+        before = state.pop(uuid, None)
+        if acl is not None:
+            state[uuid] = acl
+        now = trace(state.values(), config, question).allowed
+        if now is not allowed:
+            cause = Cause.REMOVED if acl is None else Cause.ADDED
+            began = Since(offset, cause, acl if acl is not None else before)
+            allowed = now
+    assert since(5, base.items(), changes, config, question) == began
+
+
+def test_a_grant_and_its_removal():
+    grant = Acl(
+        ResourceType.TOPIC,
+        "payments",
+        PatternType.LITERAL,
+        "User:a",
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+    question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
+    config = AuthorizerConfig(frozenset(), False)
+    uuid = Uuid(bytes(16))
+    added, removed = AclChange(7, uuid, grant), AclChange(9, uuid, None)
+    assert since(0, [], [added], config, question) == Since(7, Cause.ADDED, grant)
+    assert since(0, [], [added, removed], config, question) == Since(9, Cause.REMOVED, grant)
+    assert since(0, [], [], config, question) == Since(0, Cause.START, None)
