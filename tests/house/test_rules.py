@@ -1,0 +1,90 @@
+"""The rules of CONTRIBUTING.md that can be read off the source."""
+
+import ast
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from cases import REPOSITORY
+
+PACKAGES = ("metalog", "authorizer", "snapshot", "shell")
+GENERATED = REPOSITORY / "metalog" / "records" / "messages"
+MODULE_LINES = 400
+FUNCTION_LINES = 70
+NOT_FOR_THE_REPOSITORY = re.compile(
+    rb"(pypi\.org|pythonhosted|repo1?\.maven|deb\.debian\.org|/root/|/home/[a-z]|/work/)"
+)
+MODULES = sorted(
+    path
+    for package in PACKAGES
+    for path in (REPOSITORY / package).rglob("*.py")
+    if not path.is_relative_to(GENERATED)
+)
+
+
+def short(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
+def test_a_module_is_short() -> None:
+    lengths = {short(path): len(path.read_bytes().splitlines()) for path in MODULES}
+    assert [name for name, lines in lengths.items() if lines > MODULE_LINES] == []
+
+
+def test_a_module_says_what_it_is_for() -> None:
+    silent = [
+        path for path in MODULES if path.read_bytes() and not ast.get_docstring(tree_of(path))
+    ]
+    assert [short(path) for path in silent] == []
+
+
+def test_a_function_is_short() -> None:
+    assert [
+        f"{short(path)}: {node.name}"
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES
+    ] == []
+
+
+def tracked_files() -> list[Path]:
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    return [REPOSITORY / name for name in done.stdout.split("\0") if name]
+
+
+def test_nothing_depends_on_one_machine_or_one_registry() -> None:
+    for path in tracked_files():
+        if path.is_file() and path != Path(__file__).resolve():
+            assert not NOT_FOR_THE_REPOSITORY.findall(path.read_bytes()), short(path)
+
+
+def test_ci_runs_what_a_person_runs() -> None:
+    script = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    commands = [line for line in script.splitlines() if line and not line.startswith("#")]
+    assert commands == [
+        "set -euo pipefail",
+        'cd "$(dirname "$0")/.."',
+        "export CI=true",
+        "exec make test",
+    ]
+
+
+def test_make_alone_lists_its_targets() -> None:
+    done = subprocess.run(
+        ["make", "--no-print-directory"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for target in ("run", "test", "check", "kafka", "lock"):
+        assert re.search(rf"^make {target} +\S", done.stdout, re.MULTILINE), target
