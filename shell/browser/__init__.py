@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snapshot.exchange.replay import Replayed
-
     from shell.browser.session import Session
     from shell.output import Output
+    from snapshot.exchange.replay import Replayed
 
 
 def run(
@@ -34,7 +33,9 @@ def run(
     elif sys.stdin.isatty() and sys.stdout.isatty():
         from shell.browser.prompt import converse
 
-        converse(session, _marker(replayed))
+        place = f"{replayed.source.describe} up to offset {replayed.offset}"
+        output.note(f"{place}; help lists the commands, exit leaves")
+        converse(session, prompt_marker(replayed))
         return 0
     else:
         _obey(session, sys.stdin)
@@ -49,6 +50,11 @@ def _obey(session: Session, lines: Iterable[str]) -> None:
             return
 
 
-def _marker(replayed: Replayed) -> str:
+def prompt_marker(replayed: Replayed) -> str:
     """What a person at the prompt must not forget about what they look at."""
-    return ""
+    marks = []
+    if replayed.offset > replayed.proven.offset:
+        marks.append("uncommitted")
+    if not replayed.ready:
+        marks.append("stale")
+    return f" ({', '.join(marks)})" if marks else ""

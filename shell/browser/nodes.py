@@ -7,14 +7,17 @@ are written. This module must not know what the metadata is about.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import NamedTuple, TypeVar
+from json import JSONEncoder
+from typing import Final, NamedTuple, TypeVar
 
 from metalog.acl import java_order
 
 Entry = TypeVar("Entry")
+
+_in_line: Final = JSONEncoder(ensure_ascii=False).encode
+_in_lines: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 
 
 class Leaf(NamedTuple):
@@ -25,12 +28,12 @@ class Leaf(NamedTuple):
     def line(self) -> str:
         if isinstance(self.content, str):
             return self.content
-        return json.dumps(self.content, ensure_ascii=False)
+        return _in_line(self.content)
 
     def pretty(self) -> list[str]:
         if isinstance(self.content, str):
             return [self.content]
-        return json.dumps(self.content, ensure_ascii=False, indent=2).split("\n")
+        return _in_lines(self.content).split("\n")
 
 
 class Directory:

@@ -9,15 +9,19 @@ from typing import Final
 
 REDACTED: Final = "[redacted]"
 
-_SECRET_CONFIGS: Final = (
+_SECRET_ENDINGS: Final = (
     "password",
-    "sasl.jaas.config",
-    "ssl.keystore.key",
-    "ssl.keystore.certificate.chain",
-    "ssl.truststore.certificates",
+    "passphrase",
+    "secret",
+    "secret.key",
+    "keystore.key",
+    "certificate.chain",
+    "truststore.certificates",
+    "jaas.config",
 )
-"""How the names of Kafka's configurations of type PASSWORD end, listener prefixes aside."""
+"""How the names of Kafka's configurations of type PASSWORD end, whatever listener or mechanism
+stands before them; what plugins call theirs mostly ends so too."""
 
 
 def is_secret_config(name: str) -> bool:
-    return name.endswith(_SECRET_CONFIGS)
+    return name.endswith(_SECRET_ENDINGS)
