@@ -1,4 +1,4 @@
-"""Snapshots, read whole or not at all.
+"""Snapshots, read whole or not at all; and what can be had of one that is not whole.
 
 A snapshot begins with its header, ends with its footer, and every batch of it has the
 epoch that its name says. This module must not know where a snapshot lies.
@@ -6,29 +6,34 @@ epoch that its name says. This module must not know where a snapshot lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
 from metalog.ports import Log, LogBounds
-from metalog.records.batch import Batch
-from metalog.records.checkpoint import check_snapshot
+from metalog.records.batch import Batch, build_batch
+from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 
 
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """The batches of a snapshot between its header and its footer.
-
-    ``CorruptLog`` as soon as it is seen that the whole is not sound: who has not come to
-    the end of this iterator must not use what it gave.
-    """
-    return check_snapshot(_of_epoch(log.open_snapshot(id), id.epoch))
+    """All batches of a snapshot, header and footer included, each of the epoch that its
+    name says. That it is whole is seen at its end, by ``check_snapshot`` or the loader."""
+    for batch in log.open_snapshot(id):
+        if batch.epoch != id.epoch:
+            raise CorruptSnapshot(
+                f"epoch {batch.epoch} in a snapshot whose name says {id.epoch}",
+                file=batch.file,
+                offset=batch.base_offset,
+                byte=batch.position,
+            )
+        yield batch
 
 
 class Salvage:
-    """A damaged snapshot's batches up to the damage, which ``problem`` then names.
+    """What is left of a damaged snapshot, in a new frame; ``problem`` names the damage.
 
-    Where only the footer is missing, that is all of it. Nothing vouches for what comes
-    out of here: it is for ``--salvage`` only.
+    All batches up to the first that cannot be read, between a header and a footer of our
+    own. Nothing vouches for what comes out of here: it is for ``--salvage`` only.
     """
 
     def __init__(self, log: Log, id: SnapshotId) -> None:
@@ -37,22 +42,23 @@ class Salvage:
         self.problem: CorruptLog | None = None
 
     def __iter__(self) -> Iterator[Batch]:
+        yield build_batch(0, self._id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
+        offset = 1
+        for batch in self._readable():
+            if not batch.is_control:
+                yield batch._replace(
+                    base_offset=offset, last_offset=offset + batch.record_count - 1
+                )
+                offset += batch.record_count
+        yield build_batch(offset, self._id.epoch, 0, [(SnapshotFooterRecord(0), 0)])
+
+    def _readable(self) -> Iterator[Batch]:
         try:
-            yield from read_snapshot(self._log, self._id)
+            for batch in read_snapshot(self._log, self._id):
+                batch.messages()
+                yield batch
         except CorruptLog as error:
             self.problem = error
-
-
-def _of_epoch(batches: Iterable[Batch], epoch: int) -> Iterator[Batch]:
-    for batch in batches:
-        if batch.epoch != epoch:
-            raise CorruptSnapshot(
-                f"epoch {batch.epoch} in a snapshot whose name says {epoch}",
-                file=batch.file,
-                offset=batch.base_offset,
-                byte=batch.position,
-            )
-        yield batch
 
 
 def bases(

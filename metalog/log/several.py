@@ -6,6 +6,7 @@ This module must not apply any record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
@@ -30,6 +31,10 @@ class QuorumLog:
         self.source = logs[best]
         """The folder that is read: of the holders, the one whose log begins first."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
+
+    @property
+    def path(self) -> Path:
+        return self.source.path
 
     @property
     def proven(self) -> Proven:

@@ -14,6 +14,7 @@ from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
 from metalog.log import layout
+from metalog.log.commit import Proven
 from metalog.log.folder import unreadable
 from metalog.log.layout import LeaderEpochs
 from metalog.log.segment import SegmentReader, TornTail
@@ -56,7 +57,19 @@ class SegmentLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return () if self.torn_tail is None else (str(self.torn_tail),)
+        problems = [] if self.torn_tail is None else [str(self.torn_tail)]
+        if self._bounds.start > 0:
+            problems.append(
+                f"{self.path}: what was before offset {self._bounds.start} is not in this file"
+            )
+        return tuple(problems)
+
+    @property
+    def proven(self) -> Proven:
+        return Proven(0, "a segment alone proves nothing")
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        return None
 
     def bounds(self) -> LogBounds:
         return self._bounds
@@ -111,11 +124,21 @@ class CheckpointLog:
         self.path = Path(path)
         self._files = files
         self.id = layout.snapshot_id(self.path.name) or self._id_inside()
-        self.problems: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def proven(self) -> Proven:
+        return Proven(self.id.end_offset, "a snapshot holds committed records only")
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        return None
 
     def bounds(self) -> LogBounds:
-        end = self.id.end_offset
-        return LogBounds(end, end, self.id.epoch, end, "a snapshot holds committed records only")
+        end, why = self.proven
+        return LogBounds(end, end, self.id.epoch, end, why)
 
     def read(self, start: int) -> Iterator[LogEvent]:
         if start < self.id.end_offset:

@@ -26,6 +26,9 @@ _EXPORTS: Final = (".yaml", ".yml", ".json", ".csv", ".avro")
 _FORMS: Final = "a metadata.log.dir, folders joined by +, a .log, a .checkpoint or @NAME"
 
 
+OpenedLog = DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
+
+
 class Source(NamedTuple):
     """An opened SOURCE.
 
@@ -35,7 +38,7 @@ class Source(NamedTuple):
 
     text: str
     kind: str
-    log: DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
+    log: OpenedLog
     describe: str
     config: Path | None
     command_config: Path | None
@@ -59,9 +62,7 @@ def open_source(
     return Source(text, kind, log, f"{kind} {named.url}", named.config, named.command_config)
 
 
-def _opened(
-    path: Path, base: Path, url: str, files: Files
-) -> tuple[str, DirectoryLog | QuorumLog | SegmentLog | CheckpointLog]:
+def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog]:
     if not url:
         raise InvalidSource(f"no SOURCE was given; give {_FORMS}")
     if files.is_folder(path):

@@ -1,0 +1,232 @@
+"""Replays a SOURCE into an image: the one way by which every verb gets its state.
+
+From the newest snapshot that can be used and the log after it; where a snapshot is
+damaged, from an older one if the log reaches back to it, and it is said. This module
+must not print, and must not know what is asked of the image.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
+from metalog.image.metadata import MetadataImage
+from metalog.image.policy import name_of
+from metalog.loader import Loader, Ready, Skipped
+from metalog.log.commit import Proven
+from metalog.log.directory import DirectoryLog
+from metalog.log.several import QuorumLog
+from metalog.log.single import SegmentLog
+from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
+from metalog.records.batch import Batch
+from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
+from snapshot.exchange.source import OpenedLog, Source
+from snapshot.reader import Salvage, bases, read_snapshot
+
+Progress = Callable[[int, int], None]
+"""Told the offset that was reached and the one aimed at, every now and then."""
+
+_BATCHES_A_STEP: Final = 500
+_BOOTSTRAP: Final = SnapshotId(0, 0)
+
+
+class Replayed(NamedTuple):
+    """A replayed source.
+
+    ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
+    replay began with, None where it began with the log. ``skipped`` counts the records
+    that could not be read. ``problems`` are lines for a person, each about something odd
+    that did not stop the replay.
+    """
+
+    source: Source
+    image: MetadataImage
+    offset: int
+    bounds: LogBounds
+    proven: Proven
+    snapshots: tuple[SnapshotId, ...]
+    snapshot: SnapshotId | None
+    moment: ResolvedMoment | None
+    ready: bool
+    skipped: Mapping[str, Skipped]
+    problems: tuple[str, ...]
+
+    @property
+    def cluster_id(self) -> str | None:
+        """As ``meta.properties`` has it; the log itself does not say."""
+        log = self.source.log
+        folder = log.source if isinstance(log, QuorumLog) else log
+        if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
+            return None
+        return folder.meta_properties.cluster_id
+
+    @property
+    def metadata_version(self) -> str | None:
+        """Kafka's name for it, such as 4.3-IV0."""
+        return self.image.features.metadata_version_name
+
+
+def replay_source(
+    source: Source,
+    *,
+    at: Moment | None = None,
+    committed: bool = False,
+    tolerant: bool = False,
+    salvage: bool = False,
+    publishers: Sequence[Publisher] = (),
+    progress: Progress | None = None,
+    now_ms: int | None = None,
+) -> Replayed:
+    """The state of ``source`` at its end, or ``at`` a moment.
+
+    ``committed`` leaves out what is not proven to be committed. ``tolerant`` counts
+    records that cannot be read and goes on. ``salvage`` takes what can be had of a
+    damaged snapshot or log, up to the damage. ``now_ms`` says what is the future.
+    Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached.
+    """
+    log = source.log
+    bounds, proven = log.bounds(), log.proven
+    moment = None
+    limit = bounds.end
+    if at is not None:
+        now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+        moment = resolve_moment(at, log, now_ms=now_ms)
+        limit = moment.offset
+    if committed:
+        limit = min(limit, proven.offset)
+    replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
+    loader = replay.run(progress)
+    return Replayed(
+        source=source,
+        image=loader.image,
+        offset=limit,
+        bounds=bounds,
+        proven=proven,
+        snapshots=tuple(log.snapshots()),
+        snapshot=replay.base,
+        moment=moment,
+        ready=isinstance(loader.state, Ready),
+        skipped=loader.skipped,
+        problems=(*log.problems, *replay.problems),
+    )
+
+
+class _Replay:
+    """One replay up to ``limit``: finds a base that is whole, then feeds the log after it."""
+
+    def __init__(
+        self,
+        log: OpenedLog,
+        limit: int,
+        publishers: Sequence[Publisher],
+        *,
+        tolerant: bool,
+        salvage: bool,
+    ) -> None:
+        self._log = log
+        self._limit = limit
+        self._publishers = publishers
+        self._tolerant = tolerant
+        self._salvage = salvage
+        self.base: SnapshotId | None = None
+        self.problems: list[str] = []
+
+    def run(self, progress: Progress | None) -> Loader:
+        loader = self._from_base()
+        try:
+            self._feed(loader, progress)
+        except CorruptLog as error:
+            if not self._salvage:
+                raise
+            self.problems.append(f"{error}; the log is read up to there only")
+        return loader
+
+    def _from_base(self) -> Loader:
+        """A loader that holds the best whole base; if there is none, the first damage."""
+        damage: CorruptLog | None = None
+        candidates = self._candidates()
+        for base in candidates:
+            try:
+                return self._loaded(base, self._whole)
+            except CorruptLog as error:
+                damage = damage or error
+                self.problems.append(f"{error}; what came before it was used instead")
+        if damage is not None and self._salvage:
+            self.problems.clear()
+            return self._salvaged(candidates)
+        raise damage or self._nothing_reaches()
+
+    def _candidates(self) -> list[SnapshotId | None]:
+        bounds, snapshots = self._log.bounds(), self._log.snapshots()
+        found = bases(self._limit, bounds, snapshots)
+        is_one_segment = not found and not snapshots and isinstance(self._log, SegmentLog)
+        return [None] if is_one_segment else found
+
+    def _loaded(
+        self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
+    ) -> Loader:
+        loader = Loader(self._publishers, tolerant=self._tolerant)
+        bootstrap = self._log.bootstrap()
+        if bootstrap is not None:
+            loader.load_snapshot(_BOOTSTRAP, bootstrap)
+        elif base is not None:
+            loader.load_snapshot(base, batches(base))
+        self.base = base
+        return loader
+
+    def _whole(self, base: SnapshotId) -> Iterator[Batch]:
+        return read_snapshot(self._log, base)
+
+    def _salvaged(self, candidates: Sequence[SnapshotId | None]) -> Loader:
+        newest = next(base for base in candidates if base is not None)
+        salvage = Salvage(self._log, newest)
+        loader = self._loaded(newest, lambda _: salvage)
+        self.problems.append(f"salvaged a snapshot that is not whole: {salvage.problem}")
+        return loader
+
+    def _feed(self, loader: Loader, progress: Progress | None) -> None:
+        loader.handle(HighWatermark(self._limit))
+        start = loader.position
+        if self.base is None and (begin := self._log.bounds().start) > start:
+            loader.handle(Gap(start, begin, lost=False))
+            start = begin
+        for number, event in enumerate(self._log.read(start)):
+            if not isinstance(event, Appended):
+                continue
+            if event.batch.base_offset >= self._limit:
+                break
+            loader.handle(event)
+            if progress is not None and number % _BATCHES_A_STEP == 0:
+                progress(event.batch.next_offset, self._limit)
+
+    def _nothing_reaches(self) -> CorruptLog:
+        bounds = self._log.bounds()
+        return CorruptLog(
+            f"the log begins at offset {bounds.start}, and no snapshot holds what was before",
+            file=str(self._log.path),
+            advice="copy the .checkpoint files too",
+        )
+
+
+class Survey(NamedTuple):
+    """The whole log read, what lies below the newest snapshot too: every record counted by
+    its type, and the first damage, if there is any."""
+
+    records_by_type: Mapping[str, int]
+    problem: CorruptLog | None
+
+
+def survey_source(source: Source) -> Survey:
+    counts: Counter[str] = Counter()
+    problem = None
+    try:
+        for event in source.log.read(source.log.bounds().start):
+            if isinstance(event, Appended):
+                counts.update(map(name_of, event.batch.messages()))
+    except CorruptLog as error:
+        problem = error
+    return Survey(dict(sorted(counts.items())), problem)
