@@ -6,8 +6,9 @@ This module must not know what the tree holds, or how a log is read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from shell.browser.session import Session
@@ -30,7 +31,7 @@ def run(
     session = Session(root_directory(replayed.image, show_secrets=show_secrets), BUILTINS, output)
     if arguments:
         session.run_words(arguments)
-    elif sys.stdin.isatty() and sys.stdout.isatty():
+    elif _at_a_terminal():
         from shell.browser.prompt import converse
 
         place = f"{replayed.source.describe} up to offset {replayed.offset}"
@@ -42,8 +43,14 @@ def run(
     return 2 if session.failed else 0
 
 
-def _obey(session: Session, lines: Iterable[str]) -> None:
-    for line in lines:
+def _at_a_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _obey(session: Session, lines: TextIO | None) -> None:
+    if isinstance(lines, TextIOWrapper):
+        lines.reconfigure(errors="replace")
+    for line in lines or ():
         session.run_line(line)
         session.output.flush()
         if session.leaving:

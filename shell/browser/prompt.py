@@ -48,10 +48,13 @@ def converse(session: Session, marker: str, **terminal: Any) -> None:
     while not session.leaving:
         try:
             line = prompt.prompt(f"{session.place}{marker}> ")
-            session.width = shutil.get_terminal_size().columns
-            session.run_line(line)
-            session.output.flush()
         except KeyboardInterrupt:
-            session.complain("^C")
+            continue
         except EOFError:
             return
+        session.width = shutil.get_terminal_size().columns
+        try:
+            session.run_line(line)
+        except KeyboardInterrupt:
+            session.complain("")
+        session.output.flush()

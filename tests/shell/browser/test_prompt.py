@@ -45,7 +45,16 @@ def test_ctrl_d_leaves(typing):
 
 def test_ctrl_c_drops_the_line_and_no_more(typing):
     answers, complaints, _ = typing(f"pw{CTRL_C}pwd\rexit\r")
-    assert (answers, complaints) == ("/\n", "^C\n")
+    assert (answers, complaints) == ("/\n", "")
+
+
+def test_ctrl_c_stops_an_answer_and_the_prompt_comes_back(typing, monkeypatch):
+    def interrupted(session, words):
+        raise KeyboardInterrupt
+
+    endless = BUILTINS["find"]._replace(run=interrupted)
+    monkeypatch.setitem(BUILTINS, "find", endless)
+    assert typing("find /\rpwd\rexit\r")[0] == "/\n"
 
 
 def test_an_error_is_said_and_the_prompt_comes_back(typing):

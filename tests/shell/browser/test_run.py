@@ -45,6 +45,19 @@ def test_a_failed_command_in_a_pipe_does_not_stop_the_others(monkeypatch):
     assert (code, out, err) == (2, "/\n", "cat: /x: no such file or directory\n")
 
 
+def test_bytes_that_are_no_utf8_are_no_path_and_no_fault(monkeypatch):
+    typed = io.TextIOWrapper(io.BytesIO(b"ls /\xff\npwd\n"), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", typed)
+    output = Output(io.StringIO(), io.StringIO())
+    assert run(replayed(), [], output) == 2
+    assert output.out.getvalue() == "/\n"
+
+
+def test_without_a_standard_input_there_is_nothing_to_do(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(replayed(), [], Output(io.StringIO(), io.StringIO())) == 0
+
+
 @pytest.mark.parametrize(
     ("seen", "marker"),
     [
