@@ -10,6 +10,32 @@ This module must not know how an error is shown or sent.
 
 from __future__ import annotations
 
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ErrorCode(IntEnum):
+    """Kafka's error codes that we answer with, by Kafka's names.
+
+    Those from 20,000 up are ours: KIP-506 and KIP-801 name them, Kafka never numbered them.
+    """
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    CLUSTER_AUTHORIZATION_FAILED = 31
+    UNSUPPORTED_SASL_MECHANISM = 33
+    UNSUPPORTED_VERSION = 35
+    NOT_CONTROLLER = 41
+    INVALID_REQUEST = 42
+    POLICY_VIOLATION = 44
+    SECURITY_DISABLED = 54
+    RESOURCE_NOT_FOUND = 91
+    DUPLICATE_RESOURCE = 92
+    UNACCEPTABLE_CREDENTIAL = 93
+    AUTHORIZER_NOT_READY = 20_000
+    ENCRYPTION_REQUIRED = 20_001
+    USER_AUTHORIZATION_FAILED = 20_002
+
 
 class MetalogError(Exception):
     """Anything that this project raises on purpose; ``str()`` of it is one line."""
@@ -18,8 +44,7 @@ class MetalogError(Exception):
 class InvalidRequest(MetalogError):
     """The caller's fault. Kafka's INVALID_REQUEST (42) unless a subclass says otherwise."""
 
-    error_name = "INVALID_REQUEST"
-    error_code = 42
+    code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
 
 
 class InvalidSource(InvalidRequest):
@@ -31,13 +56,9 @@ class InvalidMoment(InvalidRequest):
 
 
 class AuthorizerNotReady(InvalidRequest):
-    """The authorizer has not replayed up to the high-water mark yet (KIP-801).
+    """The authorizer has not replayed up to the high-water mark yet (KIP-801)."""
 
-    Kafka never gave AUTHORIZER_NOT_READY a number; ours is listed in ``docs/formats``.
-    """
-
-    error_name = "AUTHORIZER_NOT_READY"
-    error_code = 20_000
+    code = ErrorCode.AUTHORIZER_NOT_READY
 
 
 class CorruptLog(MetalogError):

@@ -1,12 +1,19 @@
-"""SCRAM's words in Kafka: the mechanisms, and one stored credential (KIP-84, KIP-554).
+"""SCRAM in Kafka: the mechanisms, one stored credential, and how a password becomes one.
 
-This module must not know records, images or the wire.
+Passwords are taken as UTF-8 without SASLprep, as Kafka takes them. Sources: RFC 5802
+section 3, RFC 7677, KIP-84, KIP-554. This module must not know records, images or the
+wire, and it draws no salt of its own.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MIN_ITERATIONS: Final = 4096
+MAX_ITERATIONS: Final = 16384
 
 
 class ScramMechanism(IntEnum):
@@ -19,6 +26,11 @@ class ScramMechanism(IntEnum):
     def mechanism_name(self) -> str:
         """The name by which SASL and Kafka's tools know it (RFC 7677)."""
         return self.name.replace("_", "-")
+
+    @property
+    def hash_name(self) -> str:
+        """The name by which ``hashlib`` knows its hash."""
+        return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
 
 class ScramCredential(NamedTuple):
@@ -34,3 +46,23 @@ class ScramCredential(NamedTuple):
             "ScramCredential(salt=[hidden], stored_key=[hidden], server_key=[hidden], "
             f"iterations={self.iterations})"
         )
+
+
+def salted_password(
+    mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+) -> bytes:
+    """RFC 5802's SaltedPassword: what a client sends by KIP-554 in place of a password."""
+    return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
+
+
+def credential_of(
+    mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
+) -> ScramCredential:
+    """What a server keeps of RFC 5802's SaltedPassword."""
+    client_key = hmac.digest(salted, b"Client Key", mechanism.hash_name)
+    return ScramCredential(
+        salt=salt,
+        stored_key=hashlib.new(mechanism.hash_name, client_key).digest(),
+        server_key=hmac.digest(salted, b"Server Key", mechanism.hash_name),
+        iterations=iterations,
+    )

@@ -1,0 +1,147 @@
+"""Requests to create and delete ACLs, turned into records.
+
+What is refused, with which code and which words, is what Kafka 4.3's admin handlers and
+AclControlManager refuse. Creating what exists succeeds and writes nothing; an ACL that
+two filters match is removed once and listed by both.
+
+Pure: the image is only read, and ids come from the ``entropy`` that is handed in. This
+module must not know who asks, nor whether they may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from metalog.acl import (
+    CLUSTER_NAME,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from metalog.controller.result import (
+    MAX_RECORDS_PER_USER_OPERATION,
+    SUCCESS,
+    ApiError,
+    ControllerResult,
+)
+from metalog.errors import ErrorCode
+from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid, uuid_text
+from metalog.image.acls import AclsImage, record_of
+from metalog.records.messages import RemoveAccessControlEntryRecord
+
+Entropy = Callable[[int], bytes]
+"""So many random bytes."""
+
+_RESERVED_IDS: Final = frozenset({ZERO_UUID, METADATA_TOPIC_ID})
+_TOO_MANY_CREATED: Final = ApiError(
+    ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+)
+_TOO_MANY_DELETED: Final = ApiError(
+    ErrorCode.INVALID_REQUEST,
+    f"Cannot remove more than {MAX_RECORDS_PER_USER_OPERATION} acls in a single delete operation.",
+)
+
+
+class AclDeleteResult(NamedTuple):
+    """What one filter matched, or why it was refused."""
+
+    error: ApiError = SUCCESS
+    deleted: Sequence[Acl] = ()
+
+
+def create_acls(
+    image: AclsImage, acls: Sequence[Acl], entropy: Entropy
+) -> ControllerResult[list[ApiError]]:
+    """One outcome for each of ``acls``, in their order."""
+    created: dict[Acl, Uuid] = {}
+    taken: set[Uuid] = set()
+    results = []
+    for acl in acls:
+        error = why_not(acl)
+        if not error and acl not in created and not image.ids(acl):
+            created[acl] = uuid = _new_id(image, taken, entropy)
+            taken.add(uuid)
+        results.append(error)
+    if len(created) > MAX_RECORDS_PER_USER_OPERATION:
+        return ControllerResult((), [_TOO_MANY_CREATED] * len(acls))
+    return ControllerResult([(record_of(uuid, acl), 0) for acl, uuid in created.items()], results)
+
+
+def delete_acls(
+    image: AclsImage, filters: Sequence[AclFilter]
+) -> ControllerResult[list[AclDeleteResult]]:
+    """One result for each of ``filters``, in their order; a bad filter fails alone."""
+    removed: dict[Uuid, None] = {}
+    results = []
+    for wanted in filters:
+        error = why_no_filter(wanted)
+        if error:
+            results.append(AclDeleteResult(error))
+            continue
+        deleted = []
+        for uuid, acl in _matches(image, wanted):
+            if len(removed) >= MAX_RECORDS_PER_USER_OPERATION:
+                return ControllerResult((), [AclDeleteResult(_TOO_MANY_DELETED)] * len(filters))
+            removed[uuid] = None
+            deleted.append(acl)
+        results.append(AclDeleteResult(deleted=deleted))
+    records = [(RemoveAccessControlEntryRecord(id=uuid), 0) for uuid in removed]
+    return ControllerResult(records, results)
+
+
+def why_not(acl: Acl) -> ApiError:
+    """Why ``acl`` may not be created, in the order in which Kafka looks."""
+    problem = _problem(acl)
+    return ApiError(ErrorCode.INVALID_REQUEST, problem) if problem else SUCCESS
+
+
+def why_no_filter(wanted: AclFilter) -> ApiError:
+    """Why nothing may be deleted by ``wanted``."""
+    pattern, entry = wanted
+    if 0 in (pattern.resource_type, pattern.pattern_type):
+        return ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
+    if 0 in (entry.operation, entry.permission_type):
+        return ApiError(ErrorCode.INVALID_REQUEST, "Unknown entryFilter.")
+    return SUCCESS
+
+
+def _problem(acl: Acl) -> str | None:
+    problem = None
+    if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
+        problem = f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    elif not acl.resource_name:
+        problem = "Invalid empty resource name"
+    elif acl.resource_type in (ResourceType.UNKNOWN, ResourceType.ANY):
+        problem = f"Invalid resourceType {acl.resource_type.name}"
+    elif acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+        problem = f"Invalid patternType {acl.pattern_type.name}"
+    elif acl.operation in (Operation.UNKNOWN, Operation.ANY):
+        problem = f"Invalid operation {acl.operation.name}"
+    elif acl.permission_type not in (PermissionType.DENY, PermissionType.ALLOW):
+        problem = f"Invalid permissionType {acl.permission_type.name}"
+    elif ":" not in acl.principal:
+        problem = (
+            f"Could not parse principal from `{acl.principal}` "
+            "(no colon is present separating the principal type from the principal name)"
+        )
+    return problem
+
+
+def _matches(image: AclsImage, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
+    return ((uuid, acl) for uuid, acl in image.by_id.items() if wanted.matches(acl))
+
+
+def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:
+    """A version 4 UUID that no ACL has, and whose text no command takes for an option."""
+    while True:
+        drawn = bytearray(entropy(16))
+        drawn[6] = drawn[6] & 0x0F | 0x40
+        drawn[8] = drawn[8] & 0x3F | 0x80
+        uuid = Uuid(bytes(drawn))
+        free = uuid not in image.by_id and uuid not in taken and uuid not in _RESERVED_IDS
+        if free and not uuid_text(uuid).startswith("-"):
+            return uuid

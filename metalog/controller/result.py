@@ -1,0 +1,37 @@
+"""What a controller gives: records to append, and the answer for when they are durable.
+
+This module must not know any one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from metalog.errors import ErrorCode
+
+R = TypeVar("R")
+
+MAX_RECORDS_PER_USER_OPERATION: Final = 10_000
+"""Kafka's bound on the records of one request."""
+
+
+class ApiError(NamedTuple):
+    """One item's outcome: Kafka's error code, and its message where there is one."""
+
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+    def __bool__(self) -> bool:
+        """True for a failure."""
+        return self.code is not ErrorCode.NONE
+
+
+SUCCESS: Final = ApiError()
+
+
+class ControllerResult(NamedTuple, Generic[R]):
+    """``records`` are (message, version) in request order; all of them go in one batch."""
+
+    records: Sequence[tuple[Any, int]]
+    response: R

@@ -1,0 +1,165 @@
+"""Requests about SCRAM credentials, turned into records: KIP-554, and KIP-506 on top of it.
+
+KIP-554: the client sends the salted password. KIP-506: the password itself comes to us
+over TLS, is held against the policy and salted here, and what follows is KIP-554's. What
+is refused, with which code and which words, is what Kafka 4.3's ScramControlManager and
+ScramImage refuse; a user may appear once in an ``AlterScramRequest``, whatever the
+mechanism.
+
+Pure: the image is only read, and salts come from the ``entropy`` that is handed in. A
+request shows no secret in its ``repr``. This module must not know connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from metalog.controller.result import SUCCESS, ApiError, ControllerResult
+from metalog.errors import ErrorCode
+from metalog.image.metadata import MetadataImage
+from metalog.image.scram import ScramImage
+from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism, credential_of
+
+SCRAM_SINCE: Final = 11
+"""metadata.version 3.5-IV2, the first that may write SCRAM records (KIP-900)."""
+
+_MECHANISMS: Final = {mechanism.value: mechanism for mechanism in ScramMechanism}
+_TWICE: Final = ApiError(
+    ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+)
+_UNSUPPORTED: Final = ApiError(
+    ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM"
+)
+
+
+class ScramDeletion(NamedTuple):
+    """``mechanism`` is the code that came on the wire, known or not."""
+
+    name: str
+    mechanism: int
+
+
+class ScramUpsertion(NamedTuple):
+    """``salted_password`` is RFC 5802's SaltedPassword."""
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"ScramUpsertion(name={self.name!r}, mechanism={self.mechanism}, "
+            f"iterations={self.iterations}, salt=[hidden], salted_password=[hidden])"
+        )
+
+
+class AlterScramRequest(NamedTuple):
+    deletions: Sequence[ScramDeletion] = ()
+    upsertions: Sequence[ScramUpsertion] = ()
+
+
+class ScramDescription(NamedTuple):
+    """Iterations by mechanism, or why there are none."""
+
+    error: ApiError = SUCCESS
+    iterations: Mapping[ScramMechanism, int] = {}
+
+
+def alter_credentials(
+    image: MetadataImage, request: AlterScramRequest
+) -> ControllerResult[dict[str, ApiError]]:
+    """One outcome a user, in the order in which the request names them."""
+    supported = (image.features.metadata_version or 0) >= SCRAM_SINCE
+    results: dict[str, ApiError] = {}
+    wanted: dict[str, tuple[Any, int]] = {}
+    changes: list[ScramDeletion | ScramUpsertion] = [*request.deletions, *request.upsertions]
+    for change in changes:
+        if change.name in results:
+            if wanted.pop(change.name, None) is not None:
+                results[change.name] = _TWICE
+            continue
+        error = _why_not(image.scram, change) if supported else _UNSUPPORTED
+        results[change.name] = error
+        if not error:
+            wanted[change.name] = (_record_of(change), 0)
+    return ControllerResult(list(wanted.values()), results)
+
+
+def describe_credentials(
+    image: ScramImage, users: Sequence[str] | None
+) -> dict[str, ScramDescription]:
+    """One description a user; of all users, sorted, where none is named."""
+    if not users:
+        return {
+            user: _description(image, user)
+            for user in sorted({user for found in image.mechanisms.values() for user in found})
+        }
+    return {
+        user: _description(image, user)
+        if users.count(user) == 1
+        else ScramDescription(
+            ApiError(
+                ErrorCode.DUPLICATE_RESOURCE,
+                "Cannot describe SCRAM credentials for the same user twice in a single request: "
+                + user,
+            )
+        )
+        for user in dict.fromkeys(users)
+    }
+
+
+def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
+    mechanism = _MECHANISMS.get(change.mechanism)
+    if not change.name:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if mechanism is None:
+        return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    if isinstance(change, ScramDeletion):
+        if image.credential(mechanism, change.name) is None:
+            return ApiError(
+                ErrorCode.RESOURCE_NOT_FOUND,
+                "Attempt to delete a user credential that does not exist",
+            )
+    elif change.iterations < MIN_ITERATIONS:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    elif change.iterations > MAX_ITERATIONS:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    return SUCCESS
+
+
+def _record_of(
+    change: ScramDeletion | ScramUpsertion,
+) -> RemoveUserScramCredentialRecord | UserScramCredentialRecord:
+    if isinstance(change, ScramDeletion):
+        return RemoveUserScramCredentialRecord(name=change.name, mechanism=change.mechanism)
+    credential = credential_of(
+        _MECHANISMS[change.mechanism], change.salted_password, change.salt, change.iterations
+    )
+    return UserScramCredentialRecord(
+        name=change.name,
+        mechanism=change.mechanism,
+        salt=credential.salt,
+        stored_key=credential.stored_key,
+        server_key=credential.server_key,
+        iterations=credential.iterations,
+    )
+
+
+def _description(image: ScramImage, user: str) -> ScramDescription:
+    iterations = {
+        mechanism: credential.iterations
+        for mechanism, users in sorted(image.mechanisms.items())
+        if (credential := users.get(user)) is not None
+    }
+    if iterations:
+        return ScramDescription(iterations=iterations)
+    return ScramDescription(
+        ApiError(
+            ErrorCode.RESOURCE_NOT_FOUND,
+            "Attempt to describe a user credential that does not exist: " + user,
+        )
+    )

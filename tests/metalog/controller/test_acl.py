@@ -1,0 +1,161 @@
+"""Creating and deleting ACLs, as Kafka's controller answers it."""
+
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from metalog.acl import (
+    ANY_ACL,
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.controller.acl import create_acls, delete_acls
+from metalog.controller.result import SUCCESS
+from metalog.errors import ErrorCode
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import NOTHING
+from metalog.image.metadata import EMPTY
+
+REJECTED = Path(__file__).parents[2] / "fixtures/kafka/basic-4.3/expected/rejected.json"
+
+READ = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:x",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+def numbered_entropy():
+    numbers = count()
+    return lambda size: next(numbers).to_bytes(size, "big")
+
+
+def after(image, records):
+    delta = MetadataDelta(image)
+    delta.replay_all(enumerate(message for message, _ in records))
+    return delta.apply(NOTHING)
+
+
+def created(*acls, image=EMPTY):
+    return after(image, create_acls(image.acls, acls, numbered_entropy()).records)
+
+
+def read_of(topic, **changes):
+    return READ._replace(resource_name=topic, **changes)
+
+
+def topic_filter(name, pattern_type=PatternType.LITERAL):
+    return AclFilter(ResourcePatternFilter(ResourceType.TOPIC, name, pattern_type))
+
+
+def recorded_refusals():
+    return [case for case in json.loads(REJECTED.read_text()) if case["where"] == "server"]
+
+
+@pytest.mark.parametrize("case", recorded_refusals(), ids=lambda case: case["message"])
+def test_refused_as_a_real_kafka_refused_it(case):
+    said = case["acl"]
+    acl = Acl(
+        ResourceType[said["resourceType"]],
+        said["resourceName"],
+        PatternType[said["patternType"]],
+        said["principal"],
+        said["host"],
+        Operation[said["operation"]],
+        PermissionType[said["permissionType"]],
+    )
+    records, [error] = create_acls(EMPTY.acls, [acl], numbered_entropy())
+    assert not records
+    assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, case["message"])
+
+
+def test_results_keep_the_order_of_the_request():
+    bad = READ._replace(principal="x")
+    records, results = create_acls(
+        EMPTY.acls, [read_of("a"), bad, read_of("b")], numbered_entropy()
+    )
+    assert [error.code for error in results] == [
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NONE,
+    ]
+    assert [record.resource_name for record, _ in records] == ["a", "b"]
+
+
+def test_what_exists_is_not_written_again():
+    image = created(READ)
+    records, results = create_acls(
+        image.acls, [READ, read_of("u"), read_of("u")], lambda n: b"7" * n
+    )
+    assert results == [SUCCESS] * 3
+    assert [record.resource_name for record, _ in records] == ["u"]
+
+
+def test_an_id_is_never_given_twice():
+    [(first, _)] = create_acls(EMPTY.acls, [READ], numbered_entropy()).records
+    image = created(READ)
+    [(second, _)] = create_acls(image.acls, [read_of("u")], numbered_entropy()).records
+    assert first.id != second.id
+
+
+def test_more_than_the_bound_creates_nothing():
+    acls = [read_of(str(number)) for number in range(10_001)]
+    records, results = create_acls(EMPTY.acls, acls, numbered_entropy())
+    assert not records
+    assert set(results) == {
+        (
+            ErrorCode.POLICY_VIOLATION,
+            "Unable to perform excessively large batch operation.",
+        )
+    }
+    assert len(create_acls(EMPTY.acls, acls[1:], numbered_entropy()).records) == 10_000
+
+
+def test_an_acl_that_two_filters_match_is_removed_once_and_listed_twice():
+    image = created(READ, read_of("u"))
+    records, [by_name, by_any] = delete_acls(image.acls, [topic_filter("t"), ANY_ACL])
+    assert len(records) == len({record.id for record, _ in records}) == 2
+    assert by_name.deleted == [READ]
+    assert set(by_any.deleted) == {READ, read_of("u")}
+    assert len(after(image, records).acls) == 0
+
+
+def test_a_bad_filter_fails_alone():
+    image = created(READ)
+    bad = ANY_ACL._replace(pattern=ResourcePatternFilter(ResourceType.UNKNOWN))
+    worse = ANY_ACL._replace(entry=AccessControlEntryFilter(operation=Operation.UNKNOWN))
+    records, results = delete_acls(image.acls, [bad, topic_filter("t"), worse])
+    assert [result.error for result in results] == [
+        (ErrorCode.INVALID_REQUEST, "Unknown patternFilter."),
+        SUCCESS,
+        (ErrorCode.INVALID_REQUEST, "Unknown entryFilter."),
+    ]
+    assert len(records) == 1
+
+
+def test_a_deletion_beyond_the_bound_removes_nothing():
+    acls = [read_of(str(number)) for number in range(10_000)]
+    image = created(read_of("kept"), image=created(*acls))
+    records, results = delete_acls(image.acls, [topic_filter("1"), ANY_ACL])
+    assert not records
+    assert {(result.error.code, tuple(result.deleted)) for result in results} == {
+        (ErrorCode.INVALID_REQUEST, ())
+    }
+
+
+def test_what_was_created_and_deleted_leaves_an_equal_image():
+    image = created(READ, read_of("u"), read_of("v", pattern_type=PatternType.PREFIXED))
+    records, _ = delete_acls(image.acls, [topic_filter("vw", PatternType.MATCH), topic_filter("u")])
+    assert after(image, records).acls == created(READ).acls

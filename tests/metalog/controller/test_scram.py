@@ -1,0 +1,113 @@
+"""Changing SCRAM credentials (KIP-554), as Kafka's controller answers it."""
+
+import pytest
+
+from metalog.controller.result import SUCCESS
+from metalog.controller.scram import (
+    AlterScramRequest,
+    ScramDeletion,
+    ScramUpsertion,
+    alter_credentials,
+    describe_credentials,
+)
+from metalog.errors import ErrorCode
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import NOTHING
+from metalog.image.metadata import EMPTY
+from metalog.records.messages import FeatureLevelRecord
+from metalog.scram import ScramMechanism, salted_password
+
+SHA_256 = ScramMechanism.SCRAM_SHA_256
+SALT = b"salt of a test"
+
+
+def after(image, *messages):
+    delta = MetadataDelta(image)
+    delta.replay_all(enumerate(messages))
+    return delta.apply(NOTHING)
+
+
+def at_level(level):
+    return after(EMPTY, FeatureLevelRecord(name="metadata.version", feature_level=level))
+
+
+TODAY = at_level(30)
+
+
+def upsertion(name, *, mechanism=1, iterations=4096):
+    salted = salted_password(SHA_256, "secret", SALT, 4096)
+    return ScramUpsertion(name, mechanism, iterations, SALT, salted)
+
+
+def altered(image, *, deletions=(), upsertions=()):
+    return alter_credentials(image, AlterScramRequest(deletions, upsertions))
+
+
+def with_users(*names):
+    records, _ = altered(TODAY, upsertions=[upsertion(name) for name in names])
+    return after(TODAY, *(message for message, _ in records))
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (upsertion(""), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
+        (
+            upsertion("u", mechanism=3),
+            ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+            "Unknown SCRAM mechanism",
+        ),
+        (upsertion("u", iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations"),
+        (
+            upsertion("u", iterations=16385),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "Too many iterations",
+        ),
+    ],
+)
+def test_a_bad_upsertion_is_refused_alone(change, code, message):
+    records, results = altered(TODAY, upsertions=[change, upsertion("good")])
+    assert results == {change.name: (code, message), "good": SUCCESS}
+    assert [record.name for record, _ in records] == ["good"]
+
+
+def test_deleting_what_is_not_there():
+    _, results = altered(with_users("alice"), deletions=[ScramDeletion("alice", 2)])
+    assert results["alice"].code is ErrorCode.RESOURCE_NOT_FOUND
+
+
+def test_a_user_named_twice_is_not_changed_at_all():
+    records, results = altered(
+        with_users("alice"),
+        deletions=[ScramDeletion("alice", 1)],
+        upsertions=[upsertion("alice"), upsertion("bob"), upsertion("alice", mechanism=2)],
+    )
+    assert results["alice"].code is ErrorCode.DUPLICATE_RESOURCE
+    assert [record.name for record, _ in records] == ["bob"]
+
+
+def test_a_metadata_version_before_scram_refuses_every_user():
+    records, results = altered(at_level(10), upsertions=[upsertion("a"), upsertion("b")])
+    assert not records
+    assert {error.code for error in results.values()} == {ErrorCode.UNSUPPORTED_VERSION}
+    assert len(altered(at_level(11), upsertions=[upsertion("a")]).records) == 1
+
+
+def test_describing():
+    image = with_users("bob", "alice").scram
+    everyone = describe_credentials(image, None)
+    assert list(everyone) == ["alice", "bob"]
+    assert everyone["alice"].iterations == {SHA_256: 4096}
+    named = describe_credentials(image, ["bob", "nobody", "alice", "alice"])
+    assert [(user, found.error.code) for user, found in named.items()] == [
+        ("bob", ErrorCode.NONE),
+        ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
+        ("alice", ErrorCode.DUPLICATE_RESOURCE),
+    ]
+
+
+def test_no_secret_in_a_repr():
+    shown = repr(upsertion("alice"))
+    assert "alice" in shown
+    assert "salt of a test" not in shown
+    assert repr(upsertion("alice").salted_password)[2:-1] not in shown
