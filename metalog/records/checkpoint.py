@@ -26,7 +26,7 @@ _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""Both far below the 8 MiB beyond which Kafka's reader takes no batch."""
+"""Far below the 8 MiB of the largest batch that Kafka writes."""
 
 
 def check_snapshot(batches: Iterable[Batch]) -> Iterator[Batch]:
