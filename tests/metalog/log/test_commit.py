@@ -1,0 +1,83 @@
+"""What files alone prove to be committed."""
+
+import pytest
+
+from metalog.errors import CorruptLog
+from metalog.log.commit import Agreement, Copy, Stamp, agree, proven_by_one
+
+
+def copy(
+    voter: int | None,
+    end: int,
+    *,
+    forks: tuple[int, int] | None = None,
+    start: int = 0,
+    snap: int = 0,
+) -> Copy:
+    """A log of one-record batches in epoch 1; ``forks`` is (offset, epoch) of another leader's."""
+    fork, epoch = forks or (end, 1)
+    stamps = [
+        Stamp(at, at + 1, *((1, at) if at < fork else (epoch, at + 1000)))
+        for at in range(start, end)
+    ]
+    return Copy(f"node-{voter}", voter, start, end, snap, stamps)
+
+
+def proven(*copies: Copy, voters: tuple[int, ...] = (1, 2, 3)) -> int:
+    return agree(copies, voters).committed
+
+
+def test_the_only_voter_proves_all_of_its_log() -> None:
+    arguments = {"end": 9, "newest_snapshot_end": 5}
+    assert proven_by_one(voters=[1], node_id=1, **arguments).offset == 9
+    assert proven_by_one(voters=[1], node_id=2, **arguments).offset == 5
+    assert proven_by_one(voters=[1], node_id=None, **arguments).offset == 5
+    assert proven_by_one(voters=[], node_id=1, **arguments).offset == 5
+    assert proven_by_one(voters=[1, 2], node_id=1, **arguments).offset == 5
+    assert proven_by_one(end=9, newest_snapshot_end=None, voters=[1, 2], node_id=1).offset == 0
+
+
+def test_a_majority_commits_what_it_shares() -> None:
+    assert proven(copy(1, 9), copy(2, 7), copy(3, 5)) == 7
+    assert proven(copy(1, 9), copy(2, 7)) == 7
+    assert proven(copy(1, 9)) == 0
+    assert proven(copy(1, 9), voters=(1,)) == 9
+    assert proven(copy(1, 9), copy(2, 7), voters=(1, 2, 3, 4)) == 0
+
+
+def test_an_observer_has_no_vote() -> None:
+    assert proven(copy(1, 9), copy(7, 9)) == 0
+    assert proven(copy(1, 9), copy(7, 9), copy(2, 4)) == 4
+
+
+def test_two_copies_of_one_voter_count_once() -> None:
+    assert proven(copy(1, 9), copy(1, 9)) == 0
+    assert proven(copy(1, 4), copy(1, 9), copy(2, 7)) == 7
+
+
+def test_copies_without_a_name_count_each() -> None:
+    assert proven(copy(None, 9), copy(None, 7), copy(None, 5), voters=()) == 7
+
+
+def test_a_snapshot_proves_more_than_a_majority() -> None:
+    assert proven(copy(1, 9, snap=8), copy(2, 7)) == 8
+    assert proven(copy(1, 9, snap=3), copy(2, 7)) == 7
+
+
+def test_a_fork_is_named_and_its_losing_side_holds_nothing_committed() -> None:
+    agreement = agree([copy(1, 9), copy(2, 8, forks=(5, 2)), copy(3, 8, forks=(5, 2))], (1, 2, 3))
+    assert agreement == Agreement(8, agreement.why, (1, 2), agreement.divergences)
+    assert [str(each) for each in agreement.divergences] == [
+        "node-1 and node-2 differ from offset 5 on",
+        "node-1 and node-3 differ from offset 5 on",
+    ]
+
+
+def test_a_log_that_begins_at_a_snapshot_agrees_below_it() -> None:
+    assert proven(copy(1, 9), copy(2, 9, start=6, snap=6)) == 9
+    assert agree([copy(1, 4), copy(2, 9, start=6, snap=6)], (1, 2, 3)).holders == (1,)
+
+
+def test_other_records_in_one_epoch_are_damage() -> None:
+    with pytest.raises(CorruptLog, match="offset 5: node-1 and node-2 hold other records"):
+        proven(copy(1, 9), copy(2, 9, forks=(5, 1)))
