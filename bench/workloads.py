@@ -1,0 +1,288 @@
+"""Makes the workloads that both sides are measured on: ACL sets, requests and a log.
+
+The same files come out on every machine, and their SHA-256 sums are checked, so that
+what is timed is what is described: random numbers are SplitMix64's, names and shapes
+are those of Kafka's own AuthorizerBenchmark and of cases that it does not have.
+
+``python bench/workloads.py`` writes them to build/bench. Nothing here measures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, cycle, islice
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parents[1] / "build" / "bench"
+
+RESOURCES = 50_000
+ACLS_A_RESOURCE = 10
+REQUESTS = 100_000
+REPLAY_BATCHES = 1_000
+REPLAY_BATCH_RECORDS = 1_000
+REPLAY_TIME_MS = 1_700_000_000_000
+ID_SEED = 0x1D5
+PREFIX = "foo-bar35_resource-"
+CLIENT = "127.0.0.1"
+_MASK = (1 << 64) - 1
+
+SUMS = {
+    "bench.acls.tsv": "47c310235beb5c97bfee2699ec2d1fed21032e372050115343992d2d1bffd536",
+    "chain.acls.tsv": "a33b8ce6451c0a471a6bea7f67f30e12560fc3b16df28aba12ddce198068e4f6",
+    "chain.requests.tsv": "19f24438082fb8c487153cf010889ce4e5e237583ad672a69af0f02404dbc9ee",
+    "hot.requests.tsv": "77bf2192f6fc776b3ee4a071d2d86bc4502361356c58e89033c8a936ebea7c99",
+    "load.acls.tsv": "4bc87f046eb977c06aa65fa927d03df0cecb57a596f5ea9387210c661c850862",
+    "long.acls.tsv": "5d5d56bfa12e255e66fdde0e425eef776e967a013b680ca6271ef28d8d001d8b",
+    "long.requests.tsv": "6f087267b3f9ce161ff23fb52cb62c9b439ebe3692d8f90c2bba00b54fc2c3a9",
+    "miss.requests.tsv": "d8b04448af5880b994423ad7cab9fe07f78ff46a0c63ce28a9822c5d1a5c8eb1",
+    "nested.acls.tsv": "2ffd3c4b65da3821ee94fe3d1895d0accf1b8d8a16f6058d678eb02cbad8c636",
+    "nested.requests.tsv": "5fbaa406274e3a4ec1de3357f7d1d65cb17ee67a4fd01bb292827913509ce9df",
+    "one.acls.tsv": "f308ae9b670f9bc822beb95973b64bd8b2612dc62acd6fc4eeb798b4b12be403",
+    "one.requests.tsv": "b736ac89d0ba33888c26549df3ebbf250e1eb0ccec8407bf2304141a53eba698",
+    "plain.acls.tsv": "5ac3e21dfb67daa3fbc8ad1aeaea2e668d3b454070b07babed25fbebf0c6970b",
+    "uniform.requests.tsv": "7e7cacf14ad94f211bfbc7882ac374a9533fa992c6f89534b199269b9b2f9265",
+    "zipf.requests.tsv": "7f9fb015ff4950addf9006332d6124664c56b14ea4ddcd82907b838edd495e0d",
+    "replay.log": "068259211bde833b45969e7d0ff69a8d26b3f577336d6d7e097f1ceca2f5bae7",
+}
+
+
+class Grant(NamedTuple):
+    """An ACL that allows READ; ``columns`` are those of an ``.acls.tsv`` after the id."""
+
+    resource_type: str
+    name: str
+    pattern_type: str
+    principal: str
+    host: str = "*"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self, "READ", "ALLOW")
+
+
+class Request(NamedTuple):
+    principal: str
+    operation: str
+    resource_type: str
+    name: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.principal, CLIENT, self.resource_type, self.name, self.operation
+
+
+class SplitMix64:
+    """Steele, Lea and Flood's generator: 64 bits at a time from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed
+
+    def next(self) -> int:
+        self._state = z = self._state + 0x9E3779B97F4A7C15 & _MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+        return z ^ z >> 31
+
+    def below(self, bound: int) -> int:
+        return (self.next() >> 33) % bound
+
+    def unit(self) -> float:
+        return (self.next() >> 11) * 2.0**-53
+
+
+def ids() -> Iterator[bytes]:
+    """The id of ACL number 0, 1, … of any set."""
+    random = SplitMix64(ID_SEED)
+    while True:
+        yield (random.next() << 64 | random.next()).to_bytes(16, "big")
+
+
+def user(number: int) -> str:
+    return f"User:test-user{number or ''}"
+
+
+def resource_type(i: int) -> str:
+    return "GROUP" if i % 10 == 0 else "TOPIC"
+
+
+def pattern_type(i: int) -> str:
+    return "PREFIXED" if i % 5 == 0 else "LITERAL"
+
+
+def long_name(i: int) -> str:
+    return f"team-{i % 500:03d}.{'segment.' * 24}"[:190] + f"-{i:09d}"
+
+
+def _grants(resources: int) -> Iterator[Grant]:
+    for i in range(resources):
+        for a in range(ACLS_A_RESOURCE):
+            yield Grant(resource_type(i), f"{PREFIX}{i}", pattern_type(i), user(a))
+
+
+def _bench(wildcards: int) -> Iterator[Grant]:
+    yield from _grants(RESOURCES)
+    for h in range(10):
+        yield Grant("TOPIC", PREFIX, "PREFIXED", user(0), f"127.0.0.{h}")
+    for h in range(wildcards):
+        yield Grant("TOPIC", "*", "LITERAL", user(0), f"127.0.0{h}")
+
+
+def _long() -> Iterator[Grant]:
+    for t in range(500):
+        yield Grant("TOPIC", f"team-{t:03d}.", "PREFIXED", user(0))
+    for i in range(RESOURCES):
+        yield Grant("TOPIC", long_name(i), "LITERAL" if i % 10 else "PREFIXED", user(i % 2))
+
+
+def _nested() -> Iterator[Grant]:
+    for r in range(625):
+        for d in range(1, 41):
+            yield Grant("TOPIC", f"r{r:04d}-{'m' * d}", "PREFIXED", user(0))
+            yield Grant("TOPIC", f"r{r:04d}-{'m' * (d - 1)}a", "PREFIXED", user(0))
+
+
+def _chain() -> Iterator[Grant]:
+    for r in range(1_250):
+        for d in range(1, 41):
+            yield Grant("TOPIC", f"r{r:04d}-{'m' * d}", "PREFIXED", user(0))
+
+
+def _one() -> Iterator[Grant]:
+    return (Grant("TOPIC", "one", "LITERAL", f"User:user-{u}") for u in range(50_000))
+
+
+ACL_SETS: dict[str, Callable[[], Iterable[Grant]]] = {
+    "bench": lambda: _bench(5_000),
+    "plain": lambda: _bench(1),
+    "load": lambda: _grants(RESOURCES),
+    "long": _long,
+    "nested": _nested,
+    "chain": _chain,
+    "one": _one,
+}
+
+
+def _read_or_write(random: SplitMix64) -> str:
+    return ("READ", "WRITE")[random.below(2)]
+
+
+def _uniform(random: SplitMix64) -> Iterator[Request]:
+    while True:
+        i = random.below(RESOURCES)
+        yield Request(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
+
+
+def _zipf(random: SplitMix64) -> Iterator[Request]:
+    cumulated = list(accumulate(1.0 / (k + 1) for k in range(RESOURCES)))
+    while True:
+        i = 7919 * bisect_left(cumulated, random.unit() * cumulated[-1]) % RESOURCES
+        yield Request(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
+
+
+def _miss(random: SplitMix64) -> Iterator[Request]:
+    for start in cycle(("qux-", "foo-bar35_nope-")):
+        yield Request(user(0), "READ", "TOPIC", f"{start}{random.below(1_000_000)}")
+
+
+def _long_requests(random: SplitMix64) -> Iterator[Request]:
+    while True:
+        name = long_name(random.below(RESOURCES))
+        yield Request(user(0), _read_or_write(random), "TOPIC", name)
+
+
+def _nested_requests(roots: int) -> Callable[[SplitMix64], Iterator[Request]]:
+    def requests(random: SplitMix64) -> Iterator[Request]:
+        while True:
+            name = f"r{random.below(roots):04d}-{'m' * 40}z"
+            yield Request(user(0), "READ", "TOPIC", name)
+
+    return requests
+
+
+def _one_requests(random: SplitMix64) -> Iterator[Request]:
+    while True:
+        yield Request(f"User:user-{random.below(50_000)}", "READ", "TOPIC", "one")
+
+
+REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] = {
+    "uniform": (3, _uniform),
+    "zipf": (4, _zipf),
+    "miss": (5, _miss),
+    "long": (6, _long_requests),
+    "nested": (7, _nested_requests(625)),
+    "chain": (8, _nested_requests(1_250)),
+    "one": (9, _one_requests),
+}
+
+
+def _acl_lines(name: str) -> Iterator[bytes]:
+    for uuid, grant in zip(ids(), ACL_SETS[name](), strict=False):
+        yield "\t".join((uuid.hex(), *grant.columns)).encode() + b"\n"
+
+
+def _request_lines(name: str) -> Iterator[bytes]:
+    if name == "hot":
+        requests: Iterable[Request] = [Request(user(0), "WRITE", "TOPIC", f"{PREFIX}95")]
+    else:
+        seed, made = REQUEST_LISTS[name]
+        requests = islice(made(SplitMix64(seed)), REQUESTS)
+    for request in requests:
+        yield "\t".join(request.columns).encode() + b"\n"
+
+
+def _replay_batches() -> Iterator[bytes]:
+    from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+    from metalog.records.batch import build_batch, encode_batch
+    from metalog.records.messages import AccessControlEntryRecord
+
+    grants = zip(ids(), _grants(REPLAY_BATCHES * REPLAY_BATCH_RECORDS // 10), strict=False)
+    records = (
+        AccessControlEntryRecord(
+            id=uuid,
+            resource_type=ResourceType[grant.resource_type],
+            resource_name=grant.name,
+            pattern_type=PatternType[grant.pattern_type],
+            principal=grant.principal,
+            host=grant.host,
+            operation=Operation.READ,
+            permission_type=PermissionType.ALLOW,
+        )
+        for uuid, grant in grants
+    )
+    for b in range(REPLAY_BATCHES):
+        messages = [(record, 0) for record in islice(records, REPLAY_BATCH_RECORDS)]
+        base = b * REPLAY_BATCH_RECORDS
+        yield encode_batch(build_batch(base, 1, REPLAY_TIME_MS + b, messages))
+
+
+def _pieces(file: str) -> Iterator[bytes]:
+    name, _, kind = file.partition(".")
+    if kind == "acls.tsv":
+        return _acl_lines(name)
+    return _request_lines(name) if kind == "requests.tsv" else _replay_batches()
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def make(folder: Path = FOLDER) -> Path:
+    """Write what is missing in ``folder``; ``SystemExit`` if a file is not the one described."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, expected in SUMS.items():
+        path = folder / file
+        if not path.exists() or _sum(path) != expected:
+            with path.open("wb") as out:
+                out.writelines(_pieces(file))
+            if _sum(path) != expected:
+                raise SystemExit(f"{path}: not the workload described: its SHA-256 is {_sum(path)}")
+            print(f"made {path}")
+    return folder
+
+
+if __name__ == "__main__":
+    make()
