@@ -28,10 +28,14 @@ class Permission(NamedTuple):
 
 
 class Need(NamedTuple):
-    """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always."""
+    """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always.
+
+    Without an ``optional`` one the request succeeds and does or shows less.
+    """
 
     one_of: tuple[Permission, ...]
     when: str = ""
+    optional: bool = False
 
 
 class Api(NamedTuple):
@@ -43,8 +47,8 @@ class Api(NamedTuple):
     note: str = ""
 
 
-def _need(*one_of: tuple[Operation, ResourceType], when: str = "") -> Need:
-    return Need(tuple(Permission(operation, on) for operation, on in one_of), when)
+def _need(*one_of: tuple[Operation, ResourceType], when: str = "", optional: bool = False) -> Need:
+    return Need(tuple(Permission(operation, on) for operation, on in one_of), when, optional)
 
 
 _CLUSTER_ACTION: Final = (_need((Op.CLUSTER_ACTION, On.CLUSTER)),)
@@ -119,7 +123,7 @@ APIS: Final[tuple[Api, ...]] = (
         "Metadata",
         (
             *_DESCRIBE_TOPIC,
-            _need(*_CREATE, when=_AUTO_CREATE),
+            _need(*_CREATE, when=_AUTO_CREATE, optional=True),
         ),
         "topics that may not be described are left out of a listing of all",
     ),
@@ -152,7 +156,11 @@ APIS: Final[tuple[Api, ...]] = (
         "CreateTopics",
         (
             _need(*_CREATE),
-            _need((Op.DESCRIBE_CONFIGS, On.TOPIC), when="the answer is to show the topic's config"),
+            _need(
+                (Op.DESCRIBE_CONFIGS, On.TOPIC),
+                when="the answer is to show the topic's config",
+                optional=True,
+            ),
         ),
     ),
     Api(
@@ -169,7 +177,11 @@ APIS: Final[tuple[Api, ...]] = (
         "InitProducerId",
         (
             _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
-            _need((Op.TWO_PHASE_COMMIT, On.TRANSACTIONAL_ID), when="it enables two-phase commit"),
+            _need(
+                (Op.TWO_PHASE_COMMIT, On.TRANSACTIONAL_ID),
+                when="it enables two-phase commit",
+                optional=True,
+            ),
             _IDEMPOTENT,
         ),
     ),
@@ -234,7 +246,9 @@ APIS: Final[tuple[Api, ...]] = (
         60,
         "DescribeCluster",
         (
-            _need((Op.DESCRIBE, On.CLUSTER), when="allowed operations are to be shown"),
+            _need(
+                (Op.DESCRIBE, On.CLUSTER), when="allowed operations are to be shown", optional=True
+            ),
             _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller"),
         ),
     ),
@@ -247,7 +261,11 @@ APIS: Final[tuple[Api, ...]] = (
         "DescribeTransactions",
         (
             _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
-            _need((Op.DESCRIBE, On.TOPIC), when="the transaction's topics are to be shown"),
+            _need(
+                (Op.DESCRIBE, On.TOPIC),
+                when="the transaction's topics are to be shown",
+                optional=True,
+            ),
         ),
     ),
     Api(
@@ -280,7 +298,7 @@ APIS: Final[tuple[Api, ...]] = (
     Api(
         88,
         "StreamsGroupHeartbeat",
-        (*_GROUP_MEMBER, _need(*_CREATE, when="it has internal topics made")),
+        (*_GROUP_MEMBER, _need(*_CREATE, when="it has internal topics made", optional=True)),
     ),
     Api(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
     Api(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),

@@ -150,9 +150,9 @@ def overview() -> str:
 
 
 def _unknown_verb(verb: str) -> int:
-    from shell.words import nearest
+    from authorizer.insight.names import nearest_name
 
-    near = nearest(verb, VERBS)
+    near = nearest_name(verb, VERBS)
     advice = f"did you mean {near}?" if near else "metalog --help lists the verbs"
     return _fail(f"unknown verb {verb!r}; {advice}")
 

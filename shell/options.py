@@ -61,8 +61,16 @@ def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
-    """The arguments as a namespace; ``InvalidRequest`` where they cannot be read."""
-    return parser.parse_intermixed_args(_joined(list(arguments)))
+    """The arguments as a namespace; ``InvalidRequest`` where they cannot be read.
+
+    What follows ``--`` is not read: it is the namespace's ``rest``.
+    """
+    own = list(arguments)
+    rest: list[str] = []
+    if "--" in own:
+        cut = own.index("--")
+        own, rest = own[:cut], own[cut + 1 :]
+    return parser.parse_intermixed_args(_joined(own), Namespace(rest=rest))
 
 
 def _joined(arguments: list[str]) -> list[str]:

@@ -95,7 +95,11 @@ class Output:
         """What a person must know to read the answer rightly."""
         self._say(f"warning: {text}", "warn")
 
-    def _say(self, text: str, style: str) -> None:
+    def error(self, text: str) -> None:
+        """What could not be answered, where the verb goes on with the rest."""
+        self._say(f"metalog: {text}", None)
+
+    def _say(self, text: str, style: str | None) -> None:
         if self._out is not self.err:
             self._out.flush()
         self.err.write(self.paint(safe(text), style) + "\n")
@@ -105,22 +109,15 @@ class Output:
             return text
         return f"\x1b[{_STYLES[style]}m{text}\x1b[m"
 
-    def records(
-        self,
-        keys: Sequence[str],
-        rows: Iterable[Sequence[Any]],
-        cells: Callable[[Sequence[Any]], Sequence[Cell | str]],
-    ) -> None:
-        """Each row under ``keys`` in the chosen format; in text as its ``cells``, aligned."""
+    def records(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Each row under ``keys``, in JSON, CSV or Markdown as chosen."""
         if self.format == "json":
             for row in rows:
                 self.record(dict(zip(keys, row, strict=True)))
         elif self.format == "csv":
             self._csv(keys, rows)
-        elif self.format == "markdown":
-            self._markdown(keys, rows)
         else:
-            self.aligned(cells(row) for row in rows)
+            self._markdown(keys, rows)
 
     def aligned(self, rows: Iterable[Sequence[Cell | str]], indent: str = "") -> None:
         """Rows in columns as wide as their widest cell among the first hundreds of rows."""

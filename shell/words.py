@@ -6,7 +6,6 @@ This module must not know what the words are used for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, TypeVar
 
@@ -33,7 +32,9 @@ def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) 
     known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
     found = known.get(folded(text))
     if found is None:
-        near = nearest(folded(text), known)
+        from authorizer.insight.names import nearest_name
+
+        near = nearest_name(folded(text), known.keys())
         raise InvalidRequest(
             f"unknown {what} {text!r}; did you mean {camel(known[near])}?"
             if near is not None
@@ -58,11 +59,3 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
     if not name:
         raise InvalidRequest(f"resource {text!r} has no name")
     return resource_type, name
-
-
-def nearest(text: str, known: Iterable[str]) -> str | None:
-    """The known word that ``text`` was probably meant to be, or None where none is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(text, list(known), n=1, cutoff=0.6)
-    return found[0] if found else None

@@ -1,0 +1,190 @@
+"""What a verb answers from: the source replayed, and the broker's configuration.
+
+Says on stderr what was taken for granted and what was wrong with the log, so that no
+verb has to. This module must not know what is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic, time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from shell.output import Output
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.loader import Skipped
+    from metalog.ports import Log
+    from snapshot.exchange.moment import ResolvedMoment
+    from snapshot.exchange.replay import Replayed
+    from snapshot.exchange.source import Source
+
+SUPER_USERS_KEY: Final = "super.users"
+ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
+_PATIENCE_S: Final = 0.5
+
+
+def add_source(parser: ArgumentParser) -> None:
+    """SOURCE, and which part of it."""
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a metadata.log.dir, a .log or .checkpoint file, or voters' folders joined by +",
+    )
+    read = parser.add_argument_group("what is read of it")
+    read.add_argument(
+        "--at",
+        metavar="MOMENT",
+        help="as it was: an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601",
+    )
+    read.add_argument(
+        "--committed", action="store_true", help="leave out what is not proven to be committed"
+    )
+    read.add_argument(
+        "--salvage", action="store_true", help="read a snapshot that was cut short, too"
+    )
+
+
+def add_config(parser: ArgumentParser) -> None:
+    """What the log does not hold and decisions depend on."""
+    group = parser.add_argument_group("the broker's configuration, which the log does not hold")
+    group.add_argument("--config", metavar="FILE", help="its server.properties")
+    group.add_argument(
+        "--super-users", metavar="USERS", help="super.users, separated by semicolons"
+    )
+    group.add_argument(
+        "--allow-everyone",
+        action=BooleanOptionalAction,
+        help="allow.everyone.if.no.acl.found",
+    )
+
+
+class Context(NamedTuple):
+    """The authorizer's configuration; ``assumed`` are the keys that nobody gave, ``key=value``."""
+
+    config: AuthorizerConfig
+    assumed: tuple[str, ...]
+
+
+def opened_source(arguments: Namespace) -> Source:
+    from snapshot.exchange.source import open_source
+
+    return open_source(arguments.source, environ=os.environ)
+
+
+def replayed_source(
+    arguments: Namespace, output: Output, source: Source | None = None, *, warn: bool = True
+) -> Replayed:
+    """The state of SOURCE that the arguments ask for; what is odd about it is said."""
+    from snapshot.exchange.moment import parse_moment
+    from snapshot.exchange.replay import replay_source
+
+    moment = None if arguments.at is None else parse_moment(arguments.at)
+    progress = _Progress(output)
+    try:
+        replayed = replay_source(
+            opened_source(arguments) if source is None else source,
+            at=moment,
+            committed=arguments.committed,
+            tolerant=True,
+            salvage=arguments.salvage,
+            progress=progress.show,
+        )
+    finally:
+        progress.clear()
+    if replayed.moment is not None:
+        _say_moment(replayed.moment, output)
+    if warn:
+        for problem in problems_of(replayed):
+            output.warn(problem)
+    return replayed
+
+
+def problems_of(replayed: Replayed) -> list[str]:
+    """What was odd about the source and did not stop the replay, a line each."""
+    skipped = [_skipped_said(kind, each) for kind, each in replayed.skipped.items()]
+    return [*replayed.problems, *skipped]
+
+
+def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedMoment | None:
+    """What ``--at`` means in ``log``, for a verb that does not replay."""
+    if arguments.at is None:
+        return None
+    from snapshot.exchange.moment import parse_moment, resolve_moment
+
+    moment = resolve_moment(parse_moment(arguments.at), log, now_ms=int(time() * 1000))
+    _say_moment(moment, output)
+    return moment
+
+
+def _skipped_said(kind: str, skipped: Skipped) -> str:
+    where = f"offset {skipped.offset}"
+    if skipped.count == 1:
+        return f"{where}: a record was left out, {kind}: {skipped.reason}"
+    return f"{where} and on: {skipped.count:,} records were left out, {kind}: {skipped.reason}"
+
+
+def _say_moment(moment: ResolvedMoment, output: Output) -> None:
+    output.note(f"as of {moment.said_as}")
+    for warning in moment.warnings:
+        output.warn(warning)
+
+
+class _Progress:
+    """A line on a terminal's stderr that says how far a long replay has come."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._wanted = not output.quiet and output.err.isatty()
+        self._since = monotonic()
+        self._shown = False
+
+    def show(self, reached: int, aim: int) -> None:
+        if self._wanted and monotonic() - self._since > _PATIENCE_S:
+            self._shown = True
+            self._output.err.write(f"\rreading: offset {reached:,} of {aim:,}")
+            self._output.err.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self._output.err.write("\r\x1b[K")
+
+
+def read_config(arguments: Namespace, source: Source, output: Output) -> Context:
+    """The configuration from ``--config`` or SOURCE's name, and the options that override it."""
+    from authorizer.config import from_properties
+
+    file = source.config if arguments.config is None else Path(arguments.config)
+    properties = {} if file is None else _read_properties(file)
+    if arguments.super_users is not None:
+        properties[SUPER_USERS_KEY] = arguments.super_users
+    if arguments.allow_everyone is not None:
+        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+    config, warnings = from_properties(properties)
+    for warning in warnings:
+        output.warn(warning)
+    assumed = [] if file is not None else _assumed(properties)
+    if assumed:
+        output.note(f"assumed {' and '.join(assumed)}; --config server.properties tells")
+    return Context(config, tuple(assumed))
+
+
+def _assumed(properties: Mapping[str, str]) -> list[str]:
+    defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"}
+    return [f"{key}={value}" for key, value in defaults.items() if key not in properties]
+
+
+def _read_properties(file: Path) -> dict[str, str]:
+    from metalog.properties import parse_properties, properties_mapping
+
+    try:
+        return properties_mapping(parse_properties(file.read_bytes()))
+    except ValueError as error:
+        raise InvalidRequest(f"{file}: {error}") from None
+    except IsADirectoryError:
+        raise InvalidRequest(f"{file}: a folder, not a .properties file") from None

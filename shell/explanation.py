@@ -1,0 +1,337 @@
+"""An explanation in words, for a person who has been woken by it.
+
+The answer first, then why, what nearly matched, and what to type. One item a line,
+never cut; commands stand alone on their line so that they can be copied.
+
+This module must not know how the explanation was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from authorizer.decide import SUPER_USER
+from authorizer.insight.kinds import NearMissKind
+from authorizer.insight.since import Cause
+from authorizer.trace import Attribute, Candidate, Question, Standing
+from metalog.acl import WILDCARD, Acl, PatternType
+from shell.acls import host_said, permission_cell, resource_kind, sentence
+from shell.known import Unknown
+from shell.output import Cell, Output
+from shell.question import Asked
+from shell.safe import shown
+
+if TYPE_CHECKING:
+    from authorizer.insight.explain import Explanation
+    from authorizer.insight.near_misses import NearMiss
+    from authorizer.insight.remedies import Remedy
+    from authorizer.trace import Trace
+
+_GUTTER: Final = 10
+_INDENT: Final = " " * _GUTTER
+_CANDIDATES_SHOWN: Final = 12
+_NEAR_MISSES_SHOWN: Final = 4
+_REMEDIES_SHOWN: Final = 3
+
+_PARTS: Final = {
+    Attribute.PRINCIPAL: "principal",
+    Attribute.HOST: "host",
+    Attribute.OPERATION: "operation",
+    Attribute.PATTERN: "name",
+    Attribute.RESOURCE_TYPE: "resource type",
+}
+
+_NEAR: Final = {
+    NearMissKind.DENY_OVERRIDES: "it matches, but a DENY that matches too overrides it",
+    NearMissKind.HOST_TEXT: "its host is {host} in a spelling that Java never uses, "
+    "so it matches nobody",
+    NearMissKind.HOST_FAMILY: "its host is the same machine in the other address family",
+    NearMissKind.HOST_SCOPE: "its host is the same address with another IPv6 scope",
+    NearMissKind.HOST_BLANK: "its host has blanks around it",
+    NearMissKind.PRINCIPAL_CASE: "its principal differs in upper and lower case",
+    NearMissKind.PRINCIPAL_BLANK: "its principal has blanks around it",
+    NearMissKind.PRINCIPAL_TYPE: "its principal has the same name under another type",
+    NearMissKind.PRINCIPAL_DN: "its principal is the same distinguished name, written otherwise; "
+    "Kafka compares the text",
+    NearMissKind.PRINCIPAL_SHORT_NAME: "its principal is the short name of the same; look at the "
+    "principal mapping rules",
+    NearMissKind.PRINCIPAL_STAR: "the * in its principal is a plain character; only User:* is all",
+    NearMissKind.NAME_CASE: "its name differs in upper and lower case",
+    NearMissKind.NAME_BLANK: "its name has blanks around it",
+    NearMissKind.LITERAL_STAR: "it is LITERAL, so its * is a plain character; PREFIXED was meant",
+    NearMissKind.LITERAL_PREFIX: "it is LITERAL; PREFIXED would reach {name}",
+    NearMissKind.PREFIXED_STAR: "it is PREFIXED, so its * is a plain character",
+    NearMissKind.PREFIX_ONE_OFF: "its prefix is one character off",
+    NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
+    NearMissKind.HOST_RANGE: "its host is a range; Kafka compares hosts as text, "
+    "so it matches nobody",
+    NearMissKind.HOST_NAME: "its host is no address, and a client's always is, "
+    "so it matches nobody",
+    NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",
+    NearMissKind.NAME_TYPO: "its name is one character off",
+    NearMissKind.OPERATION_NOT_IMPLIED: "{acl_operation} does not imply {operation}",
+    NearMissKind.OPERATION: "its operation is {acl_operation}, not {operation}",
+    NearMissKind.HOST: "its host is {acl_host}, not {host}",
+    NearMissKind.NAME: "its name only begins alike",
+    NearMissKind.RESOURCE_TYPE: "it is on a {acl_kind}, not on a {kind}",
+    NearMissKind.PRINCIPAL: "its principal is {acl_principal}",
+}
+
+
+def result_cell(allowed: bool) -> Cell:
+    return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
+
+
+def changed_since(asked: Asked, allowed: bool) -> str:
+    """What to say where Kafka answered otherwise when it wrote the line."""
+    if asked.audit is None or bool(asked.audit.result) is allowed:
+        return ""
+    return "ALLOWED then" if asked.audit.result else "DENIED then"
+
+
+def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: Output) -> None:
+    """What a person should know before believing the answer, on stderr."""
+    if asked.host_as_typed is not None:
+        output.note(f"asked for host {asked.question.host}, as Java writes {asked.host_as_typed}")
+    if asked.audit is not None and asked.audit.ambiguous:
+        output.warn(
+            "the line can be read in two ways, and a name in it may have been made for that"
+        )
+    then = changed_since(asked, allowed)
+    if then:
+        output.warn(
+            f"Kafka said {then.split()[0]} when it wrote the line: the ACLs were others then, or "
+            "super.users and allow.everyone.if.no.acl.found are"
+        )
+    for each in unknown:
+        output.note(str(each))
+
+
+def headline(question: Question, allowed: bool, output: Output) -> str:
+    """The answer and the question in one line."""
+    answer = output.paint(*result_cell(allowed))
+    who = output.paint(shown(question.principal), "strong")
+    what = f"{question.operation.name} on {resource_said(question)}"
+    return f"{answer}  {who}  {output.paint(what, 'strong')}  from {asked_from(question)}"
+
+
+def asked_from(question: Question) -> str:
+    return "a host that no ACL names" if question.host is None else shown(question.host)
+
+
+def resource_said(question: Question) -> str:
+    return f"{resource_kind(question.resource_type)} {shown(question.resource_name)}"
+
+
+def because(question: Question, traced: Trace) -> str:
+    """Why the answer is what it is, in one sentence."""
+    decision = traced.decision
+    if decision.rule == SUPER_USER:
+        return f"{shown(question.principal)} is a super user; no ACL is asked."
+    count = len(traced.candidates)
+    if decision.acl is not None:
+        return f"This ACL matches: {sentence(decision.acl)}."
+    if count == 0:
+        outcome = "is true" if traced.allowed else "is false"
+        return (
+            f"No ACL reaches {resource_said(question)}, "
+            f"and allow.everyone.if.no.acl.found {outcome}."
+        )
+    reach = "ACL reaches" if count == 1 else "ACLs reach"
+    match = "it does not match" if count == 1 else "none of them matches"
+    return f"{count} {reach} {resource_said(question)}, and {match}."
+
+
+def render(
+    explanation: Explanation, output: Output, ids: Mapping[Acl, str], *, whole: bool
+) -> None:
+    """The whole explanation on ``output``; ``ids`` has the id of each ACL in it."""
+    question, traced = explanation.question, explanation.trace
+    output.line(headline(question, traced.allowed, output))
+    _section("why", [f"{because(question, traced)} ({traced.decision.rule})"], output)
+    _candidates(explanation, output, whole)
+    _hosts(explanation, output)
+    _near_misses(explanation, output, ids, whole)
+    _since(explanation, output)
+    _remedies(explanation, output, whole)
+
+
+def _section(label: str, lines: Iterable[str], output: Output) -> None:
+    output.line()
+    gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
+    for line in lines:
+        output.line((gutter + line).rstrip())
+        gutter = _INDENT
+
+
+def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
+    candidates = explanation.trace.candidates
+    if not candidates:
+        return
+    numbered = list(enumerate(candidates, 1))
+    kept = numbered if whole else _telling(numbered)
+    order = ", in Kafka's order" if len(candidates) > 1 else ""
+    _section("asked", [f"what reaches {resource_said(explanation.question)}{order}:"], output)
+    output.aligned((_candidate_row(number, each) for number, each in kept), indent=_INDENT)
+    left_out = len(candidates) - len(kept)
+    if left_out:
+        output.line(f"{_INDENT}… and {left_out:,} more that differ in more (--all)")
+
+
+def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+    """The candidates that differ least, in their order."""
+    if len(numbered) <= _CANDIDATES_SHOWN:
+        return numbered
+    least = sorted(numbered, key=lambda pair: (len(pair[1].mismatches), pair[0]))
+    return sorted(least[:_CANDIDATES_SHOWN])
+
+
+def _candidate_row(number: int, candidate: Candidate) -> list[Cell | str]:
+    acl = candidate.acl
+    return [
+        Cell(f"{number:>2}", "faint"),
+        permission_cell(acl.permission_type),
+        Cell(shown(acl.principal), _doubt(candidate, Attribute.PRINCIPAL)),
+        Cell(acl.operation.name, _doubt(candidate, Attribute.OPERATION)),
+        f"{acl.pattern_type.name} {shown(acl.resource_name)}",
+        Cell(f"from {host_said(acl.host)}", _doubt(candidate, Attribute.HOST)),
+        _standing(candidate),
+    ]
+
+
+def _doubt(candidate: Candidate, attribute: Attribute) -> str | None:
+    return "warn" if attribute in candidate.mismatches else None
+
+
+def _standing(candidate: Candidate) -> Cell:
+    if candidate.standing is Standing.DECIDED:
+        return Cell("decides", "strong")
+    if candidate.standing is Standing.OVERRIDDEN:
+        return Cell("matches, but the DENY overrides it")
+    if candidate.standing is Standing.ALSO_MATCHES:
+        return Cell("matches too")
+    return Cell("other " + " and ".join(_PARTS[each] for each in candidate.mismatches), "warn")
+
+
+def _hosts(explanation: Explanation, output: Output) -> None:
+    """What a question without a host would be answered for the hosts that ACLs name."""
+    if not explanation.hosts:
+        return
+    lines = [
+        f"{shown(answer.host)}: {'ALLOWED' if answer.allowed else 'DENIED'}, {sentence(answer.acl)}"
+        for answer in explanation.hosts
+    ]
+    _section("but from", lines, output)
+
+
+def _near_misses(
+    explanation: Explanation, output: Output, ids: Mapping[Acl, str], whole: bool
+) -> None:
+    near = explanation.near_misses
+    if not near:
+        return
+    shown_misses = near if whole else near[:_NEAR_MISSES_SHOWN]
+    lines = []
+    for miss in shown_misses:
+        path = f"  /acl/id/{ids[miss.acl]}" if miss.acl in ids else ""
+        lines += [sentence(miss.acl) + output.paint(path, "faint")]
+        lines += [f"  {near_said(miss, explanation.question)}"]
+    if len(near) > len(shown_misses):
+        lines.append(f"… and {len(near) - len(shown_misses)} more that come less near (--all)")
+    _section("nearly", lines, output)
+
+
+def near_said(miss: NearMiss, question: Question) -> str:
+    """Why ``miss`` does not match, in a clause."""
+    return _NEAR[miss.kind].format(
+        host=asked_from(question),
+        name=shown(question.resource_name),
+        kind=resource_kind(question.resource_type),
+        operation=question.operation.name,
+        acl_host=shown(miss.acl.host),
+        acl_kind=resource_kind(miss.acl.resource_type),
+        acl_operation=miss.acl.operation.name,
+        acl_principal=shown(miss.acl.principal),
+    )
+
+
+def _since(explanation: Explanation, output: Output) -> None:
+    since = explanation.since
+    if since is None:
+        return
+    if since.acl is None:
+        said = f"the beginning of the log that there is (offset {since.offset:,})"
+    else:
+        did = "was added" if since.cause is Cause.ADDED else "was removed"
+        said = f"offset {since.offset}, where an ACL {did}: {sentence(since.acl)}"
+    _section("since", [said], output)
+
+
+def _remedies(explanation: Explanation, output: Output, whole: bool) -> None:
+    remedies = explanation.remedies
+    if not remedies:
+        return
+    lines: list[str] = []
+    for remedy in remedies if whole else remedies[:_REMEDIES_SHOWN]:
+        lines += _remedy_lines(remedy, explanation.question, output)
+    _section("to deny" if explanation.trace.allowed else "to allow", lines, output)
+
+
+def _remedy_lines(remedy: Remedy, question: Question, output: Output) -> Iterator[str]:
+    yield f"{_change_said(remedy)}{_caution(remedy, question)}"
+    if remedy.commands is None:
+        yield "  (kafka-acls has no command for that)"
+    for command in remedy.commands or ():
+        yield f"  {output.paint(command, 'strong')}"
+
+
+def _change_said(remedy: Remedy) -> str:
+    if remedy.mends is not None:
+        return "mend what nearly matched"
+    if not remedy.add:
+        return f"remove {_several(remedy.remove)}"
+    if not remedy.remove:
+        return f"add {_several(remedy.add)}"
+    return f"add {_several(remedy.add)}, and remove {_several(remedy.remove)}"
+
+
+def _several(acls: Sequence[Acl]) -> str:
+    kinds = {acl.permission_type for acl in acls}
+    kind = "ACL" if len(kinds) > 1 else next(iter(kinds)).name
+    return f"the {len(acls)} {kind}s" if len(acls) > 1 else f"one {kind}"
+
+
+def _caution(remedy: Remedy, question: Question) -> str:
+    """In what the change does more than was asked for."""
+    more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
+    if remedy.ends_default:
+        more.append("ends allow.everyone.if.no.acl.found here for all others")
+    return f", which {' and '.join(more)}" if more else ""
+
+
+def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
+    acls = (*remedy.add, *remedy.remove)
+    if attribute is Attribute.HOST:
+        hosts = {acl.host for acl in acls} - {question.host}
+        return f"is for {' and '.join(sorted(map(host_said, hosts)))}"
+    if attribute is Attribute.PATTERN:
+        reach = {_reach(acl) for acl in acls if not _is_exact(acl)}
+        return f"reaches {' and '.join(sorted(reach))}"
+    if attribute is Attribute.PRINCIPAL:
+        who = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
+        return f"is about {' and '.join(sorted(who))}"
+    if attribute is Attribute.OPERATION:
+        what = {acl.operation.name for acl in acls} - {question.operation.name}
+        return f"is about {' and '.join(sorted(what))}"
+    return "is about another resource type"
+
+
+def _is_exact(acl: Acl) -> bool:
+    return acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
+
+
+def _reach(acl: Acl) -> str:
+    if acl.pattern_type is PatternType.PREFIXED:
+        return f"all names that begin with {shown(acl.resource_name)}"
+    return "all names"

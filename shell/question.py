@@ -1,0 +1,184 @@
+"""What is asked: from arguments, from one pasted audit line, or from many lines.
+
+A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options,
+or an audit line of Kafka, whole. This module reads; it must not decide or print.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.trace import Question
+from metalog.acl import CLUSTER_NAME, ResourceType
+from metalog.errors import InvalidRequest
+from metalog.principal import parse_principal
+from shell.words import parse_operation, parse_resource, parse_word
+
+if TYPE_CHECKING:
+    from authorizer.audit import AuditLine
+
+FORM: Final = (
+    "ask with PRINCIPAL OPERATION TYPE:NAME (User:app Write topic:payments), "
+    "with --principal, --operation and --topic, or with one audit line of Kafka in quotes"
+)
+RESOURCE_OPTIONS: Final = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "delegation_token": ResourceType.DELEGATION_TOKEN,
+    "user_principal": ResourceType.USER,
+}
+
+
+class Asked(NamedTuple):
+    """A question, and the audit line that it was read from, if it was."""
+
+    question: Question
+    audit: AuditLine | None = None
+    host_as_typed: str | None = None
+    """Set where Java writes the host otherwise than it was typed."""
+
+
+def add_question(parser: ArgumentParser) -> None:
+    """The arguments that make up a question, or a checklist, or many questions."""
+    asked = parser.add_argument_group("question")
+    asked.add_argument(
+        "question",
+        nargs="*",
+        metavar="QUESTION",
+        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes",
+    )
+    asked.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
+    asked.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(asked)
+    asked.add_argument(
+        "--host",
+        "--allow-host",
+        metavar="ADDRESS",
+        help="the client's address (default: one that no ACL names)",
+    )
+    listed = parser.add_argument_group("checklist: all that Kafka would ask")
+    listed.add_argument(
+        "--producer", action="store_true", help="of a producer (with --transactional-id: of one)"
+    )
+    listed.add_argument("--consumer", action="store_true", help="of a consumer (in --group)")
+    listed.add_argument("--api", metavar="NAME", help="of one request, by Kafka's name for it")
+    many = parser.add_argument_group("many questions")
+    many.add_argument(
+        "--audit", metavar="FILE", help="audit lines of Kafka, equal ones grouped (- is stdin)"
+    )
+    many.add_argument(
+        "--requests", metavar="FILE", help="JSON lines with the keys of --json (- is stdin)"
+    )
+
+
+def add_resources(parser: Any) -> None:
+    """kafka-acls' options that name a resource."""
+    parser.add_argument("--topic", action="append", metavar="NAME")
+    parser.add_argument("--group", action="append", metavar="NAME")
+    parser.add_argument("--cluster", action="store_true")
+    parser.add_argument("--transactional-id", action="append", metavar="ID")
+    parser.add_argument("--delegation-token", action="append", metavar="ID")
+    parser.add_argument("--user-principal", action="append", metavar="TYPE:NAME")
+
+
+def resources(arguments: Namespace) -> list[tuple[ResourceType, str]]:
+    """The resources that kafka-acls' options name."""
+    named = [
+        (resource_type, name)
+        for option, resource_type in RESOURCE_OPTIONS.items()
+        for name in getattr(arguments, option) or ()
+    ]
+    return [*named, *([(ResourceType.CLUSTER, CLUSTER_NAME)] if arguments.cluster else [])]
+
+
+def read_question(arguments: Namespace) -> Asked:
+    """The one question of ``arguments``; ``InvalidRequest`` where it is none."""
+    words: list[str] = arguments.question
+    audit_line = _pasted(words)
+    if audit_line is not None:
+        return read_audit_line(audit_line)
+    named = resources(arguments)
+    principal = arguments.principal or _next(words, 0)
+    taken = 0 if arguments.principal else 1
+    operation = arguments.operation or _next(words, taken)
+    taken += 0 if arguments.operation else 1
+    if len(words) > taken:
+        named.append(parse_resource(words[taken]))
+    if principal is None or operation is None or not named or len(words) > taken + 1:
+        raise InvalidRequest(FORM)
+    if len(named) > 1:
+        raise InvalidRequest("a question is about one resource; ask about the others by themselves")
+    return asked(principal, operation, named[0], arguments.host)
+
+
+def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
+    """The principal and resources that a checklist is about."""
+    words: list[str] = arguments.question
+    principal = arguments.principal or _next(words, 0)
+    if principal is None:
+        raise InvalidRequest("a checklist needs a principal, as in: User:app --producer --topic t")
+    rest = words[0 if arguments.principal else 1 :]
+    return str(parse_principal(principal)), resources(arguments) + list(map(parse_resource, rest))
+
+
+def asked(
+    principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
+) -> Asked:
+    """A question of typed words, with the host as Java would write it."""
+    resource_type, name = resource
+    java_host = as_java_writes(host)
+    question = Question(
+        str(parse_principal(principal)), parse_operation(operation), resource_type, name, java_host
+    )
+    return Asked(question, host_as_typed=host if host != java_host else None)
+
+
+def as_java_writes(host: str | None) -> str | None:
+    """The text that a broker has of a client's address, which is what ACLs are held against."""
+    if host is None or host.replace(".", "").isdigit():
+        return host
+    from authorizer.insight.hosts import java_text
+
+    return java_text(host) or host
+
+
+def read_audit_line(text: str) -> Asked:
+    """The question that Kafka answered when it wrote ``text``."""
+    from authorizer.audit import parse_line
+
+    line = parse_line(text)
+    return Asked(
+        Question(line.principal, line.operation, line.resource_type, line.resource_name, line.host),
+        audit=line,
+    )
+
+
+def read_request(request: Mapping[str, Any]) -> Asked:
+    """A question in the keys of ``--json``; other keys may be there, and are not read."""
+    for key in ("principal", "operation", "resourceType"):
+        if not isinstance(request.get(key), str):
+            raise InvalidRequest(f"no {key}" if key not in request else f"{key} is no string")
+    resource_type = parse_word(ResourceType, request["resourceType"], "resourceType")
+    default_name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else None
+    name, host = request.get("resourceName", default_name), request.get("host")
+    if not isinstance(name, str):
+        raise InvalidRequest("no resourceName" if name is None else "resourceName is no string")
+    if not isinstance(host, str | None):
+        raise InvalidRequest("host is neither a string nor null")
+    return asked(request["principal"], request["operation"], (resource_type, name), host)
+
+
+def _pasted(words: list[str]) -> str | None:
+    """An audit line, in quotes or, if the person's own shell let that pass, without."""
+    if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
+        return words[0]
+    if len(words) > 3 and "=" in words:
+        return " ".join(words)
+    return None
+
+
+def _next(words: list[str], position: int) -> str | None:
+    return words[position] if position < len(words) else None

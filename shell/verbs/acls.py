@@ -1,0 +1,123 @@
+"""``metalog acls SOURCE``: the ACLs, filtered as kafka-acls filters them.
+
+This module must not know what an ACL decides.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import Final
+
+from metalog.acl import (
+    AccessControlEntryFilter,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourcePatternFilter,
+)
+from metalog.ids import uuid_text
+from shell import acls
+from shell.context import add_source, replayed_source
+from shell.output import Cell, Output
+from shell.question import add_resources, resources
+from shell.words import parse_word
+
+FORMATS: Final = ("text", "json", "csv", "markdown")
+PAGED: Final = True
+EPILOG: Final = """\
+With a name and no --resource-pattern-type only its LITERAL ACLs are listed, as by kafka-acls;
+match lists all that reach the name. An option given twice means either."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    wanted = parser.add_argument_group("filters, as in kafka-acls")
+    add_resources(wanted)
+    wanted.add_argument(
+        "--resource-pattern-type", metavar="TYPE", help="any, match, literal or prefixed"
+    )
+    wanted.add_argument("--principal", action="append", metavar="TYPE:NAME")
+    wanted.add_argument("--operation", action="append", metavar="NAME", help="in any case")
+    wanted.add_argument("--host", action="append", metavar="HOST")
+    wanted.add_argument("--permission", action="append", metavar="TYPE", help="allow or deny")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    patterns = _pattern_filters(arguments)
+    entries = _entry_filters(arguments)
+    image = replayed_source(arguments, output).image
+    admitted = [
+        (uuid_text(uuid), acl)
+        for uuid, acl in image.acls.by_id.items()
+        if any(each.matches(acl) for each in entries)
+    ]
+    found = [
+        (id_text, acl)
+        for id_text, acl in admitted
+        if any(pattern.matches(acl) for pattern in patterns)
+    ]
+    if output.is_text:
+        found.sort(key=lambda pair: (acls.listing_order(pair[1]), pair[0]))
+        output.aligned([*acls.cells(acl), Cell(id_text, "faint")] for id_text, acl in found)
+    else:
+        found.sort()
+        output.records(acls.KEYS, (acls.values(*pair) for pair in found))
+    if not found and output.is_text:
+        output.note(_nothing(len(image.acls)))
+    if arguments.resource_pattern_type is None:
+        for pattern in patterns:
+            _say_left_out(pattern, (acl for _, acl in admitted), output)
+    return 0
+
+
+def _nothing(total: int) -> str:
+    return f"none of the {total:,} ACLs passes these filters" if total else "there are no ACLs"
+
+
+def _pattern_filters(arguments: Namespace) -> list[ResourcePatternFilter]:
+    text = arguments.resource_pattern_type
+    named = resources(arguments)
+    if text is None:
+        pattern_type = PatternType.LITERAL if named else PatternType.ANY
+    else:
+        pattern_type = parse_word(PatternType, text, "pattern type", filter=True)
+    if not named:
+        return [ResourcePatternFilter(pattern_type=pattern_type)]
+    return [ResourcePatternFilter(kind, name, pattern_type) for kind, name in named]
+
+
+def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
+    operations = [
+        parse_word(Operation, text, "operation", filter=True)
+        for text in arguments.operation or ("any",)
+    ]
+    permissions = [
+        parse_word(PermissionType, text, "permission", filter=True)
+        for text in arguments.permission or ("any",)
+    ]
+    return [
+        AccessControlEntryFilter(principal, host, operation, permission)
+        for principal in arguments.principal or (None,)
+        for host in arguments.host or (None,)
+        for operation in operations
+        for permission in permissions
+    ]
+
+
+def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
+    """kafka-acls lists what is bound to the very name; other patterns reach it too."""
+    if pattern.name is None:
+        return
+    reaching = pattern._replace(pattern_type=PatternType.MATCH)
+    kinds = [
+        "prefixed" if acl.pattern_type is PatternType.PREFIXED else "wildcard"
+        for acl in admitted
+        if reaching.matches(acl) and not pattern.matches(acl)
+    ]
+    counted = [(kinds.count(kind), kind) for kind in ("prefixed", "wildcard") if kind in kinds]
+    if counted:
+        said = " and ".join(f"{count} {kind}" for count, kind in counted)
+        reach = "ACL also reaches" if len(kinds) == 1 else "ACLs also reach"
+        output.note(f"{said} {reach} {pattern.name}: --resource-pattern-type match")

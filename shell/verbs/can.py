@@ -1,0 +1,112 @@
+"""``metalog can SOURCE QUESTION``: yes or no, and by what.
+
+Exit code 0 is yes, 1 is no; of many questions 1 if any is denied, 2 if any was no question.
+This module must not know why an ACL does not match; ``explain`` does.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import Final
+
+from authorizer.decide import Decision
+from authorizer.insight.hosts import changing_hosts
+from shell.acls import sentence
+from shell.checklist import answer_checklist, asks_checklist, read_checklist
+from shell.context import add_config, add_source
+from shell.explanation import (
+    asked_from,
+    because,
+    changed_since,
+    headline,
+    point_out,
+    resource_said,
+    result_cell,
+)
+from shell.judge import Judge, judge_of
+from shell.many import Group, Many, asks_many
+from shell.output import Cell, Output
+from shell.question import Asked, add_question, read_question
+from shell.safe import shown
+
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog can /var/kafka/metadata User:app Write topic:payments --host 10.0.0.7
+metalog can SOURCE 'Principal = User:app is Denied operation = WRITE from host = …'
+metalog can SOURCE User:app --consumer --topic payments --group billing
+metalog can SOURCE --audit kafka-authorizer.log
+
+Exit code: 0 allowed, 1 denied (of many: any of them), 2 no answer."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    add_question(parser)
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    if asks_many(arguments):
+        return _answer_many(Many(arguments), judge_of(arguments, output), output)
+    if asks_checklist(arguments):
+        checklist = read_checklist(arguments)
+        return answer_checklist(checklist, judge_of(arguments, output), output)
+    asked = read_question(arguments)
+    return _answer(asked, judge_of(arguments, output), output)
+
+
+def _answer(asked: Asked, judge: Judge, output: Output) -> int:
+    question = asked.question
+    traced = judge.trace(question)
+    hosts = changing_hosts(traced) if question.host is None else ()
+    unknown = judge.unknown(question)
+    if output.is_text:
+        output.line(headline(question, traced.allowed, output))
+        output.line(because(question, traced))
+        for answer in hosts:
+            result = "ALLOWED" if answer.allowed else "DENIED"
+            output.line(f"From {shown(answer.host)} it is {result}: {sentence(answer.acl)}.")
+    else:
+        record = judge.answer_json(question, traced.decision)
+        record["hosts"] = [
+            {"host": answer.host, "result": "ALLOWED" if answer.allowed else "DENIED"}
+            for answer in hosts
+        ]
+        record["unknown"] = [each.as_json() for each in unknown]
+        output.record(record)
+    point_out(asked, unknown, traced.allowed, output)
+    return 0 if traced.allowed else 1
+
+
+def _answer_many(many: Many, judge: Judge, output: Output) -> int:
+    denied = False
+
+    def answered() -> Iterator[tuple[Group, Decision]]:
+        nonlocal denied
+        for group in many.groups(output):
+            decision = judge.decide(group.asked.question)
+            denied = denied or not decision.result
+            yield group, decision
+
+    if output.is_text:
+        output.aligned(_row(group, decision, many.is_audit) for group, decision in answered())
+    else:
+        for group, decision in answered():
+            output.record(judge.answer_json(group.asked.question, decision) | group.as_json())
+    return 2 if many.bad else 1 if denied else 0
+
+
+def _row(group: Group, decision: Decision, counted: bool) -> list[Cell | str]:
+    question = group.asked.question
+    allowed = bool(decision.result)
+    return [
+        *([f"{group.times:>6,}"] if counted else ()),
+        result_cell(allowed),
+        shown(question.principal),
+        f"{question.operation.name} on {resource_said(question)}",
+        f"from {asked_from(question)}",
+        *([Cell(changed_since(group.asked, allowed), "warn")] if counted else ()),
+        Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),
+    ]

@@ -1,0 +1,146 @@
+"""``metalog dump SOURCE``: every record, as the log has it, control records too.
+
+Nothing is replayed, so what belongs to an aborted transaction is shown as well.
+This module must not know what any record means.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.log.single import CheckpointLog
+from metalog.ports import Appended
+from metalog.records.frame import Undecodable
+from metalog.records.json import to_json
+from metalog.records.message import ControlMessage
+from metalog.records.messages import ConfigRecord
+from shell.browser.tree.secrets import REDACTED, is_secret_config
+from shell.context import add_source, resolved_moment
+from shell.output import Cell, Output
+from shell.safe import safe
+
+if TYPE_CHECKING:
+    from metalog.records.batch import Batch, Entry
+    from snapshot.exchange.source import Source
+
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+Of a snapshot (a .checkpoint) the records in it, with their places in the file as offsets.
+--json has every field as it was written, salts and keys included; text masks them."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    parser.add_argument(
+        "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
+    )
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from snapshot.exchange.source import open_source
+
+    source = open_source(arguments.source, environ=os.environ)
+    entries = _entries(_batches(source, arguments, output))
+    if output.is_text:
+        output.aligned(_row(*entry, arguments.show_secrets) for entry in entries)
+    else:
+        for batch, entry in entries:
+            output.record(_as_json(batch, entry))
+    return 0
+
+
+def _batches(source: Source, arguments: Namespace, output: Output) -> Iterable[Batch]:
+    log = source.log
+    if isinstance(log, CheckpointLog):
+        return _snapshot_batches(log, salvage=arguments.salvage)
+    bounds = log.bounds()
+    end = bounds.end
+    moment = resolved_moment(arguments, log, output)
+    if moment is not None:
+        end = moment.offset
+    if arguments.committed:
+        end = min(end, log.proven.offset)
+    for problem in log.problems:
+        output.warn(problem)
+    if bounds.end == 0 and (bootstrap := log.bootstrap()) is not None:
+        output.note("the log is empty; these are the records of bootstrap.checkpoint")
+        return bootstrap
+    return _log_batches(log, bounds.start, end)
+
+
+def _log_batches(log: Any, start: int, end: int) -> Iterator[Batch]:
+    for event in log.read(start):
+        if isinstance(event, Appended):
+            if event.batch.base_offset >= end:
+                return
+            yield event.batch
+
+
+def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
+    """All batches of a snapshot that was found to be whole, or of what there is of it."""
+    from collections import deque
+
+    from snapshot.reader import read_snapshot
+
+    if not salvage:
+        deque(read_snapshot(log, log.id), maxlen=0)
+    return log.open_snapshot(log.id)
+
+
+def _entries(batches: Iterable[Batch]) -> Iterator[tuple[Batch, Entry]]:
+    for batch in batches:
+        for entry in batch.entries():
+            yield batch, entry
+
+
+def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
+    place = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
+    message = entry.message
+    if isinstance(message, Undecodable):
+        if message.lenient is None:
+            value = b64encode(message.value).decode("ascii")
+            return place | {"undecodable": message.reason, "value": value}
+        message = message.lenient
+    data = to_json(message, entry.version)
+    if isinstance(message, ControlMessage):
+        return place | {"control": message.TYPE_NAME, "data": data}
+    return place | {"type": message.TYPE_NAME, "version": entry.version, "data": data}
+
+
+def _row(batch: Batch, entry: Entry, show_secrets: bool) -> list[Cell | str]:
+    from json import dumps
+
+    from snapshot.exchange.moment import time_text
+
+    record = _as_json(batch, entry)
+    if "undecodable" in record:
+        kind = Cell("undecodable", "bad")
+        said = f"{record['undecodable']}: {record['value']}"
+    else:
+        kind = Cell(record["control"], "name") if "control" in record else Cell(record["type"])
+        data = record["data"] if show_secrets else _masked(entry.message, record["data"])
+        said = dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return [
+        f"{entry.offset:>6}",
+        f"{batch.epoch:>3}",
+        Cell(time_text(entry.timestamp), "faint"),
+        kind,
+        "" if entry.version < 0 else f"v{entry.version}",
+        safe(said),
+    ]
+
+
+def _masked(message: Any, data: dict[str, object]) -> dict[str, object]:
+    if isinstance(message, ConfigRecord) and not is_secret_config(message.name):
+        return data
+    return data | dict.fromkeys(map(_json_name, message.SECRETS), REDACTED)
+
+
+def _json_name(field: str) -> str:
+    head, *rest = field.split("_")
+    return head + "".join(map(str.capitalize, rest))

@@ -1,0 +1,73 @@
+"""``metalog explain SOURCE QUESTION``: why, what nearly matched, and what to change.
+
+Exit code 0 is an explanation, whatever the answer; 2 is none.
+This module must not know how an explanation is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from shell.checklist import answer_checklist, asks_checklist, read_checklist
+from shell.context import add_config, add_source
+from shell.explanation import point_out, render
+from shell.judge import Judge, judge_of
+from shell.many import Many, asks_many
+from shell.output import Output
+from shell.question import Asked, add_question, read_question
+
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog explain /var/kafka/metadata 'Principal = User:app is Denied operation = WRITE from host = …'
+metalog explain SOURCE User:app Write topic:payments --host 10.0.0.7 --at -6h"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    add_question(parser)
+    add_config(parser)
+    parser.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    if asks_many(arguments):
+        return _explain_many(Many(arguments), judge_of(arguments, output), arguments, output)
+    if asks_checklist(arguments):
+        checklist = read_checklist(arguments)
+        answer_checklist(checklist, judge_of(arguments, output), output)
+        return 0
+    asked = read_question(arguments)
+    _explain(asked, judge_of(arguments, output), arguments, output)
+    return 0
+
+
+def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:
+    explanation = judge.explain(asked.question)
+    unknown = judge.unknown(asked.question)
+    if output.is_text:
+        acls = [miss.acl for miss in explanation.near_misses]
+        render(explanation, output, judge.ids(acls), whole=arguments.all)
+    else:
+        from authorizer.insight.json import to_json
+
+        record = to_json(explanation, judge.id_of)
+        output.record(record | {"unknown": [each.as_json() for each in unknown]})
+    point_out(asked, unknown, explanation.trace.allowed, output)
+
+
+def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output) -> int:
+    from authorizer.insight.json import to_json
+
+    for group in many.groups(output):
+        explanation = judge.explain(group.asked.question)
+        if output.is_text:
+            times = "once" if group.times == 1 else f"{group.times:,} times"
+            output.line(output.paint(f"--- asked {times}, first in line {group.line}", "faint"))
+            acls = [miss.acl for miss in explanation.near_misses]
+            render(explanation, output, judge.ids(acls), whole=arguments.all)
+            output.line()
+        else:
+            output.record(to_json(explanation, judge.id_of) | group.as_json())
+    return 2 if many.bad else 0

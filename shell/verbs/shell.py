@@ -1,0 +1,32 @@
+"""``metalog shell SOURCE [-- COMMAND …]``: hands the replayed log to the metadata shell.
+
+This module must not know the shell's commands.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from shell.context import add_source, replayed_source
+from shell.output import Output
+
+FORMATS: Final = ("text",)
+PAGED: Final = False
+EPILOG: Final = """\
+metalog shell /var/kafka/metadata                      a prompt; help says what it knows
+metalog shell /var/kafka/metadata -- tree /acl         one command"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    parser.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
+    parser.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from shell.browser import run as browse
+
+    replayed = replayed_source(arguments, output)
+    command = [*arguments.command, *arguments.rest]
+    return browse(replayed, command, output, show_secrets=arguments.show_secrets)

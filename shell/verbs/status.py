@@ -1,0 +1,123 @@
+"""``metalog status SOURCE``: what the log holds, how far it is committed, what is wrong.
+
+Exit code 1 says that something is wrong, though it could be read.
+This module must not know what an ACL or a user is.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from shell.context import add_source, problems_of, replayed_source
+from shell.output import Cell, Output
+from shell.safe import safe, shown
+
+if TYPE_CHECKING:
+    from metalog.log.layout import MetaProperties
+    from snapshot.exchange.replay import Replayed
+    from snapshot.exchange.source import Source
+
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 it cannot be read."
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from snapshot.exchange.replay import survey_source
+
+    replayed = replayed_source(arguments, output, warn=False)
+    survey = survey_source(replayed.source)
+    problems = problems_of(replayed)
+    if survey.problem is not None and str(survey.problem) not in problems:
+        problems.append(str(survey.problem))
+    if output.is_text:
+        _print(replayed, survey.records_by_type, problems, output)
+    else:
+        output.record(_as_json(replayed, survey.records_by_type, problems))
+    return 1 if problems else 0
+
+
+def _print(
+    replayed: Replayed, records: Mapping[str, int], problems: list[str], output: Output
+) -> None:
+    bounds, image = replayed.bounds, replayed.image
+    meta = _meta_properties(replayed.source)
+    cluster = "unknown" if meta is None or meta.cluster_id is None else meta.cluster_id
+    node = "" if meta is None or meta.node_id is None else f", copied from node {meta.node_id}"
+    total = sum(records.values())
+    by_type = sorted(records.items(), key=lambda pair: (-pair[1], pair[0]))
+    snapshots = [str(each) for each in replayed.snapshots]
+    lines = [
+        ("source", [safe(replayed.source.describe)]),
+        ("cluster", [shown(cluster) + node]),
+        ("metadata.version", [image.features.metadata_version_name or "unknown"]),
+        ("log", [f"offsets {bounds.start:,} to {bounds.end:,}, epoch {bounds.epoch}"]),
+        ("committed", [_committed_said(replayed)]),
+        ("snapshots", snapshots or ["none"]),
+        ("records", [f"{total:,}", *(f"{count:>8,}  {kind}" for kind, count in by_type)]),
+        ("ACLs", [f"{len(image.acls):,}"]),
+        ("SCRAM users", [f"{_scram_users(replayed):,}"]),
+        ("ready", ["yes" if replayed.ready else "no: no committed record was read"]),
+    ]
+    if replayed.offset != bounds.end:
+        lines.insert(5, ("read", [f"up to offset {replayed.offset:,}"]))
+    output.aligned(
+        [Cell(label if first else "", "name"), value]
+        for label, values in lines
+        for first, value in ((number == 0, value) for number, value in enumerate(values))
+    )
+    for problem in problems:
+        output.line(output.paint("problem", "bad") + f"           {safe(problem)}")
+
+
+def _committed_said(replayed: Replayed) -> str:
+    mark, proven = replayed.bounds.high_watermark, replayed.proven
+    if mark is not None:
+        return f"up to offset {mark:,}: {safe(replayed.bounds.why)}"
+    return f"proven up to offset {proven.offset:,}: {safe(proven.why)}"
+
+
+def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]) -> dict[str, Any]:
+    bounds, image = replayed.bounds, replayed.image
+    meta = _meta_properties(replayed.source)
+    return {
+        "clusterId": None if meta is None else meta.cluster_id,
+        "nodeId": None if meta is None else meta.node_id,
+        "metadataVersion": image.features.metadata_version_name,
+        "leaderEpoch": bounds.epoch,
+        "startOffset": bounds.start,
+        "endOffset": bounds.end,
+        "highWatermark": bounds.high_watermark,
+        "provenCommit": replayed.proven.offset,
+        "provenBy": replayed.proven.why,
+        "readTo": replayed.offset,
+        "snapshots": [
+            {"endOffset": each.end_offset, "epoch": each.epoch} for each in replayed.snapshots
+        ],
+        "snapshotUsed": None if replayed.snapshot is None else str(replayed.snapshot),
+        "records": dict(records),
+        "acls": len(image.acls),
+        "scramUsers": _scram_users(replayed),
+        "ready": replayed.ready,
+        "skipped": {kind: each._asdict() for kind, each in replayed.skipped.items()},
+        "problems": problems,
+    }
+
+
+def _scram_users(replayed: Replayed) -> int:
+    return len({user for users in replayed.image.scram.mechanisms.values() for user in users})
+
+
+def _meta_properties(source: Source) -> MetaProperties | None:
+    from metalog.log.directory import DirectoryLog
+    from metalog.log.several import QuorumLog
+
+    if isinstance(source.log, QuorumLog):
+        return source.log.source.meta_properties
+    return source.log.meta_properties if isinstance(source.log, DirectoryLog) else None

@@ -1,0 +1,40 @@
+"""``metalog users SOURCE``: the SCRAM users, and what is safe to show of them.
+
+This module must not know SCRAM's maths; no salt or key comes by here.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from shell.context import add_source, replayed_source
+from shell.output import Cell, Output
+from shell.safe import shown
+
+FORMATS: Final = ("text", "json", "csv", "markdown")
+PAGED: Final = True
+_KEYS: Final = ("user", "mechanism", "iterations")
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    image = replayed_source(arguments, output).image
+    found = sorted(
+        (user, mechanism.name, credential.iterations)
+        for mechanism, users in image.scram.mechanisms.items()
+        for user, credential in users.items()
+    )
+    if not output.is_text:
+        output.records(_KEYS, found)
+        return 0
+    output.aligned(
+        [Cell(shown(user), "strong"), mechanism.replace("_", "-"), f"{iterations} iterations"]
+        for user, mechanism, iterations in found
+    )
+    if not found:
+        output.note("there are no SCRAM users")
+    return 0
