@@ -6,10 +6,12 @@ as one. Its ``find`` dies at a default quota, so there a list by folder goes bes
 
 import io
 import json
+from functools import cache
 
 import pytest
 from cases import KafkaCase, kafka_cases
 
+from metalog.image.metadata import MetadataImage
 from shell.browser.builtins import BUILTINS
 from shell.browser.session import Session
 from shell.browser.tree.root import root_directory
@@ -24,15 +26,29 @@ FOUND = [
 ]
 
 
-def printed(case: KafkaCase, stem: str, *line: str, show_secrets: bool = True) -> str:
+@cache
+def image_of(case: KafkaCase, stem: str) -> MetadataImage:
     name = stem if stem.endswith(".log") else f"{stem}.checkpoint"
     source = open_source(str(case.metadata_dir / name), environ={})
-    image = replay_source(source, at=None, committed=False, tolerant=True).image
+    return replay_source(source, tolerant=True).image
+
+
+def printed(case: KafkaCase, stem: str, *line: str, show_secrets: bool = True) -> str:
     output = Output(io.StringIO(), io.StringIO())
-    session = Session(root_directory(image, show_secrets=show_secrets), BUILTINS, output)
+    root = root_directory(image_of(case, stem), show_secrets=show_secrets)
+    session = Session(root, BUILTINS, output)
     session.run_words(line)
     assert not session.failed
     return output.out.getvalue()
+
+
+def contents(case: KafkaCase, stem: str) -> list[tuple[str, str]]:
+    """Paths and what Kafka printed of them, where it did not answer before it had read them."""
+    return [
+        (file["path"], file["stdout"])
+        for file in case.json(f"shell-cat-{stem}.json")
+        if "No such file or directory" not in file["stdout"]
+    ]
 
 
 @pytest.mark.parametrize(("case", "stem"), FOUND)
@@ -77,34 +93,41 @@ def test_ls_lists_what_kafka_lists(case, stem):
 
 @pytest.mark.parametrize(("case", "stem"), FOUND)
 def test_cat_prints_what_kafka_prints(case, stem):
-    for file in case.json(f"shell-cat-{stem}.json"):
-        assert printed(case, stem, "cat", file["path"]) == file["stdout"]
+    for path, expected in contents(case, stem):
+        assert printed(case, stem, "cat", path) == expected
 
 
 @pytest.mark.parametrize(("case", "stem"), FOUND)
 def test_without_being_asked_no_secret_is_printed(case, stem):
     everything = printed(case, stem, "tree", "/", show_secrets=False)
-    for file in case.json(f"shell-cat-{stem}.json"):
-        if file["path"].startswith("/image/scram/"):
-            salt = file["stdout"].partition("salt=")[2].partition(",")[0]
+    for path, kafkas in contents(case, stem):
+        if path.startswith("/image/scram/"):
+            salt = kafkas.partition("salt=")[2].partition(",")[0]
+            assert salt
             assert salt not in everything
-            assert printed(case, stem, "cat", file["path"], show_secrets=False) == (
+            assert printed(case, stem, "cat", path, show_secrets=False) == (
                 "ScramCredentialData(salt=[redacted], storedKey=[redacted], "
-                f"serverKey=[redacted], iterations={file['stdout'].partition('iterations=')[2]}"
+                f"serverKey=[redacted], iterations={kafkas.partition('iterations=')[2]}"
             )
 
 
-@pytest.mark.parametrize(("case", "stem"), FOUND)
-def test_every_acl_has_the_json_form_of_kip_801(case, stem):
-    if not case.expects(f"snapshot-{stem}.records.jsonl"):
-        return
+@pytest.mark.parametrize(
+    ("case", "stem"),
+    [each for each in FOUND if each.values[0].expects(f"snapshot-{each.values[1]}.records.jsonl")],
+)
+def test_every_acl_is_a_file_of_json(case, stem):
     records = case.json_lines(f"snapshot-{stem}.records.jsonl")
-    acls = {each["data"]["id"]: each["data"] for each in records if "AccessC" in each["type"]}
-    listed = printed(case, stem, "ls", "/acl/id").split()
-    assert sorted(listed) == sorted(acls)
-    shown = [json.loads(line) for line in printed(case, stem, "tree", "/acl/id").splitlines()[1::2]]
-    for acl in shown:
-        record = acls[acl["id"]]
-        assert list(acl) == [key for key in record if key in acl]
-        for key in ("resourceName", "principal", "host"):
-            assert acl[key] == record[key]
+    expected = {
+        record["data"]["id"]: record["data"]
+        for record in records
+        if record.get("type") == "ACCESS_CONTROL_ENTRY_RECORD"
+    }
+    lines = printed(case, stem, "tree", "/acl/id").splitlines()
+    found = {
+        name[:-1]: json.loads(text) for name, text in zip(lines[::2], lines[1::2], strict=True)
+    }
+    assert sorted(found) == sorted(expected)
+    for acl_id, acl in found.items():
+        assert list(acl) == list(expected[acl_id])
+        for key in ("id", "resourceName", "principal", "host"):
+            assert acl[key] == expected[acl_id][key]
