@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from metalog.errors import CorruptLog
+from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.image.acls import AclsDelta
 from metalog.image.client_quotas import ClientQuotasDelta
 from metalog.image.cluster import ClusterDelta
@@ -18,11 +18,12 @@ from metalog.image.configs import ConfigsDelta
 from metalog.image.delegation_tokens import DelegationTokensDelta
 from metalog.image.features import FeaturesDelta
 from metalog.image.manifest import Provenance
-from metalog.image.metadata import MetadataImage
+from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
 from metalog.image.topics import TopicsDelta
 from metalog.records import messages as m
+from metalog.records.frame import Undecodable
 
 Refused = Callable[[int, Any, CorruptLog], None]
 """Told of a record that contradicts the state, with its offset; may raise or let it pass."""
@@ -70,6 +71,13 @@ class MetadataDelta:
             for subject in _SUBJECTS:
                 self.opened(subject)
 
+    @classmethod
+    def of_whole(cls, image: MetadataImage) -> MetadataDelta:
+        """All of ``image`` as a replacement, for who has missed what led to it."""
+        delta = cls(EMPTY, is_replacement=True)
+        delta.replay_all(enumerate(message for message, _ in image.write()))
+        return delta
+
     @property
     def doubtful(self) -> int:
         """How many of the records so far may not mean what they seem to."""
@@ -95,16 +103,17 @@ class MetadataDelta:
                 continue
             try:
                 _CHANGES.get(type(message), _unknown)(self, message)
-            except CorruptLog as fault:
+            except UnreadableRecord as fault:
                 refused(offset, message, fault)
+            except CorruptLog as fault:
+                refused(offset, message, CorruptLog(f"{message.TYPE_NAME} {fault.problem}"))
             pending = next(rest, None)
 
     def finish_snapshot(self) -> None:
-        """All records of the snapshot were replayed: what it lacks is gone."""
-        if self.acls is not None:
-            self.acls.finish_snapshot()
-        if self.scram is not None:
-            self.scram.finish_snapshot()
+        """All of a replacement was replayed: what it lacks is gone."""
+        if self.is_replacement:
+            self.opened("acls").finish_snapshot()
+            self.opened("scram").finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """The image after the changes; may be asked for again after more of them."""
@@ -141,8 +150,12 @@ def _nothing(delta: MetadataDelta, message: Any) -> None:
     """Records that say nothing of the state, or nothing any more (Kafka 4 ignores them too)."""
 
 
+def _unreadable(delta: MetadataDelta, message: Undecodable) -> None:
+    raise UnreadableRecord(message.reason)
+
+
 def _unknown(delta: MetadataDelta, message: Any) -> None:
-    raise CorruptLog(f"{type(message).__name__} is not a change of the cluster's state")
+    raise CorruptLog("is no change of the cluster's state")
 
 
 def _pass_on(offset: int, message: Any, fault: CorruptLog) -> None:
@@ -184,5 +197,6 @@ _CHANGES: Final[Mapping[type, Callable[[MetadataDelta, Any], None]]] = {
     m.RemoveDelegationTokenRecord: _in("delegation_tokens", DelegationTokensDelta.remove),
     m.RegisterControllerRecord: _in("cluster", ClusterDelta.register_controller),
     m.ClearElrRecord: _in("topics", TopicsDelta.clear_elr),
+    Undecodable: _unreadable,
 }
 """AccessControlEntryRecord is not here: ``replay_all`` takes it in runs."""

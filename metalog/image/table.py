@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -146,10 +146,12 @@ class TableBuilder(Generic[K, V]):
 
     def change(self, changes: Mapping[K, V | None]) -> None:
         """Set what is not None in ``changes``; remove the keys of what is."""
-        self.update((key, value) for key, value in changes.items() if value is not None)
-        for key, value in changes.items():
-            if value is None:
-                del self[key]
+        gone = [key for key, value in changes.items() if value is None]
+        if len(changes) > _LEAVES:
+            self._own_all()
+        self.update(cast("Iterable[tuple[K, V]]", changes.items()))
+        for key in gone:
+            del self[key]
 
     def update(self, items: Iterable[tuple[K, V]]) -> None:
         rest = iter(items)
@@ -159,12 +161,14 @@ class TableBuilder(Generic[K, V]):
                 if len(self._dict) > SMALL:
                     self._spread()
                     break
-        owned = self._owned
-        for key, value in rest:
-            bits = hash(key) >> _HIGH & 4095
-            if bits not in owned:
-                self._leaf(bits)
-            owned[bits][key] = value
+        if len(self._owned) == _LEAVES:
+            high, mask = _HIGH, _LEAVES - 1
+            leaves = [self._owned[bits] for bits in range(_LEAVES)]
+            for key, value in rest:
+                leaves[hash(key) >> high & mask][key] = value
+        else:
+            for key, value in rest:
+                self._leaf(hash(key) >> _HIGH & _LEAVES - 1)[key] = value
 
     def freeze(self) -> Table[K, V]:
         """The table as it is now; the builder may go on, and copies again."""
@@ -193,6 +197,12 @@ class TableBuilder(Generic[K, V]):
             self._owned[bits] = nodes[bits >> 6][bits & 63].copy()
             self.copied += 1
         return self._owned[bits]
+
+    def _own_all(self) -> None:
+        if self._dict is not None:
+            self._spread()
+        for bits in range(_LEAVES):
+            self._leaf(bits)
 
     def _spread(self) -> None:
         whole, self._dict = self._dict or {}, None

@@ -1,0 +1,21 @@
+"""The loader: events of a log in, images out to publishers."""
+
+from __future__ import annotations
+
+from metalog.loader.delivery import PublisherFault
+from metalog.loader.replay import BUFFER_LIMIT, Diverged, Loader, feed
+from metalog.loader.screen import Skipped
+from metalog.loader.state import Loading, Ready, Stale, State
+
+__all__ = [
+    "BUFFER_LIMIT",
+    "Diverged",
+    "Loader",
+    "Loading",
+    "PublisherFault",
+    "Ready",
+    "Skipped",
+    "Stale",
+    "State",
+    "feed",
+]

@@ -1,0 +1,57 @@
+"""Handing images to publishers: in their order, each on its own.
+
+This module must not know what a publisher does, nor where images come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.ports import Publisher
+
+
+class PublisherFault(NamedTuple):
+    """A publisher raised ``error`` at ``offset``, the last of ``times``.
+
+    It missed a delta, so it is given the whole image the next time; ``healed`` once it
+    took that.
+    """
+
+    publisher: str
+    offset: int
+    error: Exception
+    times: int
+    healed: bool
+
+
+class Delivery:
+    """The publishers of one loader, and the faults that they had."""
+
+    def __init__(self, publishers: Iterable[Publisher]) -> None:
+        self._publishers = tuple(publishers)
+        self._faults: dict[int, PublisherFault] = {}
+
+    @property
+    def faults(self) -> Sequence[PublisherFault]:
+        return tuple(self._faults.values())
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        for number, publisher in enumerate(self._publishers):
+            fault = self._faults.get(number)
+            try:
+                if fault is None or fault.healed:
+                    publisher.publish(delta, image, manifest)
+                else:
+                    publisher.publish(MetadataDelta.of_whole(image), image, manifest)
+            except Exception as error:
+                times = 1 if fault is None else fault.times + 1
+                self._faults[number] = PublisherFault(
+                    type(publisher).__name__, image.provenance.offset, error, times, healed=False
+                )
+            else:
+                if fault is not None:
+                    self._faults[number] = fault._replace(healed=True)

@@ -1,0 +1,383 @@
+"""Replay: events of a log in, images out to publishers.
+
+The loader is pure: whoever drives it (a Replica, a command) reads the log and opens the
+snapshots. It publishes nothing above the last stable offset, which is the high-water
+mark or the beginning of a metadata transaction that is still open, whichever is lower.
+What lies above waits, within a bound. A transaction takes effect as a whole where it
+ends; an aborted one leaves no trace.
+
+A fault raises ``CorruptLog`` and takes the loader back to what it published last:
+``position`` says from where to read again, and the image stays in force meanwhile.
+
+This module must not know files, threads, clocks, nor what publishers do.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import CorruptLog, CorruptSnapshot
+from metalog.ids import SnapshotId
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import (
+    NOTHING,
+    Leader,
+    LogManifest,
+    Manifest,
+    Provenance,
+    SnapshotManifest,
+)
+from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.image.policy import name_of
+from metalog.loader.delivery import Delivery, PublisherFault
+from metalog.loader.screen import Screen, Skipped
+from metalog.loader.state import Loading, Ready, Stale, State
+from metalog.ports import (
+    Appended,
+    Gap,
+    HighWatermark,
+    LeaderChanged,
+    Log,
+    LogEvent,
+    Publisher,
+    SnapshotNeeded,
+    Truncated,
+)
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    LeaderChangeMessage,
+    SnapshotHeaderRecord,
+)
+
+BUFFER_LIMIT: Final = 256 << 20
+"""Bytes of batches that may wait above the last stable offset."""
+
+_MARKERS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord})
+
+
+class Diverged(CorruptLog):
+    """The log took back what it had called committed; all of it is read anew."""
+
+
+class _Transaction(NamedTuple):
+    """An open transaction: where the log stood when it began, and its records so far."""
+
+    before: Provenance
+    entries: list[tuple[int, Any]]
+    batches: list[Batch]
+
+
+class _Size(NamedTuple):
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+
+    def with_batch(self, batch: Batch) -> _Size:
+        return _Size(self.batches + 1, self.records + batch.record_count, self.bytes + batch.size)
+
+
+class Loader:
+    """``tolerant`` is for tools that show what a log holds: it counts every record that it
+    cannot read and goes on. A strict loader stops at those that concern authorization."""
+
+    def __init__(
+        self,
+        publishers: Iterable[Publisher] = (),
+        *,
+        tolerant: bool = False,
+        buffer_limit: int = BUFFER_LIMIT,
+    ) -> None:
+        self.image: MetadataImage = EMPTY
+        self.high_watermark: int | None = None
+        self._delivery = Delivery(publishers)
+        self._screen = Screen(tolerant=tolerant)
+        self._buffer_limit = buffer_limit
+        self._leader = Leader(-1, -1)
+        self._seen_record = False
+        self._is_ready = False
+        self._has_diverged = False
+        self._fault: tuple[int, CorruptLog] | None = None
+        self._begin_at(NOTHING, MetadataDelta(EMPTY))
+
+    def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
+        """Forget all that was read past ``taken``, where ``delta`` leads."""
+        self._delta = delta
+        self._size = _Size()
+        self._snapshot: SnapshotId | None = None
+        self._taken = taken
+        self._read = taken.offset
+        self._read_epoch = taken.epoch
+        self._transaction: _Transaction | None = None
+        self._waiting: deque[Batch] = deque()
+        self._waiting_size = 0
+
+    @property
+    def position(self) -> int:
+        """The offset that comes next; after a fault, the one to read again from."""
+        return self._read
+
+    @property
+    def state(self) -> State:
+        if not self._is_ready:
+            fault = None if self._fault is None else self._fault[1]
+            return Loading(self._read, self.high_watermark, fault)
+        return Ready(self.image.provenance.offset) if self._fault is None else Stale(*self._fault)
+
+    @property
+    def publisher_faults(self) -> Sequence[PublisherFault]:
+        return self._delivery.faults
+
+    @property
+    def skipped(self) -> Mapping[str, Skipped]:
+        """The records passed over, by type."""
+        return self._screen.skipped
+
+    @property
+    def doubts(self) -> Mapping[str, Skipped]:
+        """The records that a tolerant loader applied although they may mislead, by type."""
+        return self._screen.doubts
+
+    def handle(self, event: LogEvent) -> None:
+        """Take what the log says next. ``SnapshotNeeded`` is for ``load_snapshot``."""
+        try:
+            if isinstance(event, Appended):
+                self._append(event.batch)
+            elif isinstance(event, HighWatermark):
+                self.high_watermark = max(event.offset, self.high_watermark or 0)
+            elif isinstance(event, Truncated):
+                self._truncate(event.offset)
+            elif isinstance(event, Gap):
+                self._pass_gap(event)
+            elif isinstance(event, LeaderChanged):
+                self._leader = Leader(event.leader_id, event.epoch)
+            self._take_committed()
+        except CorruptLog as fault:
+            self._stop(fault)
+            raise
+        self._publish_if_due()
+
+    def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
+        """Replace everything by a snapshot, wholly or (``CorruptLog``) not at all.
+
+        ``batches`` come with header and footer, which are checked here.
+        """
+        try:
+            if id.end_offset < self._taken.offset:
+                raise CorruptSnapshot(
+                    f"the snapshot {id} ends before offset {self._taken.offset}, which the"
+                    " log has reached"
+                )
+            self._replace(id, batches)
+        except CorruptLog as fault:
+            self._stop(fault)
+            raise
+        self._publish_if_due()
+
+    def _replace(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
+        delta, size, headers = MetadataDelta(self.image, is_replacement=True), _Size(), []
+
+        def measured() -> Iterator[Batch]:
+            nonlocal size
+            for batch in batches:
+                if size.batches == 0 and batch.is_control:
+                    headers.extend(batch.messages()[:1])
+                size = size.with_batch(batch)
+                yield batch
+
+        has_records = False
+        for batch in check_snapshot(measured()):
+            if not batch.is_control:
+                has_records = True
+                self._replay_batch_of_snapshot(delta, batch)
+        timestamp = max(
+            (h.last_contained_log_timestamp for h in headers if type(h) is SnapshotHeaderRecord),
+            default=NOTHING.timestamp,
+        )
+        self._begin_at(Provenance(id.end_offset, id.epoch, timestamp), delta)
+        self._seen_record |= has_records
+        self._size, self._snapshot = size, id
+
+    def _replay_batch_of_snapshot(self, delta: MetadataDelta, batch: Batch) -> None:
+        messages = batch.messages()
+        for offset, message in enumerate(messages, batch.base_offset):
+            if type(message) in _MARKERS:
+                problem = f"{name_of(message)} has no place in a snapshot"
+                raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
+        span = range(batch.base_offset, batch.next_offset)
+        self._screen.replay(delta, enumerate(messages, batch.base_offset), span, [batch])
+
+    def _append(self, batch: Batch) -> None:
+        if batch.next_offset <= self._read:
+            raise _misplaced(batch, f"offset {batch.base_offset} comes after {self._read - 1}")
+        if batch.epoch < self._read_epoch:
+            raise _misplaced(batch, f"the epoch falls from {self._read_epoch} to {batch.epoch}")
+        if batch.base_offset > self._read:
+            self._pass_gap(Gap(self._read, batch.base_offset, lost=True))
+        self._waiting.append(batch)
+        self._waiting_size += batch.size
+        self._read = batch.next_offset
+        self._read_epoch = batch.epoch
+
+    def _truncate(self, offset: int) -> None:
+        if offset < self._taken.offset:
+            raise Diverged(
+                "the log was truncated below what it had called committed"
+                f" (offset {self._taken.offset})",
+                offset=offset,
+                advice="it is read anew from its beginning",
+            )
+        while self._waiting and self._waiting[-1].next_offset > offset:
+            self._waiting_size -= self._waiting.pop().size
+        self._read = min(offset, self._read)
+        self._read_epoch = self._waiting[-1].epoch if self._waiting else self._taken.epoch
+
+    def _pass_gap(self, gap: Gap) -> None:
+        self._screen.pass_gap(gap)
+        self._read = max(self._read, gap.end)
+
+    def _take_committed(self) -> None:
+        """Take from what waits all that lies below the high-water mark."""
+        mark = -1 if self.high_watermark is None else self.high_watermark
+        while self._waiting and self._waiting[0].base_offset < mark:
+            batch = self._waiting[0]
+            end = min(mark, batch.next_offset)
+            if end > self._taken.offset:
+                self._take(batch, end)
+            if end < batch.next_offset:
+                break
+            self._waiting.popleft()
+            self._waiting_size -= batch.size
+            self._size = self._size.with_batch(batch)
+        if not self._waiting and self._taken.offset < min(mark, self._read):
+            self._taken = self._taken._replace(offset=min(mark, self._read))
+        self._check_bound()
+
+    def _take(self, batch: Batch, end: int) -> None:
+        """Take the records of ``batch`` from where we are up to ``end``."""
+        base = batch.base_offset
+        first = max(self._taken.offset, base)
+        messages = batch.messages()
+        if first > base or end < batch.next_offset:
+            messages = messages[first - base : end - base]
+        if batch.is_control:
+            for message in messages:
+                if isinstance(message, LeaderChangeMessage):
+                    self._leader = Leader(message.leader_id, batch.epoch)
+        else:
+            self._seen_record = True
+            if self._transaction is None and _MARKERS.isdisjoint(map(type, messages)):
+                self._screen.replay(
+                    self._delta, enumerate(messages, first), range(first, end), [batch]
+                )
+            else:
+                self._take_transactions(batch, first, messages)
+        self._taken = Provenance(end, batch.epoch, batch.max_timestamp)
+
+    def _take_transactions(self, batch: Batch, first: int, messages: Sequence[Any]) -> None:
+        run: list[tuple[int, Any]] = []
+        for offset, message in enumerate(messages, first):
+            kind, transaction = type(message), self._transaction
+            if kind not in _MARKERS:
+                (run if transaction is None else transaction.entries).append((offset, message))
+            elif kind is BeginTransactionRecord:
+                if transaction is not None:
+                    raise _out_of_turn(batch, offset, f"{kind.__name__} inside a transaction")
+                self._replay_run(run, [batch])
+                run = []
+                before = Provenance(offset, batch.epoch, batch.max_timestamp)
+                if offset == batch.base_offset:
+                    before = self._taken._replace(offset=offset)
+                self._transaction = _Transaction(before, [], [])
+            else:
+                if transaction is None:
+                    raise _out_of_turn(batch, offset, f"{kind.__name__} outside a transaction")
+                self._transaction = None
+                if kind is EndTransactionRecord:
+                    self._replay_run(transaction.entries, [*transaction.batches, batch])
+        self._replay_run(run, [batch])
+        if self._transaction is not None:
+            self._transaction.batches.append(batch)
+
+    def _replay_run(self, entries: Sequence[tuple[int, Any]], batches: Sequence[Batch]) -> None:
+        if entries:
+            self._screen.replay(
+                self._delta, entries, range(entries[0][0], entries[-1][0] + 1), batches
+            )
+
+    def _check_bound(self) -> None:
+        held = self._waiting_size
+        if self._transaction is not None:
+            held += sum(batch.size for batch in self._transaction.batches)
+        if held > self._buffer_limit:
+            raise CorruptLog(
+                f"{held} bytes wait above the last stable offset, more than the"
+                f" {self._buffer_limit} that may",
+                offset=self._stable.offset,
+                advice="wait for the high-water mark, or raise buffer_limit",
+            )
+
+    @property
+    def _stable(self) -> Provenance:
+        """What the delta holds: all below the last stable offset."""
+        return self._taken if self._transaction is None else self._transaction.before
+
+    def _stop(self, fault: CorruptLog) -> None:
+        offset = self._taken.offset if fault.offset is None else fault.offset
+        self._fault = (offset, fault)
+        if isinstance(fault, Diverged):
+            self._has_diverged = True
+            self.high_watermark = None
+        if self._has_diverged:
+            self._begin_at(NOTHING, MetadataDelta(self.image, is_replacement=True))
+        else:
+            self._begin_at(self.image.provenance, MetadataDelta(self.image))
+
+    def _publish_if_due(self) -> None:
+        mark = self.high_watermark
+        has_caught_up = self._seen_record and mark is not None and self._taken.offset >= mark
+        if has_caught_up:
+            self._fault = None
+        if not self._is_ready or self._delta.is_replacement:
+            is_due = has_caught_up
+        else:
+            is_due = self._stable.offset > self.image.provenance.offset
+        if is_due:
+            self._publish()
+
+    def _publish(self) -> None:
+        delta, provenance = self._delta, self._stable
+        delta.finish_snapshot()
+        image = delta.apply(provenance)
+        manifest: Manifest = LogManifest(provenance, self._leader, *self._size)
+        if self._snapshot is not None:
+            manifest = SnapshotManifest(provenance, self._leader, *self._size, self._snapshot)
+        self.image = image
+        self._is_ready = True
+        self._has_diverged = False
+        self._delta = MetadataDelta(image)
+        self._size = _Size()
+        self._snapshot = None
+        self._delivery.publish(delta, image, manifest)
+
+
+def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:
+    """Hand ``events`` of ``log`` to ``loader``, opening the snapshots that it needs."""
+    for event in events:
+        if isinstance(event, SnapshotNeeded):
+            loader.load_snapshot(event.id, log.open_snapshot(event.id))
+        else:
+            loader.handle(event)
+
+
+def _misplaced(batch: Batch, problem: str) -> CorruptLog:
+    return CorruptLog(problem, file=batch.file, offset=batch.base_offset, byte=batch.position)
+
+
+def _out_of_turn(batch: Batch, offset: int, problem: str) -> CorruptLog:
+    return CorruptLog(problem, file=batch.file, offset=offset, byte=batch.position)

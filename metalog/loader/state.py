@@ -1,0 +1,31 @@
+"""What a loader says of itself. This module must not know how any of it comes about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from metalog.errors import CorruptLog
+
+
+class Loading(NamedTuple):
+    """Nothing was published yet; ``fault`` is the last one met, if any."""
+
+    position: int
+    high_watermark: int | None
+    fault: CorruptLog | None
+
+
+class Ready(NamedTuple):
+    """The image holds all that was committed below ``offset``."""
+
+    offset: int
+
+
+class Stale(NamedTuple):
+    """The image in force is older than the log: ``fault``, met at ``offset``, keeps it so."""
+
+    offset: int
+    fault: CorruptLog
+
+
+State = Loading | Ready | Stale
