@@ -28,9 +28,8 @@ from snapshot.exchange.source import OpenedLog, Source
 from snapshot.reader import Salvage, bases, read_snapshot
 
 Progress = Callable[[int, int], None]
-"""Told the offset that was reached and the one aimed at, every now and then."""
+"""Told the offset reached and the one aimed at, after every batch."""
 
-_BATCHES_A_STEP: Final = 500
 _BOOTSTRAP: Final = SnapshotId(0, 0)
 
 
@@ -103,7 +102,7 @@ def replay_source(
     return Replayed(
         source=source,
         image=loader.image,
-        offset=limit,
+        offset=replay.limit,
         bounds=bounds,
         proven=proven,
         snapshots=tuple(log.snapshots()),
@@ -128,7 +127,7 @@ class _Replay:
         salvage: bool,
     ) -> None:
         self._log = log
-        self._limit = limit
+        self.limit = limit
         self._publishers = publishers
         self._tolerant = tolerant
         self._salvage = salvage
@@ -137,12 +136,17 @@ class _Replay:
 
     def run(self, progress: Progress | None) -> Loader:
         loader = self._from_base()
+        reached = loader.position
         try:
-            self._feed(loader, progress)
+            for reached in self._feed(loader):
+                if progress is not None:
+                    progress(reached, self.limit)
         except CorruptLog as error:
-            if not self._salvage:
+            if not self._salvage or reached >= self.limit:
                 raise
-            self.problems.append(f"{error}; the log is read up to there only")
+            self.limit = reached
+            self.problems = [f"{error}; salvaged is what stands before it"]
+            return self.run(progress)
         return loader
 
     def _from_base(self) -> Loader:
@@ -162,7 +166,7 @@ class _Replay:
 
     def _candidates(self) -> list[SnapshotId | None]:
         bounds, snapshots = self._log.bounds(), self._log.snapshots()
-        found = bases(self._limit, bounds, snapshots)
+        found = bases(self.limit, bounds, snapshots)
         is_one_segment = not found and not snapshots and isinstance(self._log, SegmentLog)
         return [None] if is_one_segment else found
 
@@ -188,20 +192,21 @@ class _Replay:
         self.problems.append(f"salvaged a snapshot that is not whole: {salvage.problem}")
         return loader
 
-    def _feed(self, loader: Loader, progress: Progress | None) -> None:
-        loader.handle(HighWatermark(self._limit))
+    def _feed(self, loader: Loader) -> Iterator[int]:
+        """Gives ``loader`` the log up to the limit; yields each offset that it reached."""
+        loader.handle(HighWatermark(self.limit))
         start = loader.position
         if self.base is None and (begin := self._log.bounds().start) > start:
             loader.handle(Gap(start, begin, lost=False))
             start = begin
-        for number, event in enumerate(self._log.read(start)):
-            if not isinstance(event, Appended):
-                continue
-            if event.batch.base_offset >= self._limit:
-                break
-            loader.handle(event)
-            if progress is not None and number % _BATCHES_A_STEP == 0:
-                progress(event.batch.next_offset, self._limit)
+        if start >= self.limit:
+            return
+        for event in self._log.read(start):
+            if isinstance(event, Appended):
+                loader.handle(event)
+                yield event.batch.next_offset
+                if event.batch.next_offset >= self.limit:
+                    return
 
     def _nothing_reaches(self) -> CorruptLog:
         bounds = self._log.bounds()
