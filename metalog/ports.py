@@ -8,7 +8,7 @@ is named here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
@@ -103,6 +103,7 @@ class Log(Protocol):
         ...
 
 
+@runtime_checkable
 class LiveLog(Log, Protocol):
     """A log that somebody still writes."""
 

@@ -1,0 +1,85 @@
+"""Which records a loader may pass over, and which it must stop at.
+
+Nothing that decides who may do what, or who somebody is, may fail open: a record of
+those types that cannot be read, contradicts the state or may not mean what it seems to
+stops a strict loader. So does a record whose type cannot be told, and a transaction's
+marker, since either may stand for such a record. Any other is counted and passed over:
+a partition that nobody understands must not keep a revoked ACL in force.
+
+This module must not know logs, offsets or what is committed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from metalog.image import acls, scram
+from metalog.image.doubt import NOT_UTF8
+from metalog.records.frame import Undecodable, decode_value, encode_value
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    DelegationTokenRecord,
+    EndTransactionRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+    message_type,
+)
+
+_CONCERNING: Final = frozenset(
+    kind.API_KEY
+    for kind in (
+        AccessControlEntryRecord,
+        RemoveAccessControlEntryRecord,
+        UserScramCredentialRecord,
+        RemoveUserScramCredentialRecord,
+        DelegationTokenRecord,
+        RemoveDelegationTokenRecord,
+        BeginTransactionRecord,
+        EndTransactionRecord,
+        AbortTransactionRecord,
+    )
+)
+
+
+def concerns_authorization(message: Any) -> bool:
+    """Whether a strict loader must not pass over ``message``."""
+    api_key = message.api_key if type(message) is Undecodable else message.API_KEY
+    return api_key is None or api_key in _CONCERNING
+
+
+def name_of(message: Any) -> str:
+    """What ``message`` is, for a count by type."""
+    if type(message) is not Undecodable:
+        return str(message.TYPE_NAME)
+    if message.api_key is None:
+        return "record without a type"
+    kind = message_type(message.api_key)
+    return f"record type {message.api_key}" if kind is None else kind.TYPE_NAME
+
+
+class Doubt(NamedTuple):
+    """A record that can be read, and why it may not mean what it seems to."""
+
+    record_type: str
+    problem: str
+
+
+def doubt_about(value: bytes) -> Doubt | None:
+    """What is doubtful about the record in ``value``.
+
+    Text with U+FFFD in it is beyond doubt if the bytes are its own.
+    """
+    version, message = decode_value(value)
+    if isinstance(message, AccessControlEntryRecord):
+        reason = acls.may_mislead(message)
+    elif isinstance(message, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
+        reason = scram.may_mislead(message)
+    else:
+        return None
+    if reason is None or (reason == NOT_UTF8 and encode_value(message, version) == value):
+        return None
+    return Doubt(message.TYPE_NAME, f"{message.TYPE_NAME} {reason}")
