@@ -21,14 +21,18 @@ _in_lines: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 
 
 class Leaf(NamedTuple):
-    """A file: one line of text in Kafka's form, or an object shown as JSON."""
+    """A file: one line of text in Kafka's form, or an object shown as JSON.
+
+    ``said`` is what the object comes to in one line, where JSON would not read well.
+    """
 
     content: str | Mapping[str, object]
+    said: str | None = None
 
     def line(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return _in_line(self.content)
+        if self.said is not None:
+            return self.said
+        return self.content if isinstance(self.content, str) else _in_line(self.content)
 
     def pretty(self) -> list[str]:
         if isinstance(self.content, str):

@@ -48,7 +48,7 @@ TREE = Builtin(
     summary="show directories and what their files hold as a tree",
     manual=(
         "With -L, DEPTH levels of names are shown, and how many lie in each directory below",
-        "them. JSON is on one line here.",
+        "them. Each file takes one line: an ACL is a sentence here, and cat has its JSON.",
     ),
     run=_run,
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from metalog.acl import Acl
 from metalog.ids import Uuid, parse_uuid, uuid_text
 from metalog.image.acls import AclsImage
-from shell.acls import KEYS, values
+from shell.acls import KEYS, sentence, values
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
 
 AclLeaf = Callable[[Uuid, Acl], Leaf]
@@ -37,7 +37,7 @@ def kafka_acls(image: AclsImage) -> Directory:
 
 def json_leaf(uuid: Uuid, acl: Acl) -> Leaf:
     """The record, with the names of its enums (KIP-801, "Metadata Shell")."""
-    return Leaf(dict(zip(KEYS, values(uuid_text(uuid), acl), strict=True)))
+    return Leaf(dict(zip(KEYS, values(uuid_text(uuid), acl), strict=True)), sentence(acl))
 
 
 def kafka_leaf(uuid: Uuid, acl: Acl) -> Leaf:

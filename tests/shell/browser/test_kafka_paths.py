@@ -122,10 +122,9 @@ def test_every_acl_is_a_file_of_json(case, stem):
         for record in records
         if record.get("type") == "ACCESS_CONTROL_ENTRY_RECORD"
     }
-    lines = printed(case, stem, "tree", "/acl/id").splitlines()
-    found = {
-        name[:-1]: json.loads(text) for name, text in zip(lines[::2], lines[1::2], strict=True)
-    }
+    objects = printed(case, stem, "cat", "/acl/id/*").split("\n}\n")[:-1]
+    found = {acl["id"]: acl for acl in (json.loads(text + "}") for text in objects)}
+    assert printed(case, stem, "ls", "/acl/id").split() == sorted(found)
     assert sorted(found) == sorted(expected)
     for acl_id, acl in found.items():
         assert list(acl) == list(expected[acl_id])

@@ -89,6 +89,15 @@ def test_acls_by_principal_and_by_resource():
     ]
 
 
+def test_in_a_tree_an_acl_is_a_sentence():
+    assert ask(ACLS, "tree", "/acl/byPrincipal/User:alice") == (
+        f"{uuid_text(uuid(1))}:\n"
+        "  ALLOW User:alice READ on topic orders from any host\n"
+        f"{uuid_text(uuid(3))}:\n"
+        "  ALLOW User:alice READ on topic names that begin with or from any host\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["x", uuid_text(uuid(9)), f"../byPrincipal/{uuid_text(uuid(1))}"])
 def test_an_id_that_is_not_there_is_not_found(name):
     assert "no such file" in ask(ACLS, "cat", f"/acl/id/{name}")
