@@ -16,25 +16,17 @@ from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import (
+    ALLOW,
     ALLOWED,
-    ALLOWED_BY_DEFAULT,
     ALLOWED_TO_SUPER_USER,
-    DENIED,
-    DENIED_BY_DEFAULT,
-    MATCHING_ACL,
     Decision,
-    decides,
+    Who,
+    concerns,
+    decide,
     decision_order,
+    session,
 )
-from metalog.acl import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 
 
 class Question(NamedTuple):
@@ -50,16 +42,11 @@ class Question(NamedTuple):
     host: str | None = None
     additional_principals: tuple[str, ...] = ()
 
-    def is_asked_by(self, principal: str) -> bool:
-        """Whether an ACL for ``principal`` means this session."""
-        return (
-            principal in (self.principal, WILDCARD_PRINCIPAL)
-            or principal in self.additional_principals
-        )
-
-    def is_asked_from(self, host: str) -> bool:
-        """Whether an ACL for ``host`` means this client."""
-        return host in (WILDCARD, self.host)
+    @property
+    def who(self) -> Who:
+        """What an ACL must be about to mean this session."""
+        host = WILDCARD if self.host is None else self.host
+        return session(host, self.principal, *self.additional_principals)
 
 
 class Attribute(Enum):
@@ -115,17 +102,12 @@ def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> 
     name = question.resource_name
     reaching = {acl for acl in acls if reaches(acl, question.resource_type, name)}
     ordered = sorted(reaching, key=lambda acl: decision_order(acl, name))
-    findings = [(acl, mismatches(acl, question)) for acl in ordered]
-    decider = _decider([acl for acl, missing in findings if not missing])
-    if decider is not None:
-        decision = Decision(ALLOWED if is_allow(decider) else DENIED, MATCHING_ACL, decider)
-    elif config.allow_everyone and not ordered:
-        decision = ALLOWED_BY_DEFAULT
-    else:
-        decision = DENIED_BY_DEFAULT
-    candidates = (
-        Candidate(acl, _standing(acl, missing, decider), missing) for acl, missing in findings
-    )
+    who, operation = question.who, question.operation
+    decision = decide(ordered, who, operation, allow_everyone=config.allow_everyone)
+    candidates = []
+    for acl in ordered:
+        missing = mismatches(acl, who, operation)
+        candidates.append(Candidate(acl, _standing(acl, missing, decision.acl), missing))
     return Trace(decision, tuple(candidates))
 
 
@@ -144,28 +126,21 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
     return acl.resource_name == name
 
 
-def mismatches(acl: Acl, question: Question) -> tuple[Attribute, ...]:
+def mismatches(acl: Acl, who: Who, operation: Operation) -> tuple[Attribute, ...]:
     """Why ``acl``, a candidate, does not match; empty when it does."""
     missing = []
-    if not question.is_asked_by(acl.principal):
+    if acl.principal not in who.principals:
         missing.append(Attribute.PRINCIPAL)
-    if not question.is_asked_from(acl.host):
+    if acl.host not in who.hosts:
         missing.append(Attribute.HOST)
-    if not decides(acl, question.operation):
+    if not concerns(acl, operation):
         missing.append(Attribute.OPERATION)
     return tuple(missing)
 
 
 def is_allow(acl: Acl) -> bool:
     """Whether ``acl`` allows where it matches; a permission that is not known denies."""
-    return acl.permission_type is PermissionType.ALLOW
-
-
-def _decider(matching: list[Acl]) -> Acl | None:
-    for acl in matching:
-        if not is_allow(acl):
-            return acl
-    return matching[-1] if matching else None
+    return acl.permission_type is ALLOW
 
 
 def _standing(acl: Acl, missing: tuple[Attribute, ...], decider: Acl | None) -> Standing:

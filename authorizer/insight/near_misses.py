@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 from typing import NamedTuple
 
-from authorizer.decide import decides
+from authorizer.decide import concerns
 from authorizer.insight.hosts import host_kind
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.patterns import near_pattern
@@ -48,15 +48,17 @@ def sort_out(acls: Iterable[Acl], question: Question) -> Sorted:
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
-    wanted_type, name = question.resource_type, question.resource_name
+    wanted_type, name, who = question.resource_type, question.resource_name, question.who
     for acl in acls:
-        if acl.resource_type is wanted_type:
-            if reaches(acl, wanted_type, name):
-                candidates.append(acl)
-            elif question.is_asked_by(acl.principal) and _fits(acl, question):
-                by_pattern.append(acl)
-        elif question.is_asked_by(acl.principal) and _fits(acl, question):
-            by_resource_type.append(acl)
+        if reaches(acl, wanted_type, name):
+            candidates.append(acl)
+        elif (
+            acl.principal in who.principals
+            and acl.host in who.hosts
+            and concerns(acl, question.operation)
+        ):
+            is_wanted = acl.resource_type is wanted_type
+            (by_pattern if is_wanted else by_resource_type).append(acl)
     return Sorted(candidates, by_pattern, by_resource_type)
 
 
@@ -74,10 +76,6 @@ def near_misses(found: Sorted, traced: Trace, question: Question, limit: int) ->
         if acl.permission_type is permission:
             near += _by_resource_type(acl, question)
     return nsmallest(limit, near, key=lambda miss: _telling(miss, question))
-
-
-def _fits(acl: Acl, question: Question) -> bool:
-    return question.is_asked_from(acl.host) and decides(acl, question.operation)
 
 
 def _overridden(traced: Trace) -> list[NearMiss]:

@@ -71,6 +71,7 @@ class _Bound:
 
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:
         self._question = question
+        self._who = question.who
         self._is_super_user = question.principal in config.super_users
         self._allow_everyone = config.allow_everyone
         self._reaching: dict[Uuid, Acl] = {}
@@ -90,7 +91,7 @@ class _Bound:
         return acl
 
     def _count(self, acl: Acl, step: int) -> None:
-        if mismatches(acl, self._question):
+        if mismatches(acl, self._who, self._question.operation):
             return
         if is_allow(acl):
             self._allows += step

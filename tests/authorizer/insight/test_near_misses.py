@@ -43,7 +43,7 @@ def test_changing_the_one_attribute_makes_it_match(world):
         changed = miss.would_match
         assert miss.acl in acls
         assert reaches(changed, question.resource_type, question.resource_name)
-        assert not mismatches(changed, question)
+        assert not mismatches(changed, question.who, question.operation)
         assert differing(miss.acl, changed) <= {miss.attribute}
 
 
