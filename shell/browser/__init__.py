@@ -35,7 +35,7 @@ def run(
         from shell.browser.prompt import converse
 
         place = f"{replayed.source.describe} up to offset {replayed.offset}"
-        output.note(f"{place}; help lists the commands, exit leaves")
+        output.note(f"{place}; help lists the commands")
         converse(session, prompt_marker(replayed))
         return 0
     else:

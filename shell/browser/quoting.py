@@ -70,7 +70,7 @@ def split(line: str) -> list[str]:
     """The words of a finished line; ``InvalidRequest`` where a quote is left open."""
     scanned = scan(line)
     if scanned.open_quote:
-        raise InvalidRequest(f"{scanned.open_quote} is not closed")
+        raise InvalidRequest(f"a {scanned.open_quote} is not closed")
     finished = scanned.last_start < len(line)
     return scanned.words if finished else scanned.words[:-1]
 

@@ -18,10 +18,10 @@ from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
 from metalog.records.message import ControlMessage
 from metalog.records.messages import ConfigRecord
-from shell.browser.tree.secrets import REDACTED, is_secret_config
 from shell.context import add_source, resolved_moment
 from shell.output import Cell, Output
 from shell.safe import safe
+from shell.secrets import REDACTED, is_secret_config
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry

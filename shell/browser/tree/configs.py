@@ -18,7 +18,7 @@ from metalog.image.configs import (
     ConfigsImage,
 )
 from shell.browser.nodes import Directory, Leaf, Node, listing
-from shell.browser.tree.secrets import REDACTED, is_secret_config
+from shell.secrets import REDACTED, is_secret_config
 
 _TYPE_NAMES: Final = {
     TOPIC: "TOPIC",

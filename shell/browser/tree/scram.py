@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 
 from metalog.image.scram import ScramImage
 from metalog.scram import ScramCredential, ScramMechanism
-
 from shell.browser.nodes import Directory, Leaf, listing
-from shell.browser.tree.secrets import REDACTED
+from shell.secrets import REDACTED
 
 
 def scram_directory(image: ScramImage, *, show_secrets: bool) -> Directory:

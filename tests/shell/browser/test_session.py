@@ -95,7 +95,7 @@ def test_commands_print(session, line, printed):
         ("lss", "lss: no such command; did you mean ls?\n"),
         ("frobnicate", "frobnicate: no such command; help lists the commands\n"),
         ("man frobnicate", "frobnicate: no such command; help lists the commands\n"),
-        ("cat 'x", "' is not closed\n"),
+        ("cat 'x", "a ' is not closed\n"),
         ("cat /\x1b[2J", "cat: /\\u001b[2J: no such file or directory\n"),
     ],
 )
