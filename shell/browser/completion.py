@@ -31,17 +31,12 @@ def complete(session: Session, line: str) -> Iterator[Candidate]:
     """Candidates for the last word of ``line``, in order."""
     scanned = quoting.scan(line)
     *before, last = scanned.words
-    if not before:
+    command = session.commands.get(before[0]) if before else None
+    if not before or (command is not None and command.takes == "a command"):
         for name in session.commands:
             if name.startswith(last):
                 yield Candidate(scanned.last_start, f"{name} ", name)
-        return
-    command = session.commands.get(before[0])
-    if command is not None and command.name == "man":
-        for name in session.commands:
-            if name.startswith(last):
-                yield Candidate(scanned.last_start, f"{name} ", name)
-    elif command is not None and command.takes_paths and len(before) <= command.most:
+    elif command is not None and command.takes == "paths" and len(before) <= command.most:
         yield from _paths(session, last, scanned.last_start)
 
 
@@ -53,7 +48,7 @@ def _paths(session: Session, glob: str, start: int) -> Iterator[Candidate]:
     prefix = globs.unescaped(last)
     matching = [name for name in map(names.written, found.node.names) if name.startswith(prefix)]
     if len(matching) > MOST:
-        shared = commonprefix([matching[0], matching[-1]])  # noqa: RUF071 (names, not paths)
+        shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)
         matching = [shared] if shared != prefix else []
     for written in matching:
         node = found.node.child(names.read(written))

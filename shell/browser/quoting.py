@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 from shell.browser.globs import literal
 
-_NEEDS_QUOTING: Final = frozenset(" \t\n'\"")
+_BLANKS: Final = frozenset(" \t\r\n")
+_NEEDS_QUOTING: Final = _BLANKS | frozenset("'\"")
 _ESCAPABLE_IN_DOUBLE_QUOTES: Final = frozenset('"\\$`')
 
 
@@ -37,7 +38,7 @@ def scan(line: str) -> Scanned:
     quote = ""
     escaping = False
     for at, character in enumerate(line):
-        if not escaping and not quote and character in " \t\n":
+        if not escaping and not quote and character in _BLANKS:
             if start is not None:
                 words.append("".join(word))
                 word, start = [], None

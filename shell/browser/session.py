@@ -7,7 +7,7 @@ any one command, or how lines are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from metalog.errors import InvalidRequest
 from shell.browser import globs
@@ -23,8 +23,8 @@ UNBOUNDED: Final = 1 << 30
 class Builtin(NamedTuple):
     """A command. ``manual`` is what ``man`` adds to the summary, line by line.
 
-    ``least`` and ``most`` bound the number of words; ``run`` gets them as globs, and
-    ``takes_paths`` says that they are completed as paths.
+    ``least`` and ``most`` bound the number of words that ``run`` gets, as globs; ``takes``
+    says what they are, as far as they can be completed.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Builtin(NamedTuple):
     run: Callable[[Session, Sequence[str]], None]
     least: int = 0
     most: int = UNBOUNDED
-    takes_paths: bool = True
+    takes: Literal["paths", "a command", "nothing known"] = "paths"
 
 
 class Session:

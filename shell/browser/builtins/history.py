@@ -24,5 +24,5 @@ HISTORY = Builtin(
     manual=("History is kept until the shell is left, and written nowhere.",),
     run=_run,
     most=1,
-    takes_paths=False,
+    takes="nothing known",
 )

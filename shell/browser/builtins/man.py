@@ -19,7 +19,7 @@ def _run(session: Session, words: Sequence[str]) -> None:
     if command is None:
         return
     session.say(f"{command.synopsis}: {command.summary}")
-    for line in (*command.manual, *(_ON_PATHS if command.takes_paths else ())):
+    for line in (*command.manual, *(_ON_PATHS if command.takes == "paths" else ())):
         session.say(line)
 
 
@@ -31,5 +31,5 @@ MAN = Builtin(
     run=_run,
     least=1,
     most=1,
-    takes_paths=False,
+    takes="a command",
 )

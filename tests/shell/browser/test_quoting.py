@@ -10,7 +10,7 @@ from metalog.errors import InvalidRequest
 from shell.browser.globs import literal, unescaped
 from shell.browser.quoting import scan, split, typed
 
-LINES = st.text(alphabet="ab \t\\'\"*?{},")
+LINES = st.text(alphabet="ab \t\r\\'\"*?{},")
 
 
 def shlex_words(line):
