@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from shell.browser import names
 from shell.browser.nodes import Directory
-from shell.browser.paths import Found
 from shell.browser.session import Builtin, Session
 from shell.output import text_width
 
@@ -16,20 +15,13 @@ _GAP = 2
 def _run(session: Session, words: Sequence[str]) -> None:
     found = [each for glob in words or ["."] for each in session.expand(glob, "ls")]
     files = [each.label for each in found if not isinstance(each.node, Directory)]
-    directories = [each for each in found if isinstance(each.node, Directory)]
+    directories = [(each.label, each.node) for each in found if isinstance(each.node, Directory)]
     _print_names(session, files)
     headed = len(found) > 1
-    for number, directory in enumerate(directories):
-        if headed and (number or files):
-            session.say("")
-        _print_directory(session, directory, headed=headed)
-
-
-def _print_directory(session: Session, found: Found, *, headed: bool) -> None:
-    if headed:
-        session.say(f"{found.label}:")
-    if isinstance(found.node, Directory):
-        _print_names(session, [names.written(name) for name in found.node.names])
+    for number, (label, directory) in enumerate(directories):
+        if headed:
+            session.output.line(f"\n{label}:" if number or files else f"{label}:")
+        _print_names(session, [names.written(name) for name in directory.names])
 
 
 def _print_names(session: Session, shown: list[str]) -> None:
