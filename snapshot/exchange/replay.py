@@ -7,9 +7,11 @@ must not print, and must not know what is asked of the image.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
@@ -98,7 +100,8 @@ def replay_source(
     if committed:
         limit = min(limit, proven.offset)
     replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
-    loader = replay.run(progress)
+    with _collection_paused():
+        loader = replay.run(progress)
     return Replayed(
         source=source,
         image=loader.image,
@@ -112,6 +115,18 @@ def replay_source(
         skipped=loader.skipped,
         problems=(*log.problems, *replay.problems),
     )
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """A replay makes millions of objects and no cycles: the collector would only search."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Replay:

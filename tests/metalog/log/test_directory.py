@@ -1,0 +1,312 @@
+"""A metadata log's folder: where its log begins and ends, what replaces it, what is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cases import KafkaCase, kafka_case
+from memory_disk import MemoryDisk
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.ids import SnapshotId
+from metalog.log.directory import DirectoryLog
+from metalog.log.layout import segment_name, snapshot_name
+from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
+from metalog.records.batch import Batch, build_batch, encode_batch
+from metalog.records.messages import LeaderChangeMessage, NoOpRecord
+
+ROOT = Path("/log-dir")
+FOLDER = ROOT / "__cluster_metadata-0"
+NO_OP = (NoOpRecord(), 0)
+
+
+def appended(events: Iterator[LogEvent] | list[LogEvent]) -> list[Batch]:
+    return [event.batch for event in events if isinstance(event, Appended)]
+
+
+def no_ops(base_offset: int, count: int, epoch: int = 1) -> bytes:
+    return b"".join(
+        encode_batch(build_batch(base_offset + at, epoch, 1000 + at, [NO_OP]))
+        for at in range(count)
+    )
+
+
+def leader_change(offset: int, epoch: int, leader: int = 1) -> bytes:
+    message = LeaderChangeMessage(version=0, leader_id=leader)
+    return encode_batch(build_batch(offset, epoch, 1000, [(message, 0)]))
+
+
+def folder(epochs: bytes = b"0\n1\n1 0\n", **files: bytes) -> MemoryDisk:
+    disk = MemoryDisk({FOLDER / "leader-epoch-checkpoint": epochs})
+    for name, data in files.items():
+        disk.contents[FOLDER / name] = bytearray(data)
+    return disk
+
+
+def test_bounds_and_batches_are_those_that_kafka_says(kafka_case: KafkaCase) -> None:
+    log = DirectoryLog(kafka_case.log_dir)
+    bounds = log.bounds()
+    expected = kafka_case.json_lines("batches.jsonl")
+    for name in ("summary.json", "summary-if-skipped.json"):
+        if kafka_case.expects(name):
+            summary = kafka_case.json(name)
+            assert bounds[:2] == (summary["logStartOffset"], summary["logEndOffset"])
+            assert list(map(snapshot_name, log.snapshots())) == summary["snapshots"]
+    assert bounds.epoch == expected[-1]["epoch"]
+    assert [
+        {
+            "file": Path(batch.file or "").name,
+            "position": batch.position,
+            "size": batch.size,
+            "baseOffset": batch.base_offset,
+            "lastOffset": batch.last_offset,
+            "epoch": batch.epoch,
+            "isControl": batch.is_control,
+            "compression": batch.compression,
+            "maxTimestamp": batch.max_timestamp,
+            "crc": batch.crc,
+        }
+        for batch in appended(log.read(bounds.start))
+    ] == expected
+    assert log.problems == ()
+    assert log.torn_tail is None
+
+
+def test_splits_together_are_the_log(kafka_case: KafkaCase) -> None:
+    log = DirectoryLog(kafka_case.log_dir)
+    whole = appended(log.read(log.bounds().start))
+    assert [batch for split in log.splits() for batch in split.read()] == whole
+
+
+def test_reading_may_begin_anywhere() -> None:
+    log = DirectoryLog(kafka_case("trimmed-4.3").log_dir)
+    whole = appended(log.read(608))
+    for start in range(608, 836):
+        assert appended(log.read(start)) == [batch for batch in whole if batch.next_offset > start]
+
+
+def test_what_lies_below_the_log_is_in_a_snapshot() -> None:
+    log = DirectoryLog(kafka_case("trimmed-4.3").log_dir)
+    first, mark, *_ = log.read(0)
+    assert first == SnapshotNeeded(SnapshotId(723, 1))
+    assert mark == HighWatermark(835)
+    assert appended(log.read(0))[0].base_offset == 723
+
+
+def test_the_partitions_folder_will_do(kafka_case: KafkaCase) -> None:
+    by_log_dir = DirectoryLog(kafka_case.log_dir)
+    by_partition = DirectoryLog(kafka_case.metadata_dir)
+    assert by_partition.bounds() == by_log_dir.bounds()
+    assert by_partition.meta_properties == by_log_dir.meta_properties
+
+
+def test_a_partitions_folder_taken_out_has_no_owner(tmp_path: Path) -> None:
+    shutil.copytree(kafka_case("basic-4.3").metadata_dir, tmp_path / "copy")
+    log = DirectoryLog(tmp_path / "copy")
+    assert log.bounds().end == 574
+    assert log.meta_properties is None
+    assert log.proven.offset == 0
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "replaces"),
+    [
+        (SnapshotId(3, 1), False),
+        (SnapshotId(5, 1), False),
+        (SnapshotId(6, 1), True),
+        (SnapshotId(3, 2), True),
+        (SnapshotId(9, 0), False),
+    ],
+)
+def test_a_snapshot_past_the_log_replaces_it(snapshot: SnapshotId, replaces: bool) -> None:
+    disk = folder(**{segment_name(0): no_ops(0, 5), snapshot_name(snapshot): b""})
+    log = DirectoryLog(ROOT, files=disk)
+    if replaces:
+        assert log.bounds()[:3] == (snapshot.end_offset, *snapshot)
+        assert list(log.read(0)) == [SnapshotNeeded(snapshot), HighWatermark(snapshot.end_offset)]
+        assert log.splits() == []
+        assert "replaces the log" in log.problems[0]
+    else:
+        assert log.bounds()[:3] == (0, 5, 1)
+        assert log.problems == ()
+
+
+def test_a_snapshot_without_a_log() -> None:
+    log = DirectoryLog(ROOT, files=folder(**{snapshot_name(SnapshotId(7, 3)): b""}))
+    assert log.bounds()[:3] == (7, 7, 3)
+    assert log.problems == ()
+
+
+def test_a_log_that_lost_its_snapshot_says_so() -> None:
+    log = DirectoryLog(ROOT, files=folder(**{segment_name(5): no_ops(5, 2)}))
+    with pytest.raises(CorruptLog, match="begins at offset 5, and no snapshot holds"):
+        list(log.read(0))
+
+
+def test_committed_leaves_out_what_is_not_proven() -> None:
+    def end(name: str) -> int:
+        batches = appended(DirectoryLog(kafka_case(name).log_dir, committed=True).read(0))
+        return batches[-1].next_offset if batches else 0
+
+    assert end("quorum-4.3/node-12-uncommitted") == 0
+    assert end("quorum-4.3/node-11") == 229
+    assert end("basic-4.3") == 574
+
+
+@pytest.mark.parametrize(
+    ("name", "voters"),
+    [
+        ("basic-4.3", (1,)),
+        ("quorum-4.3/node-11", (11, 12, 13)),
+        ("dynamic-4.3/node-2-running", (1, 2)),
+    ],
+)
+def test_voters(name: str, voters: tuple[int, ...]) -> None:
+    assert DirectoryLog(kafka_case(name).log_dir).voters.ids == voters
+
+
+def test_a_damaged_quorum_state_is_a_problem_and_no_more() -> None:
+    disk = folder(**{segment_name(0): no_ops(0, 5), "quorum-state": b"{"})
+    log = DirectoryLog(ROOT, files=disk)
+    assert len(appended(log.read(0))) == 5
+    assert log.problems == (f"{FOLDER}/quorum-state: not a quorum-state",)
+
+
+def test_a_quorum_state_older_than_the_log_is_a_problem() -> None:
+    state = b'{"leaderId":1,"leaderEpoch":0,"data_version":1}'
+    disk = folder(**{segment_name(0): no_ops(0, 5), "quorum-state": state})
+    assert "not copied at one moment" in DirectoryLog(ROOT, files=disk).problems[0]
+
+
+def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
+    case = kafka_case("basic-4.3")
+    for name in ("meta.properties", "bootstrap.checkpoint"):
+        shutil.copy(case.log_dir / name, tmp_path)
+    log = DirectoryLog(tmp_path)
+    assert log.bounds()[:2] == (0, 0)
+    bootstrap = log.bootstrap()
+    assert bootstrap is not None
+    assert sum(batch.record_count for batch in bootstrap) == len(
+        case.json_lines("bootstrap.records.jsonl")
+    )
+    assert DirectoryLog(case.log_dir).bootstrap() is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bootstrap.checkpoint",
+        "meta.properties",
+    ]
+
+
+class TestNoLog:
+    def refused(self, path: Path) -> str:
+        with pytest.raises(InvalidSource) as caught:
+            DirectoryLog(path)
+        return str(caught.value)
+
+    def test_missing(self, tmp_path: Path) -> None:
+        assert "no such folder" in self.refused(tmp_path / "missing")
+
+    def test_empty(self, tmp_path: Path) -> None:
+        assert "empty folder" in self.refused(tmp_path)
+
+    def test_other_things(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("")
+        assert "no metadata log in it" in self.refused(tmp_path)
+
+    def test_an_ordinary_topic(self, tmp_path: Path) -> None:
+        topic = tmp_path / "orders-0"
+        topic.mkdir()
+        (topic / segment_name(0)).write_bytes(no_ops(0, 1))
+        metadata = "version: 0\ntopic_id: GZLvHORhRneNa4vO_PHYDA"
+        (topic / "partition.metadata").write_text(metadata)
+        assert "ordinary topic" in self.refused(topic)
+
+    def test_a_refused_permission(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        def refuse(path: Path) -> list[str]:
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(os, "listdir", refuse)
+        assert "no permission" in self.refused(tmp_path)
+
+
+class TestPoll:
+    """A folder that grows while it is read."""
+
+    def following(self, disk: MemoryDisk) -> DirectoryLog:
+        log = DirectoryLog(ROOT, files=disk)
+        list(log.read(0))
+        assert log.poll(0) == []
+        return log
+
+    def test_appended_batches_come_once(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 3)})
+        log = self.following(disk)
+        disk.contents[FOLDER / segment_name(0)] += no_ops(3, 2)
+        mark, *batches = log.poll(0)
+        assert mark == HighWatermark(5)
+        assert [batch.base_offset for batch in appended(batches)] == [3, 4]
+        assert log.poll(0) == []
+        assert log.bounds().end == 5
+
+    def test_a_batch_comes_when_it_is_whole(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 3)})
+        log = self.following(disk)
+        more = no_ops(3, 1)
+        disk.contents[FOLDER / segment_name(0)] += more[:40]
+        assert log.poll(0) == []
+        assert log.torn_tail is not None
+        disk.contents[FOLDER / segment_name(0)] += more[40:]
+        assert [batch.base_offset for batch in appended(log.poll(0))] == [3]
+        assert log.torn_tail is None
+
+    def test_rolled_segments_are_followed(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 3)})
+        log = self.following(disk)
+        disk.contents[FOLDER / segment_name(0)] += no_ops(3, 1)
+        disk.contents[FOLDER / segment_name(4)] = bytearray(no_ops(4, 2))
+        assert [batch.base_offset for batch in appended(log.poll(0))] == [3, 4, 5]
+        disk.contents[FOLDER / segment_name(4)] += no_ops(6, 1)
+        assert [batch.base_offset for batch in appended(log.poll(0))] == [6]
+
+    def test_a_first_segment_may_come_late(self) -> None:
+        disk = folder(b"")
+        disk.contents[ROOT / "meta.properties"] = bytearray(b"node.id=1\n")
+        log = self.following(disk)
+        disk.contents[FOLDER / segment_name(0)] = bytearray(no_ops(0, 2))
+        assert [batch.base_offset for batch in appended(log.poll(0))] == [0, 1]
+
+    def test_a_new_leader_truncates(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 5)})
+        log = self.following(disk)
+        disk.contents[FOLDER / segment_name(0)][:] = (
+            no_ops(0, 3) + leader_change(3, 2) + no_ops(4, 3, epoch=2)
+        )
+        disk.contents[FOLDER / "leader-epoch-checkpoint"][:] = b"0\n2\n1 0\n2 3\n"
+        events = log.poll(0)
+        assert events[0] == Truncated(3)
+        assert [batch.base_offset for batch in appended(list(events))] == [3, 4, 5, 6]
+
+    def test_a_shorter_file_was_truncated(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 5)})
+        log = self.following(disk)
+        disk.contents[FOLDER / segment_name(0)][:] = no_ops(0, 3)
+        assert log.poll(0) == [Truncated(3)]
+        assert log.poll(0) == []
+
+    def test_a_snapshot_may_replace_the_log(self) -> None:
+        disk = folder(**{segment_name(0): no_ops(0, 5)})
+        log = self.following(disk)
+        del disk.contents[FOLDER / segment_name(0)]
+        disk.contents[FOLDER / snapshot_name(SnapshotId(9, 2))] = bytearray()
+        disk.contents[FOLDER / segment_name(9)] = bytearray()
+        assert log.poll(0) == [SnapshotNeeded(SnapshotId(9, 2))]
+        assert log.poll(0) == []
+        disk.contents[FOLDER / segment_name(9)] += no_ops(9, 1, epoch=2)
+        assert [batch.base_offset for batch in appended(log.poll(0))] == [9]
+
+    def test_it_waits_no_longer_than_asked(self) -> None:
+        log = self.following(folder(**{segment_name(0): no_ops(0, 1)}))
+        assert log.poll(0.05) == []
