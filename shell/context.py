@@ -31,12 +31,13 @@ _PATIENCE_S: Final = 0.5
 
 def add_source(parser: ArgumentParser) -> None:
     """SOURCE, and which part of it."""
-    parser.add_argument(
+    read = parser.add_argument_group("what is read")
+    read.add_argument(
         "source",
         metavar="SOURCE",
-        help="a metadata.log.dir, a .log or .checkpoint file, or voters' folders joined by +",
+        help="a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several "
+        "voters' folders joined by +, or @NAME of metalog.toml",
     )
-    read = parser.add_argument_group("what is read of it")
     read.add_argument(
         "--at",
         metavar="MOMENT",
@@ -107,8 +108,7 @@ def replayed_source(
 
 def problems_of(replayed: Replayed) -> list[str]:
     """What was odd about the source and did not stop the replay, a line each."""
-    skipped = [_skipped_said(kind, each) for kind, each in replayed.skipped.items()]
-    return [*replayed.problems, *skipped]
+    return [*replayed.problems, *map(_skipped_said, replayed.skipped.values())]
 
 
 def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedMoment | None:
@@ -122,11 +122,10 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
     return moment
 
 
-def _skipped_said(kind: str, skipped: Skipped) -> str:
-    where = f"offset {skipped.offset}"
-    if skipped.count == 1:
-        return f"{where}: a record was left out, {kind}: {skipped.reason}"
-    return f"{where} and on: {skipped.count:,} records were left out, {kind}: {skipped.reason}"
+def _skipped_said(skipped: Skipped) -> str:
+    if skipped.records == 1:
+        return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
+    return f"from offset {skipped.offset} on, {skipped.records:,} records: {skipped.reason}"
 
 
 def _say_moment(moment: ResolvedMoment, output: Output) -> None:

@@ -8,7 +8,7 @@ This module must not know how the explanation was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.decide import SUPER_USER
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from authorizer.insight.near_misses import NearMiss
     from authorizer.insight.remedies import Remedy
     from authorizer.trace import Trace
+    from shell.judge import Judge
 
 _GUTTER: Final = 10
 _INDENT: Final = " " * _GUTTER
 _CANDIDATES_SHOWN: Final = 12
 _NEAR_MISSES_SHOWN: Final = 4
+_OTHERS_SHOWN: Final = 2
 _REMEDIES_SHOWN: Final = 3
 
 _PARTS: Final = {
@@ -125,36 +127,31 @@ def resource_said(question: Question) -> str:
 
 
 def because(question: Question, traced: Trace) -> str:
-    """Why the answer is what it is, in one sentence."""
+    """Why the answer is what it is, in one sentence, with Kafka's name for the rule."""
     decision = traced.decision
     if decision.rule == SUPER_USER:
-        return f"{shown(question.principal)} is a super user; no ACL is asked."
-    count = len(traced.candidates)
+        return f"{shown(question.principal)} is a super user, for whom no ACL is asked."
     if decision.acl is not None:
         return f"This ACL matches: {sentence(decision.acl)}."
+    count = len(traced.candidates)
     if count == 0:
-        outcome = "is true" if traced.allowed else "is false"
-        return (
-            f"No ACL reaches {resource_said(question)}, "
-            f"and allow.everyone.if.no.acl.found {outcome}."
-        )
-    reach = "ACL reaches" if count == 1 else "ACLs reach"
+        said = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
+        return f"No ACL reaches {resource_said(question)}, and {said} ({decision.rule})."
+    reach = "One ACL reaches" if count == 1 else f"{count:,} ACLs reach"
     match = "it does not match" if count == 1 else "none of them matches"
-    return f"{count} {reach} {resource_said(question)}, and {match}."
+    return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
 
 
-def render(
-    explanation: Explanation, output: Output, ids: Mapping[Acl, str], *, whole: bool
-) -> None:
-    """The whole explanation on ``output``; ``ids`` has the id of each ACL in it."""
+def render(explanation: Explanation, judge: Judge, output: Output, *, whole: bool) -> None:
+    """The whole explanation on ``output``; what matters most comes first."""
     question, traced = explanation.question, explanation.trace
     output.line(headline(question, traced.allowed, output))
-    _section("why", [f"{because(question, traced)} ({traced.decision.rule})"], output)
-    _candidates(explanation, output, whole)
+    _section("why", [because(question, traced)], output)
     _hosts(explanation, output)
-    _near_misses(explanation, output, ids, whole)
-    _since(explanation, output)
+    _near_misses(explanation, judge, output, whole)
+    _since(explanation, judge, output)
     _remedies(explanation, output, whole)
+    _candidates(explanation, output, whole)
 
 
 def _section(label: str, lines: Iterable[str], output: Output) -> None:
@@ -171,8 +168,9 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
         return
     numbered = list(enumerate(candidates, 1))
     kept = numbered if whole else _telling(numbered)
-    order = ", in Kafka's order" if len(candidates) > 1 else ""
-    _section("asked", [f"what reaches {resource_said(explanation.question)}{order}:"], output)
+    order = ", in the order in which Kafka asks them" if len(candidates) > 1 else ""
+    resource = resource_said(explanation.question)
+    _section("asked", [f"all that reaches {resource}{order}:"], output)
     output.aligned((_candidate_row(number, each) for number, each in kept), indent=_INDENT)
     left_out = len(candidates) - len(kept)
     if left_out:
@@ -225,21 +223,26 @@ def _hosts(explanation: Explanation, output: Output) -> None:
     _section("but from", lines, output)
 
 
-def _near_misses(
-    explanation: Explanation, output: Output, ids: Mapping[Acl, str], whole: bool
-) -> None:
+def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
     near = explanation.near_misses
     if not near:
         return
-    shown_misses = near if whole else near[:_NEAR_MISSES_SHOWN]
+    kept = near if whole else _nearest(near)
+    ids = judge.ids(miss.acl for miss in kept)
     lines = []
-    for miss in shown_misses:
+    for miss in kept:
         path = f"  /acl/id/{ids[miss.acl]}" if miss.acl in ids else ""
         lines += [sentence(miss.acl) + output.paint(path, "faint")]
-        lines += [f"  {near_said(miss, explanation.question)}"]
-    if len(near) > len(shown_misses):
-        lines.append(f"… and {len(near) - len(shown_misses)} more that come less near (--all)")
+        lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
+    if len(near) > len(kept):
+        lines.append(f"… and {len(near) - len(kept)} that come less near (--all)")
     _section("nearly", lines, output)
+
+
+def _nearest(near: Sequence[NearMiss]) -> Sequence[NearMiss]:
+    """The telling ones, or where there is none, the first few of the others."""
+    telling = [miss for miss in near if miss.kind.rank < NearMissKind.OPERATION_NOT_IMPLIED.rank]
+    return telling[:_NEAR_MISSES_SHOWN] or near[:_OTHERS_SHOWN]
 
 
 def near_said(miss: NearMiss, question: Question) -> str:
@@ -256,16 +259,18 @@ def near_said(miss: NearMiss, question: Question) -> str:
     )
 
 
-def _since(explanation: Explanation, output: Output) -> None:
+def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
     since = explanation.since
     if since is None:
         return
     if since.acl is None:
-        said = f"the beginning of the log that there is (offset {since.offset:,})"
-    else:
-        did = "was added" if since.cause is Cause.ADDED else "was removed"
-        said = f"offset {since.offset}, where an ACL {did}: {sentence(since.acl)}"
-    _section("since", [said], output)
+        _section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
+        return
+    did = "added" if since.cause is Cause.ADDED else "removed"
+    time = judge.time_of(since.offset)
+    when = f"offset {since.offset}" + (f", {time}" if time else "")
+    said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
+    _section("since", [*said, f"  --at {since.offset} shows how it was before"], output)
 
 
 def _remedies(explanation: Explanation, output: Output, whole: bool) -> None:
@@ -287,8 +292,10 @@ def _remedy_lines(remedy: Remedy, question: Question, output: Output) -> Iterato
 
 
 def _change_said(remedy: Remedy) -> str:
+    if remedy.mends is not None and remedy.remove:
+        return "replace what nearly matched by what was probably meant"
     if remedy.mends is not None:
-        return "mend what nearly matched"
+        return "add what was probably meant"
     if not remedy.add:
         return f"remove {_several(remedy.remove)}"
     if not remedy.remove:

@@ -6,6 +6,7 @@ This module must not know how a question was typed or how an answer is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.trace import Question, Trace, trace
@@ -19,11 +20,12 @@ from shell.known import Unknown, unknown_names
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from authorizer.api import RequestContext
     from authorizer.decide import Decision
-    from authorizer.index import AclIndex
     from authorizer.insight.explain import Explanation
-    from metalog.image.metadata import MetadataImage
+    from authorizer.standard import StandardAuthorizer
     from shell.output import Output
+    from snapshot.exchange.replay import Replayed
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
@@ -33,47 +35,51 @@ _HARDCODE: Final = "hardcode"
 
 
 class Judge:
-    """Decides, traces and explains under the ACLs of ``image``."""
+    """Decides, traces and explains under the ACLs of what was replayed."""
 
-    def __init__(self, image: MetadataImage, context: Context, *, ready: bool = True) -> None:
-        self.image = image
-        self._ready = ready
+    def __init__(self, replayed: Replayed, context: Context) -> None:
+        self.image = replayed.image
         self.context = context
-        self._index: AclIndex | None = None
-        self._unnamed_host = ""
+        self._replayed = replayed
 
     def trace(self, question: Question) -> Trace:
         """One question, with all that was considered."""
         self._check_ready(question)
         return trace(self.image.acls.by_id.values(), self.context.config, question)
 
-    def explain(self, question: Question) -> Explanation:
+    def explain(self, question: Question, *, since: bool = True) -> Explanation:
+        """All there is to say about one question; ``since`` reads the log once more."""
         from authorizer.insight.explain import explain
+        from shell.history import answer_since
 
         self._check_ready(question)
-        return explain(
+        explanation = explain(
             self.image.acls.by_id.values(),
             self.context.config,
             question,
             assumed=self.context.assumed,
         )
+        if not since:
+            return explanation
+        began = answer_since(self._replayed, self.context.config, question)
+        return explanation._replace(since=began)
+
+    def time_of(self, offset: int) -> str | None:
+        """When the record at ``offset`` was written."""
+        from shell.history import time_of
+        from snapshot.exchange.moment import time_text
+
+        epoch_ms = time_of(self._replayed, offset)
+        return None if epoch_ms is None else time_text(epoch_ms)
 
     def decide(self, question: Question) -> Decision:
         """One of many questions: the ACLs are indexed at the first."""
-        self._check_ready(question)
-        from authorizer.decide import ALLOWED_TO_SUPER_USER
+        from authorizer.api import Action, ResourcePattern
 
-        if self._index is None:
-            self._index = self._indexed()
-        if question.principal in self.context.config.super_users:
-            return ALLOWED_TO_SUPER_USER
-        return self._index.decide(
-            self._principals(question),
-            self._host(question),
-            question.operation,
-            question.resource_type,
-            question.resource_name,
-            allow_everyone=self.context.config.allow_everyone,
+        self._check_ready(question)
+        resource = ResourcePattern(question.resource_type, question.resource_name)
+        return self._authorizer.decide(
+            self._request(question), Action(question.operation, resource)
         )
 
     def decide_by_resource_type(self, question: Question) -> Decision:
@@ -81,38 +87,48 @@ class Judge:
         from authorizer.decide import Decision
 
         for_hardcode = self.decide(question._replace(resource_name=_HARDCODE))
-        if for_hardcode.result or self._index is None:
+        if for_hardcode.result:
             return for_hardcode
-        result = self._index.decide_by_resource_type(
-            self._principals(question),
-            self._host(question),
-            question.operation,
-            question.resource_type,
+        result = self._authorizer.authorize_by_resource_type(
+            self._request(question), question.operation, question.resource_type
         )
         return Decision(result, BY_RESOURCE_TYPE)
 
-    def _principals(self, question: Question) -> tuple[str, ...]:
-        return (question.principal, *question.additional_principals)
+    def _request(self, question: Question) -> RequestContext:
+        from authorizer.api import RequestContext
 
-    def _host(self, question: Question) -> str:
-        return self._unnamed_host if question.host is None else question.host
+        host = self._unnamed_host if question.host is None else question.host
+        return RequestContext(
+            question.principal, host, additional_principals=question.additional_principals
+        )
+
+    @cached_property
+    def _authorizer(self) -> StandardAuthorizer:
+        from authorizer.standard import StandardAuthorizer
+
+        config = self.context.config
+        return StandardAuthorizer.from_acls(
+            self.image.acls.by_id.values(),
+            super_users=config.super_users,
+            allow_everyone=config.allow_everyone,
+        )
+
+    @cached_property
+    def _unnamed_host(self) -> str:
+        """A host that no ACL names."""
+        named = {acl.host for acl in self.image.acls.by_id.values()}
+        host = ""
+        while host in named:
+            host += "\0"
+        return host
 
     def _check_ready(self, question: Question) -> None:
         """Before the first committed record only super users are answered, as by Kafka."""
-        if not self._ready and question.principal not in self.context.config.super_users:
+        if not self._replayed.ready and question.principal not in self.context.config.super_users:
             raise AuthorizerNotReady(
                 "no committed record was read, so no authorizer could answer yet; "
                 "metalog status says what there is"
             )
-
-    def _indexed(self) -> AclIndex:
-        from authorizer.index import AclIndex
-
-        acls = set(self.image.acls.by_id.values())
-        named = {acl.host for acl in acls}
-        while self._unnamed_host in named:
-            self._unnamed_host += "\0"
-        return AclIndex(acls)
 
     def id_of(self, acl: Acl) -> Uuid | None:
         """The lowest id that ``acl`` is bound to."""
@@ -146,4 +162,4 @@ def judge_of(arguments: Namespace, output: Output) -> Judge:
     source = opened_source(arguments)
     context = read_config(arguments, source, output)
     replayed = replayed_source(arguments, output, source)
-    return Judge(replayed.image, context, ready=replayed.ready)
+    return Judge(replayed, context)

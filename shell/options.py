@@ -26,6 +26,7 @@ def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
     """The parser of one verb: what its module configures, and the options of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
+        usage=f"metalog {name} {module.USAGE}",
         description=line + ".",
         epilog=getattr(module, "EPILOG", None),
         allow_abbrev=False,

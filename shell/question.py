@@ -14,6 +14,7 @@ from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
+from shell.resources import add_resources, resources
 from shell.words import parse_operation, parse_resource, parse_word
 
 if TYPE_CHECKING:
@@ -23,13 +24,6 @@ FORM: Final = (
     "ask with PRINCIPAL OPERATION TYPE:NAME (User:app Write topic:payments), "
     "with --principal, --operation and --topic, or with one audit line of Kafka in quotes"
 )
-RESOURCE_OPTIONS: Final = {
-    "topic": ResourceType.TOPIC,
-    "group": ResourceType.GROUP,
-    "transactional_id": ResourceType.TRANSACTIONAL_ID,
-    "delegation_token": ResourceType.DELEGATION_TOKEN,
-    "user_principal": ResourceType.USER,
-}
 
 
 class Asked(NamedTuple):
@@ -72,26 +66,6 @@ def add_question(parser: ArgumentParser) -> None:
     many.add_argument(
         "--requests", metavar="FILE", help="JSON lines with the keys of --json (- is stdin)"
     )
-
-
-def add_resources(parser: Any) -> None:
-    """kafka-acls' options that name a resource."""
-    parser.add_argument("--topic", action="append", metavar="NAME")
-    parser.add_argument("--group", action="append", metavar="NAME")
-    parser.add_argument("--cluster", action="store_true")
-    parser.add_argument("--transactional-id", action="append", metavar="ID")
-    parser.add_argument("--delegation-token", action="append", metavar="ID")
-    parser.add_argument("--user-principal", action="append", metavar="TYPE:NAME")
-
-
-def resources(arguments: Namespace) -> list[tuple[ResourceType, str]]:
-    """The resources that kafka-acls' options name."""
-    named = [
-        (resource_type, name)
-        for option, resource_type in RESOURCE_OPTIONS.items()
-        for name in getattr(arguments, option) or ()
-    ]
-    return [*named, *([(ResourceType.CLUSTER, CLUSTER_NAME)] if arguments.cluster else [])]
 
 
 def read_question(arguments: Namespace) -> Asked:

@@ -21,9 +21,10 @@ from metalog.ids import uuid_text
 from shell import acls
 from shell.context import add_source, replayed_source
 from shell.output import Cell, Output
-from shell.question import add_resources, resources
+from shell.resources import add_resources, resources
 from shell.words import parse_word
 
+USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 EPILOG: Final = """\

@@ -30,6 +30,7 @@ from shell.output import Cell, Output
 from shell.question import Asked, add_question, read_question
 from shell.safe import shown
 
+USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
@@ -62,6 +63,7 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
     traced = judge.trace(question)
     hosts = changing_hosts(traced) if question.host is None else ()
     unknown = judge.unknown(question)
+    point_out(asked, unknown, traced.allowed, output)
     if output.is_text:
         output.line(headline(question, traced.allowed, output))
         output.line(because(question, traced))
@@ -76,7 +78,6 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
         ]
         record["unknown"] = [each.as_json() for each in unknown]
         output.record(record)
-    point_out(asked, unknown, traced.allowed, output)
     return 0 if traced.allowed else 1
 
 

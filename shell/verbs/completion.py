@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from shell.options import build_parser
 from shell.output import Output
 
+USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\
@@ -29,7 +30,9 @@ class _Option(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(_WRITERS), help="bash, zsh or fish")
+    parser.add_argument_group("shell").add_argument(
+        "shell", choices=tuple(_WRITERS), metavar="SHELL", help="bash, zsh or fish"
+    )
 
 
 def run(arguments: Namespace, output: Output) -> int:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry
     from snapshot.exchange.source import Source
 
+USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
@@ -36,7 +37,7 @@ Of a snapshot (a .checkpoint) the records in it, with their places in the file a
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
-    parser.add_argument(
+    parser.add_argument_group("what is shown").add_argument(
         "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
     )
 

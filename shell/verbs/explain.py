@@ -17,6 +17,7 @@ from shell.many import Many, asks_many
 from shell.output import Output
 from shell.question import Asked, add_question, read_question
 
+USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
@@ -28,7 +29,9 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     add_question(parser)
     add_config(parser)
-    parser.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    parser.add_argument_group("what is shown").add_argument(
+        "--all", action="store_true", help="leave nothing out of long lists"
+    )
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -46,27 +49,25 @@ def run(arguments: Namespace, output: Output) -> int:
 def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:
     explanation = judge.explain(asked.question)
     unknown = judge.unknown(asked.question)
+    point_out(asked, unknown, explanation.trace.allowed, output)
     if output.is_text:
-        acls = [miss.acl for miss in explanation.near_misses]
-        render(explanation, output, judge.ids(acls), whole=arguments.all)
+        render(explanation, judge, output, whole=arguments.all)
     else:
         from authorizer.insight.json import to_json
 
         record = to_json(explanation, judge.id_of)
         output.record(record | {"unknown": [each.as_json() for each in unknown]})
-    point_out(asked, unknown, explanation.trace.allowed, output)
 
 
 def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output) -> int:
     from authorizer.insight.json import to_json
 
     for group in many.groups(output):
-        explanation = judge.explain(group.asked.question)
+        explanation = judge.explain(group.asked.question, since=False)
         if output.is_text:
             times = "once" if group.times == 1 else f"{group.times:,} times"
             output.line(output.paint(f"--- asked {times}, first in line {group.line}", "faint"))
-            acls = [miss.acl for miss in explanation.near_misses]
-            render(explanation, output, judge.ids(acls), whole=arguments.all)
+            render(explanation, judge, output, whole=arguments.all)
             output.line()
         else:
             output.record(to_json(explanation, judge.id_of) | group.as_json())

@@ -11,6 +11,7 @@ from typing import Final
 from shell.context import add_source, replayed_source
 from shell.output import Output
 
+USAGE: Final = "SOURCE [options] [-- COMMAND …]"
 FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\
@@ -20,8 +21,9 @@ metalog shell /var/kafka/metadata -- tree /acl         one command"""
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
-    parser.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
-    parser.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
+    group = parser.add_argument_group("what is done")
+    group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
+    group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")
 
 
 def run(arguments: Namespace, output: Output) -> int:

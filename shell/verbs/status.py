@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapshot.exchange.replay import Replayed
     from snapshot.exchange.source import Source
 
+USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 it cannot be read."

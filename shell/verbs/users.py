@@ -12,6 +12,7 @@ from shell.context import add_source, replayed_source
 from shell.output import Cell, Output
 from shell.safe import shown
 
+USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 _KEYS: Final = ("user", "mechanism", "iterations")

@@ -1,0 +1,103 @@
+"""Every log that Kafka wrote, by the verbs that read it: what they print is what Kafka says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import KafkaCase, kafka_case
+
+from shell.main import main
+
+Lines = list[dict[str, Any]]
+
+
+class Answer(list[Any]):
+    """The JSON lines of one command, its exit code, and what it said on stderr."""
+
+    code: int
+    err: str
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Any:
+    def asked(*arguments: str | Path) -> Answer:
+        code = main([*map(str, arguments), "--json"])
+        printed = capsys.readouterr()
+        answer = Answer(json.loads(line) for line in printed.out.split("\n") if line)
+        answer.code, answer.err = code, printed.err
+        return answer
+
+    return asked
+
+
+def expected_state(case: KafkaCase, what: str) -> Lines:
+    """What a reader that goes on past what it cannot read shows of the whole log."""
+    for name in (f"{what}-whole-log.json", f"{what}-if-skipped.json", f"{what}.json"):
+        if case.expects(name):
+            return list(case.json(name))
+    raise AssertionError(f"{case.name} expects no {what}")
+
+
+def without_reason(record: dict[str, Any]) -> dict[str, Any]:
+    """Why a record cannot be decoded is said in our words, not in Kafka's."""
+    return record | {"undecodable": "undecodable" in record}
+
+
+def test_dump_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
+    found = ask("dump", kafka_case.log_dir)
+    assert found.code == 0
+    assert list(map(without_reason, found)) == list(
+        map(without_reason, kafka_case.json_lines("records.jsonl"))
+    )
+
+
+def test_dump_of_a_snapshot_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
+    for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
+        name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
+        found = ask("dump", kafka_case.metadata_dir / f"{name}.checkpoint")
+        assert found == kafka_case.json_lines(expected.name)
+
+
+def test_dump_of_the_bootstrap_records(kafka_case: KafkaCase, ask: Any) -> None:
+    if kafka_case.expects("bootstrap.records.jsonl"):
+        found = ask("dump", kafka_case.log_dir / "bootstrap.checkpoint")
+        assert found == kafka_case.json_lines("bootstrap.records.jsonl")
+
+
+def test_acls(kafka_case: KafkaCase, ask: Any) -> None:
+    found = ask("acls", kafka_case.log_dir)
+    if kafka_case.is_invalid:
+        assert (found, found.code) == ([], 2)
+        problem, _, offset = kafka_case.json("error.json")["error"].rpartition(" at ")
+        assert problem in found.err
+        assert offset in found.err
+    else:
+        assert found == expected_state(kafka_case, "acls")
+
+
+def test_users(kafka_case: KafkaCase, ask: Any) -> None:
+    found = ask("users", kafka_case.log_dir)
+    if kafka_case.is_invalid:
+        assert (found, found.code) == ([], 2)
+    else:
+        assert found == expected_state(kafka_case, "scram")
+
+
+def test_acls_at_a_moment(kafka_case: KafkaCase, ask: Any) -> None:
+    for name in ("acls-at.json", "acls-at-if-skipped.json"):
+        if kafka_case.is_invalid or not kafka_case.expects(name):
+            continue
+        moments = sorted(kafka_case.json(name).items(), key=lambda pair: int(pair[0]))
+        for offset, ids in moments[:: max(1, len(moments) // 12)]:
+            found = ask("acls", kafka_case.log_dir, "--at", offset)
+            assert [acl["id"] for acl in found] == ids, offset
+
+
+def test_what_three_voters_agree_on_is_committed(ask: Any) -> None:
+    uncommitted = kafka_case("quorum-4.3/node-12-uncommitted")
+    nodes = [kafka_case(f"quorum-4.3/node-{node}").log_dir for node in (11, 13)]
+    folders = "+".join(map(str, [*nodes, uncommitted.log_dir]))
+    assert ask("acls", folders) == kafka_case("quorum-4.3/node-11").json("acls.json")
