@@ -1,0 +1,165 @@
+"""A SOURCE is opened, or refused in one line that says what is wrong and what to give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import DEMO, kafka_case
+
+from metalog.errors import InvalidSource, MetalogError
+from metalog.log.layout import segment_name
+from metalog.records.batch import assemble_batch, encode_batch
+from metalog.records.record import RawRecord
+from snapshot.exchange.source import Source, open_source
+
+
+def opened(text: object, **environ: str) -> Source:
+    return open_source(str(text), environ=environ)
+
+
+def refused(text: object, **environ: str) -> str:
+    with pytest.raises(MetalogError) as caught:
+        opened(text, **environ)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_folder_and_its_partition() -> None:
+    case = kafka_case("basic-4.3")
+    assert opened(case.log_dir).kind == "folder"
+    assert opened(case.metadata_dir).log.bounds() == opened(case.log_dir).log.bounds()
+
+
+def test_a_segment_and_a_snapshot() -> None:
+    case = kafka_case("trimmed-4.3")
+    segment = opened(case.metadata_dir / segment_name(811))
+    assert (segment.kind, segment.log.bounds()[:3]) == ("segment", (811, 835, 1))
+    snapshot = opened(case.metadata_dir / "00000000000000000723-0000000001.checkpoint")
+    assert (snapshot.kind, snapshot.log.bounds()[:3]) == ("snapshot", (723, 723, 1))
+    bootstrap = opened(case.log_dir / "bootstrap.checkpoint")
+    assert (bootstrap.kind, bootstrap.log.bounds()[:2]) == ("snapshot", (0, 0))
+
+
+def test_a_segment_may_have_any_name(tmp_path: Path) -> None:
+    case = kafka_case("trimmed-4.3")
+    copy = tmp_path / "copy.log"
+    copy.write_bytes((case.metadata_dir / segment_name(811)).read_bytes())
+    assert opened(copy).log.bounds()[:3] == (811, 835, 1)
+
+
+def test_folders_joined_by_plus() -> None:
+    names = ("node-11", "node-12-uncommitted", "node-13")
+    folders = [kafka_case(f"quorum-4.3/{name}").log_dir for name in names]
+    source = opened("+".join(map(str, folders)))
+    assert source.kind == "folders"
+    assert source.log.bounds()[1:4] == (265, 4, 265)
+    divergences = [
+        problem for problem in source.log.problems if "differ from offset 207" in problem
+    ]
+    assert len(divergences) == 2
+    assert all(str(folders[1]) in problem for problem in divergences)
+
+
+def test_a_plus_in_a_name_is_a_plus(tmp_path: Path) -> None:
+    link = tmp_path / "a+b"
+    link.symlink_to(kafka_case("basic-4.3").log_dir)
+    assert opened(link).kind == "folder"
+
+
+def test_folders_of_two_clusters_are_refused() -> None:
+    folders = [kafka_case("basic-4.3").log_dir, kafka_case("quorum-4.3/node-11").log_dir]
+    assert "give the folders of one quorum" in refused("+".join(map(str, folders)))
+
+
+class TestRefused:
+    def test_nothing(self, tmp_path: Path) -> None:
+        assert "there is no such file or folder" in refused(tmp_path / "missing")
+        assert "there is no such folder" in refused(f"{DEMO / 'log-dir'}+{tmp_path / 'missing'}")
+        assert "no SOURCE was given" in refused("")
+
+    def test_an_empty_folder(self, tmp_path: Path) -> None:
+        assert "an empty folder" in refused(tmp_path)
+
+    def test_a_folder_that_is_no_log(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        assert "no metadata log in it" in refused(tmp_path)
+
+    def test_a_file_of_another_kind(self, tmp_path: Path) -> None:
+        (tmp_path / "file.txt").touch()
+        assert "neither a .log nor a .checkpoint" in refused(tmp_path / "file.txt")
+        (tmp_path / "acls.yaml").touch()
+        assert "exports cannot be read by this version" in refused(tmp_path / "acls.yaml")
+
+    def test_a_log_of_an_ordinary_topic(self, tmp_path: Path) -> None:
+        records = [RawRecord(0, 0, at, b"key", b'{"order": 1}', ()) for at in range(3)]
+        path = tmp_path / segment_name(0)
+        path.write_bytes(encode_batch(assemble_batch(0, 0, 1000, records)))
+        assert "the log of an ordinary topic?" in refused(path)
+
+    def test_a_log_that_is_no_kafka_log(self, tmp_path: Path) -> None:
+        path = tmp_path / "server.log"
+        path.write_bytes(b"[2026-11-21 09:07:30,000] INFO started (kafka.server.KafkaServer)\n" * 9)
+        assert str(path) in refused(path)
+
+    @pytest.mark.parametrize("scheme", ["topic", "quorum", "cluster", "zookeeper"])
+    def test_kinds_of_later_versions(self, scheme: str) -> None:
+        assert f"{scheme}:// is not in this version" in refused(f"{scheme}://localhost:9092")
+
+    def test_unknown_kinds(self) -> None:
+        assert "kafka:// is not known" in refused("kafka://localhost:9092")
+
+
+class TestNames:
+    """``metalog.toml``: in this folder, above it, else in the user's configuration folder."""
+
+    @pytest.fixture
+    def work(self, tmp_path: Path) -> Path:
+        (tmp_path / "log").symlink_to(kafka_case("basic-4.3").log_dir)
+        (tmp_path / "metalog.toml").write_text(
+            '[sources.prod]\nurl = "log"\nconfig = "server.properties"\n'
+            '[sources.absolute]\nurl = "/nowhere"\ncommand-config = "c.properties"\n'
+        )
+        below = tmp_path / "a" / "b"
+        below.mkdir(parents=True)
+        return below
+
+    def test_a_name_is_found_above(self, work: Path) -> None:
+        source = open_source("@prod", environ={}, cwd=work)
+        assert source.log.bounds().end == 574
+        assert source.config == work.parents[1] / "server.properties"
+        assert source.command_config is None
+
+    def test_a_name_of_the_user(self, work: Path, tmp_path: Path) -> None:
+        home = tmp_path / "home" / ".config" / "metalog"
+        home.mkdir(parents=True)
+        (home / "metalog.toml").write_text(f'[sources.mine]\nurl = "{tmp_path / "log"}"\n')
+        source = open_source("@mine", environ={"HOME": str(tmp_path / "home")}, cwd=work)
+        assert source.log.bounds().end == 574
+
+    def test_the_one_in_the_environment(self, work: Path) -> None:
+        for value in ("@prod", str(work.parents[1] / "log")):
+            source = open_source("@", environ={"METALOG_SOURCE": value}, cwd=work)
+            assert source.log.bounds().end == 574
+        with pytest.raises(InvalidSource, match=r"\$METALOG_SOURCE, which is not set"):
+            open_source("@", environ={}, cwd=work)
+
+    @pytest.mark.parametrize(
+        ("document", "said"),
+        [
+            ("", "did you mean|is not in"),
+            ('[sources.prod]\nurl = "x"', "did you mean @prod"),
+            ("[sources", "not TOML"),
+            ("sources = 3", "no table"),
+            ("[sources]\nprdo = 3", "no table of texts"),
+            ("[sources.prdo]", "needs a url"),
+            ('[sources.prdo]\nurl = "@x"', "needs a url that is no name"),
+            ('[sources.prdo]\nurl = "x"\ncofnig = "y"', "did you mean config"),
+        ],
+    )
+    def test_what_cannot_be_looked_up(self, tmp_path: Path, document: str, said: str) -> None:
+        (tmp_path / "metalog.toml").write_text(document)
+        with pytest.raises(InvalidSource, match=said) as caught:
+            open_source("@prdo", environ={}, cwd=tmp_path)
+        assert "metalog.toml" in str(caught.value)
+        assert "\n" not in str(caught.value)
