@@ -18,8 +18,16 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((REPOSITORY / "docs").rglob("*.md"))
 FIRST_SCREEN = 40
-COMMANDS = list(dict.fromkeys(re.findall(r"`(metalog [^`]*)`", README)))
-BARE = {"metalog explain"}
+SPAN = re.compile(r"`(metalog [^`]*@demo[^`]*|metalog [a-z ]*--[a-z]+)`")
+LINE = re.compile(r"^    (metalog .*)$", re.MULTILINE)
+COMMANDS = list(
+    dict.fromkeys(
+        command
+        for page in PAGES
+        for pattern in (SPAN, LINE)
+        for command in pattern.findall(page.read_text(encoding="utf-8"))
+    )
+)
 
 
 def test_the_first_screen_has_all_that_a_newcomer_looks_for() -> None:
@@ -29,10 +37,10 @@ def test_the_first_screen_has_all_that_a_newcomer_looks_for() -> None:
     assert "    make run" in screen
     assert len([line for line in screen if re.match(r"\|.*\| `metalog .*` \|$", line)]) == 8
     for door in ("At 3 a.m.", "Embed", "ACLs in git", "Audit on Spark"):
-        assert f"**{door}**" in text
+        assert re.search(rf"\*\*\[?{re.escape(door)}\]?", text)
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each not in BARE])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_answers(command: str) -> None:
     arguments = shlex.split(command)[1:]
     if arguments[0] == "shell" and "--" not in arguments:
@@ -40,7 +48,6 @@ def test_each_command_answers(command: str) -> None:
     done = run_metalog(*arguments)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout
-    assert "fault" not in done.stderr
 
 
 def test_the_earlier_moment_shows_what_is_gone_now() -> None:
@@ -85,7 +92,7 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 def test_the_picture_loads_nothing_from_elsewhere() -> None:
     svg = (REPOSITORY / "docs" / "images" / "explain.svg").read_text(encoding="utf-8")
-    assert re.findall(r"https?://[^\"' )]*", svg) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"url\(\W?http|href|@import", svg)
 
 
 def test_the_tour_gets_an_answer_to_each_question() -> None:
@@ -101,15 +108,15 @@ def test_the_tour_gets_an_answer_to_each_question() -> None:
     assert done.returncode == 0, done.stderr
     questions, answers = read_tour(done.stdout)
     assert [question.split()[1] for question in questions] == [
-        *("status", "acls", "explain", "explain", "acls", "acls", "shell")
+        *("status", "acls", "explain", "explain", "shell", "acls", "acls")
     ]
     assert all(answers)
     for acl in kafka_case("demo").json("acls.json"):
         assert acl["principal"] in answers[1]
     assert "ALLOWED" in answers[2].upper()
     assert "DENIED" in answers[3].upper()
-    assert "payments" in answers[4]
-    assert answers[4] != answers[5]
+    assert "PREFIXED" in answers[5]
+    assert answers[5] != answers[6]
 
 
 def read_tour(text: str) -> tuple[list[str], list[str]]:
