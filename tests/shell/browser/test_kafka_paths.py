@@ -13,6 +13,9 @@ from cases import KafkaCase, kafka_cases
 
 from metalog.image.metadata import MetadataImage
 from shell.browser.builtins import BUILTINS
+from shell.browser.globs import literal
+from shell.browser.paths import expand, path_text
+from shell.browser.quoting import split, typed
 from shell.browser.session import Session
 from shell.browser.tree.root import root_directory
 from shell.output import Output
@@ -130,3 +133,12 @@ def test_every_acl_is_a_file_of_json(case, stem):
         assert list(acl) == list(expected[acl_id])
         for key in ("id", "resourceName", "principal", "host"):
             assert acl[key] == expected[acl_id][key]
+
+
+@pytest.mark.parametrize(("case", "stem"), FOUND)
+def test_every_path_that_is_printed_can_be_typed(case, stem):
+    root = root_directory(image_of(case, stem), show_secrets=False)
+    paths = printed(case, stem, "find", "/").splitlines()
+    for path in paths[:: 1 + len(paths) // 1000]:
+        [word] = split(typed(literal(path)))
+        assert [path_text(found.path) for found in expand(root, (), word)] == [path]
