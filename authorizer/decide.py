@@ -2,14 +2,15 @@
 
 The rules are those of KIP-11 and KIP-290 as Kafka's StandardAuthorizer applies
 them: a matching DENY denies; else a matching ALLOW allows; else, if no ACL
-reaches the resource at all, the default rule; else it is denied.
+reaches the resource at all, the default rule; else it is denied. A permission that
+this version does not know is taken as DENY, as Kafka takes it.
 
 This module must not know how the ACLs of a resource are found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -42,6 +43,7 @@ class AuthorizationResult(Enum):
 
 ALLOWED: Final = AuthorizationResult.ALLOWED
 DENIED: Final = AuthorizationResult.DENIED
+ALLOW: Final = PermissionType.ALLOW
 
 
 class Decision(NamedTuple):
@@ -55,6 +57,22 @@ class Decision(NamedTuple):
 ALLOWED_TO_SUPER_USER: Final = Decision(ALLOWED, SUPER_USER)
 ALLOWED_BY_DEFAULT: Final = Decision(ALLOWED, DEFAULT_ALLOW)
 DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
+
+
+class Who(NamedTuple):
+    """What the principal and the host of an ACL must be among to match a session."""
+
+    principals: Set[str]
+    hosts: Set[str]
+
+    def is_meant_by(self, acl: Acl) -> bool:
+        return acl.principal in self.principals and acl.host in self.hosts
+
+
+def session(host: str, *principals: str) -> Who:
+    """A session of ``principals``, each ``Type:name``, from ``host``."""
+    return Who(frozenset((WILDCARD_PRINCIPAL, *principals)), frozenset((WILDCARD, host)))
+
 
 ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
 
@@ -70,31 +88,27 @@ def _denied_by(operation: Operation) -> int:
     return ALL_OPERATIONS if operation is Operation.ALL else 1 << operation
 
 
-ALLOWS: Final = tuple(_allowed_by(operation) for operation in Operation)
+ALLOWS: Final = tuple(map(_allowed_by, Operation))
 """By the operation of an ALLOW: which operations it allows, a bit each."""
-DENIES: Final = tuple(_denied_by(operation) for operation in Operation)
-"""By the operation of a DENY (or of a permission that this version does not know)."""
+DENIES: Final = tuple(map(_denied_by, Operation))
+"""By the operation of any other ACL: which operations it denies, a bit each."""
 
 
-def decides(acl: Acl, operation: Operation) -> bool:
-    """Whether ``acl`` speaks on ``operation``, its principal and host aside."""
-    masks = ALLOWS if acl.permission_type is PermissionType.ALLOW else DENIES
+def concerns(acl: Acl, operation: Operation) -> bool:
+    """Whether ``acl`` allows or denies ``operation``, to whomever it does."""
+    masks = ALLOWS if acl.permission_type is ALLOW else DENIES
     return masks[acl.operation] >> operation & 1 == 1
 
 
-def admits(acl: Acl, principals: Collection[str], host: str) -> bool:
-    """Whether ``acl`` is about one of ``principals`` on ``host``, its operation aside."""
-    return acl.host in (WILDCARD, host) and (
-        acl.principal == WILDCARD_PRINCIPAL or acl.principal in principals
-    )
-
-
 def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
-    """Sorts the ACLs that reach a resource ``name`` as Kafka considers them."""
-    literal = acl.pattern_type is PatternType.LITERAL
+    """Sorts the ACLs that reach a resource ``name`` as Kafka considers them: literal,
+    prefixes from long to short, wildcard; within a pattern by operation, principal, host."""
+    is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
+    return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
+
+
+def order_in_pattern(acl: Acl) -> tuple[object, ...]:
     return (
-        literal and acl.resource_name != name,
-        -len(acl.resource_name),
         acl.pattern_type,
         acl.operation,
         java_order(acl.principal),
@@ -104,20 +118,15 @@ def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
 
 
 def decide(
-    candidates: Iterable[Acl],
-    principals: Collection[str],
-    host: str,
-    operation: Operation,
-    *,
-    allow_everyone: bool,
+    candidates: Iterable[Acl], who: Who, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
     """What ``candidates``, in ``decision_order``, come to: the first DENY, or the last ALLOW."""
     reached = False
     allow: Acl | None = None
     for acl in candidates:
         reached = True
-        if decides(acl, operation) and admits(acl, principals, host):
-            if acl.permission_type is not PermissionType.ALLOW:
+        if concerns(acl, operation) and who.is_meant_by(acl):
+            if acl.permission_type is not ALLOW:
                 return Decision(DENIED, MATCHING_ACL, acl)
             allow = acl
     if allow is not None:

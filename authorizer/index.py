@@ -1,11 +1,23 @@
-"""The ACLs, arranged so that those that reach a resource are found at once."""
+"""The ACLs, arranged so that those which reach a resource are found at once.
+
+One writer owns the names in order (a SortedDict for each resource type and kind of
+pattern); readers take an ``AclIndex``, which never changes. A changed ACL replaces its
+bucket, the path to it, and the index object: nothing that its size depends on.
+
+This module must not know images or logs, nor remember any answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from authorizer import decide as deciding
-from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
+from sortedcontainers import SortedDict
+
+from authorizer.buckets import Bucket, bucket_of
+from authorizer.decide import ALLOW, Decision, Who, decide, decision_order
+from authorizer.prefixes import Prefix, SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
@@ -13,137 +25,297 @@ from metalog.acl import (
     AclFilter,
     Operation,
     PatternType,
-    PermissionType,
     ResourceType,
     java_order,
 )
 from metalog.ids import Uuid
+from metalog.image.table import Table
+
+LITERAL: Final = PatternType.LITERAL
+RESOURCE_TYPES: Final = len(ResourceType)
+
+Grant = tuple[ResourceType, str, str, Operation]
+"""Whom an ALLOW allows what: resource type, principal, host, operation."""
+Grants = Table[Grant, Table[Acl, bool]]
+NO_ACLS: Final[Table[Acl, bool]] = Table()
 
 
-def listing_order(acl: Acl) -> tuple[object, ...]:
-    inverse = (*(-ord(unit) for unit in java_order(acl.resource_name)), 1)
-    return (
-        acl.resource_type,
-        inverse,
-        acl.pattern_type,
-        acl.operation,
-        java_order(acl.principal),
-        java_order(acl.host),
-        acl.permission_type,
-    )
+class Patterns:
+    """The buckets of one resource type's literal patterns, or of its prefixes."""
+
+    __slots__ = ("buckets", "names")
+
+    def __init__(self, buckets: Table[str, Bucket], names: SortedNames) -> None:
+        self.buckets = buckets
+        self.names = names
+
+
+NO_PATTERNS: Final = Patterns(Table(), SortedNames.of([]))
 
 
 class AclIndex:
-    """An immutable view of all ACLs, for any number of threads."""
+    """An immutable view of all ACLs, for any number of threads.
 
-    __slots__ = ("_acls",)
+    A pattern of any type but LITERAL reaches as a prefix, as in Kafka.
+    """
 
-    def __init__(self, acls: Iterable[Acl] = ()) -> None:
-        self._acls: dict[tuple[ResourceType, str], set[Acl]] = {}
-        for acl in acls:
-            self._acls.setdefault((acl.resource_type, acl.resource_name), set()).add(acl)
+    __slots__ = ("_grants", "_literals", "_prefixed", "_wants_grants")
+
+    def __init__(
+        self,
+        literals: tuple[Patterns, ...] = (NO_PATTERNS,) * RESOURCE_TYPES,
+        prefixed: tuple[Patterns, ...] = (NO_PATTERNS,) * RESOURCE_TYPES,
+        grants: Grants | None = None,
+    ) -> None:
+        self._literals = literals
+        self._prefixed = prefixed
+        self._grants = grants
+        self._wants_grants = grants is not None
 
     def __iter__(self) -> Iterator[Acl]:
-        for bucket in self._acls.values():
-            yield from bucket
+        for patterns in (*self._literals, *self._prefixed):
+            for bucket in patterns.buckets.values():
+                yield from bucket
+
+    def literal(self, resource_type: ResourceType, name: str) -> Bucket | None:
+        return self._literals[resource_type].buckets.get(name)
+
+    def wildcard(self, resource_type: ResourceType, name: str) -> Bucket | None:
+        """The bucket of LITERAL ``*`` if it reaches ``name`` and is not its own literal.
+
+        As in Kafka it does not reach a longer name that begins with ``*``.
+        """
+        if name.startswith(WILDCARD):
+            return None
+        return self._literals[resource_type].buckets.get(WILDCARD)
+
+    def longest_prefix(self, resource_type: ResourceType, name: str) -> Prefix | None:
+        return self._prefixed[resource_type].names.longest_prefix(name)
+
+    def prefixed(self, resource_type: ResourceType, prefix: Prefix) -> Bucket:
+        return self._prefixed[resource_type].buckets[prefix.name]
+
+    def reaching(self, resource_type: ResourceType, name: str) -> Iterator[Bucket]:
+        """The buckets of all patterns that reach a resource: literal, long to short, wildcard."""
+        literal = self.literal(resource_type, name)
+        if literal is not None:
+            yield literal
+        for prefix in up_from(self.longest_prefix(resource_type, name)):
+            yield self.prefixed(resource_type, prefix)
+        wildcard = self.wildcard(resource_type, name)
+        if wildcard is not None:
+            yield wildcard
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
         """The ACLs that reach a resource, in the order in which Kafka considers them."""
-        found = [
-            acl
-            for end in range(len(name) + 1)
-            for acl in self._acls.get((resource_type, name[:end]), ())
-            if acl.pattern_type is not PatternType.LITERAL or end == len(name)
-        ]
-        if not name.startswith(WILDCARD):
-            wildcards = self._acls.get((resource_type, WILDCARD), ())
-            found += [acl for acl in wildcards if acl.pattern_type is PatternType.LITERAL]
-        return sorted(found, key=lambda acl: deciding.decision_order(acl, name))
+        buckets = self.reaching(resource_type, name)
+        found = [acl for bucket in buckets for acl in bucket]
+        return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def decide(
         self,
-        principals: Collection[str],
-        host: str,
+        who: Who,
         operation: Operation,
         resource_type: ResourceType,
         name: str,
         *,
         allow_everyone: bool = False,
     ) -> Decision:
-        candidates = self.candidates(resource_type, name)
-        return deciding.decide(
-            candidates, principals, host, operation, allow_everyone=allow_everyone
-        )
+        buckets = list(self.reaching(resource_type, name))
+        found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
+        found.sort(key=lambda acl: decision_order(acl, name))
+        return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
 
-    def decide_by_resource_type(
-        self,
-        principals: Collection[str],
-        host: str,
-        operation: Operation,
-        resource_type: ResourceType,
-    ) -> AuthorizationResult:
-        """Whether some pattern allows ``operation`` and no DENY dominates it."""
-        found = [
-            acl
-            for acl in self
-            if acl.resource_type is resource_type
-            and acl.operation in (Operation.ALL, operation)
-            and deciding.admits(acl, principals, host)
-        ]
-        denied = {
-            (acl.pattern_type, acl.resource_name)
-            for acl in found
-            if acl.permission_type is PermissionType.DENY
-        }
-        if (PatternType.LITERAL, WILDCARD) in denied:
-            return DENIED
-        for acl in found:
-            name = acl.resource_name
-            prefixes = {(PatternType.PREFIXED, name[: end + 1]) for end in range(len(name))}
-            wildcard = name == WILDCARD and acl.pattern_type is PatternType.LITERAL
-            dominated = (acl.pattern_type, name) in denied or not prefixes.isdisjoint(denied)
-            if acl.permission_type is PermissionType.ALLOW and (wildcard or not dominated):
-                return ALLOWED
-        return DENIED
+    def allowing(
+        self, who: Who, operation: Operation, resource_type: ResourceType
+    ) -> Iterator[Acl]:
+        """The ALLOWs of ``operation`` (implied ones aside) to ``who``, whatever they reach."""
+        grants = self._all_grants()
+        for principal in who.principals:
+            for host in who.hosts:
+                for granted in (Operation.ALL, operation):
+                    yield from grants.get((resource_type, principal, host, granted), ())
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> list[Acl]:
         """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing."""
-        return sorted((acl for acl in self if acl_filter.matches(acl)), key=listing_order)
+        found: list[Acl] = []
+        asked = acl_filter.pattern.resource_type
+        for resource_type in ResourceType if asked is ResourceType.ANY else (asked,):
+            for bucket in self._listed(resource_type, acl_filter):
+                found += bucket.in_order()
+        if acl_filter == ANY_ACL:
+            return found
+        return [acl for acl in found if acl_filter.matches(acl)]
+
+    def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
+        """The buckets that may match, by name from the last to the first, LITERAL first."""
+        _, name, pattern_type = acl_filter.pattern
+        kinds = (self._literals[resource_type], self._prefixed[resource_type])
+        if name is None:
+            names = [list(kind.names) for kind in kinds]
+        elif pattern_type is PatternType.MATCH:
+            prefix = self.longest_prefix(resource_type, name)
+            names = [list({name, WILDCARD}), [each.name for each in up_from(prefix)]]
+        else:
+            names = [[name], [name]]
+        items = [
+            (name, kind.buckets.get(name))
+            for kind, listed in zip(kinds, names, strict=True)
+            for name in listed
+        ]
+        items.sort(key=lambda item: java_order(item[0]), reverse=True)
+        return [bucket for _, bucket in items if bucket is not None]
+
+    def changed(
+        self,
+        acl: Acl,
+        bucket: Bucket | None,
+        *,
+        is_added: bool,
+        names: SortedDict[str, Bucket] | None,
+    ) -> AclIndex:
+        """This index with ``acl`` added or removed, which leaves ``bucket`` to its pattern.
+
+        ``names`` are all of the kind, if the pattern came or went by it.
+        """
+        code, name = acl.resource_type, acl.resource_name
+        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
+        before = kinds[code]
+        patterns = Patterns(
+            before.buckets.changed({name: bucket}),
+            before.names if names is None else before.names.updated(name, names),
+        )
+        kinds = (*kinds[:code], patterns, *kinds[code + 1 :])
+        grants = None
+        if self._wants_grants:
+            grants = _grants_changed(self._all_grants(), acl, is_added)
+        if acl.pattern_type is LITERAL:
+            return AclIndex(kinds, self._prefixed, grants)
+        return AclIndex(self._literals, kinds, grants)
+
+    def _all_grants(self) -> Grants:
+        """Made when first asked for; from then on the writer keeps them up to date."""
+        self._wants_grants = True
+        if self._grants is None:
+            self._grants = _grants_of(self)
+        return self._grants
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        for kinds in (self._literals, self._prefixed):
+            for resource_type, patterns in zip(ResourceType, kinds, strict=True):
+                patterns.names._check()
+                _check(list(patterns.names) == sorted(patterns.buckets))
+                for name, bucket in patterns.buckets.items():
+                    bucket._check()
+                    for acl in bucket:
+                        _check(acl.resource_type is resource_type and acl.resource_name == name)
+                        _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
+        if self._grants is not None:
+            _check(self._grants == _grants_of(self))
+
+
+def _check(holds: bool) -> None:
+    if not holds:
+        raise AssertionError("an invariant of the index is broken")
+
+
+def _grants_of(acls: Iterable[Acl]) -> Grants:
+    found: dict[Grant, list[tuple[Acl, bool]]] = {}
+    for acl in acls:
+        if acl.permission_type is ALLOW:
+            found.setdefault(_grant(acl), []).append((acl, True))
+    return Table((grant, Table(pairs)) for grant, pairs in found.items())
+
+
+def _grant(acl: Acl) -> Grant:
+    return acl.resource_type, acl.principal, acl.host, acl.operation
+
+
+def _grants_changed(grants: Grants, acl: Acl, is_added: bool) -> Grants:
+    if acl.permission_type is not ALLOW:
+        return grants
+    grant = _grant(acl)
+    holders = grants.get(grant, NO_ACLS).changed({acl: True if is_added else None})
+    return grants.changed({grant: holders or None})
 
 
 class IndexWriter:
     """The one writer of an index; ``index`` is what readers take, replaced by each change."""
 
-    __slots__ = ("_extra_ids", "index")
+    __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
 
     def __init__(self) -> None:
-        self.index = AclIndex()
-        self._extra_ids: dict[Acl, int] = {}
+        self.load(())
 
     def load(self, acls: Iterable[Acl]) -> None:
         """Replaces everything; an ACL comes once for each of its ids."""
-        self._extra_ids = {}
-        seen: set[Acl] = set()
+        self._extra_ids: dict[Acl, int] = {}
+        literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
+        prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         for acl in acls:
-            if acl in seen:
-                self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
-            seen.add(acl)
-        self.index = AclIndex(seen)
+            kinds = literals if acl.pattern_type is LITERAL else prefixed
+            kinds[acl.resource_type].setdefault(acl.resource_name, []).append(acl)
+        self._literals = [self._ordered(groups) for groups in literals]
+        self._prefixed = [self._ordered(groups) for groups in prefixed]
+        self.index = AclIndex(
+            tuple([_frozen(buckets) for buckets in self._literals]),
+            tuple([_frozen(buckets) for buckets in self._prefixed]),
+        )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
-        """Carries out ``changes``, by id, of the ACLs that were ``before``; None removes."""
-        acls = set(self.index)
+        """Carries out ``changes``, by id, to the ACLs that were ``before``; None removes."""
+        index = self.index
         for uuid, acl in changes.items():
             old = before.get(uuid)
             if old is not None:
-                if old in self._extra_ids:
-                    self._extra_ids[old] -= 1
-                    if not self._extra_ids[old]:
-                        del self._extra_ids[old]
-                else:
-                    acls.discard(old)
+                index = self._without(index, old)
             if acl is not None:
-                if acl in acls:
-                    self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
-                acls.add(acl)
-        self.index = AclIndex(acls)
+                index = self._with(index, acl)
+        self.index = index
+
+    def _ordered(self, groups: dict[str, list[Acl]]) -> SortedDict[str, Bucket]:
+        """The buckets of ``groups``; counts the ids beyond the first of each ACL."""
+        buckets: dict[str, Bucket] = {}
+        for name, group in groups.items():
+            distinct = dict.fromkeys(group)
+            if len(distinct) < len(group):
+                for acl, ids in Counter(group).items():
+                    if ids > 1:
+                        self._extra_ids[acl] = ids - 1
+            buckets[name] = bucket_of(list(distinct))
+        return SortedDict(buckets)
+
+    def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
+        buckets = self._buckets_of(acl)
+        before = buckets.get(acl.resource_name)
+        if before is not None and acl in before:
+            self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
+            return index
+        after = bucket_of([acl]) if before is None else before.adding(acl)
+        buckets[acl.resource_name] = after
+        return index.changed(acl, after, is_added=True, names=buckets if before is None else None)
+
+    def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
+        extra = self._extra_ids.pop(acl, 0)
+        if extra:
+            if extra > 1:
+                self._extra_ids[acl] = extra - 1
+            return index
+        buckets = self._buckets_of(acl)
+        after = buckets[acl.resource_name].removing(acl)
+        if after is None:
+            del buckets[acl.resource_name]
+            return index.changed(acl, None, is_added=False, names=buckets)
+        buckets[acl.resource_name] = after
+        return index.changed(acl, after, is_added=False, names=None)
+
+    def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
+        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
+        return kinds[acl.resource_type]
+
+
+def _frozen(buckets: SortedDict[str, Bucket]) -> Patterns:
+    if not buckets:
+        return NO_PATTERNS
+    return Patterns(Table(buckets.items()), SortedNames.of(list(buckets)))

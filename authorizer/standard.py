@@ -11,10 +11,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from authorizer import audit
 from authorizer.api import (
+    ONE_ALLOWED,
+    ONE_DENIED,
     Action,
     AuthorizationResults,
     Authorizer,
@@ -22,40 +24,42 @@ from authorizer.api import (
     ResourcePattern,
 )
 from authorizer.config import AuthorizerConfig, from_properties
-from authorizer.decide import (
-    ALLOWED,
-    ALLOWED_TO_SUPER_USER,
-    DENIED,
-    AuthorizationResult,
-    Decision,
-)
+from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import IndexWriter
+from authorizer.sessions import Decider, Session, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest
+from metalog.ids import Uuid, uuid_text
 
 if TYPE_CHECKING:
-    from metalog.ids import Uuid
     from metalog.image.delta import MetadataDelta
     from metalog.image.manifest import Manifest
     from metalog.image.metadata import MetadataImage
 
 _log = logging.getLogger(__name__)
 _audit_log = logging.getLogger(audit.LOGGER)
-LITERAL = PatternType.LITERAL
+LITERAL: Final = PatternType.LITERAL
+INFO: Final = logging.INFO
+DEBUG: Final = logging.DEBUG
+WORTH_LOADING_ANEW: Final = 16
+"""A delta of more than one change to so many ACLs: loading all of them is cheaper."""
 
 
 class StandardAuthorizer(Authorizer):
-    """``org.apache.kafka.metadata.authorizer.StandardAuthorizer``, replayed in Python."""
+    """``org.apache.kafka.metadata.authorizer.StandardAuthorizer``, in Python."""
 
     def __init__(self, config: AuthorizerConfig | None = None) -> None:
         self._config = config or AuthorizerConfig()
         self._writer = IndexWriter()
         self._by_id: Mapping[Uuid, Acl] = {}
-        self._ready = False
+        self._is_loaded = False
+        self._is_stale = False
         self._initial_load: Future[None] = Future()
+        self._decide_anew()
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
+        """One that is configured by Kafka's keys; see ``config.from_properties``."""
         authorizer = cls()
         authorizer.configure(configs)
         return authorizer
@@ -70,7 +74,8 @@ class StandardAuthorizer(Authorizer):
     ) -> StandardAuthorizer:
         """Ready at once, with these ACLs and no log."""
         authorizer = cls(AuthorizerConfig(frozenset(super_users), allow_everyone))
-        authorizer.load_snapshot({_id_of(number): acl for number, acl in enumerate(acls, 1)})
+        ids = (Uuid(number.to_bytes(16, "big")) for number in range(1, 1 << 64))
+        authorizer.load_snapshot(dict(zip(ids, acls, strict=False)))
         authorizer.complete_initial_load()
         return authorizer
 
@@ -78,93 +83,112 @@ class StandardAuthorizer(Authorizer):
         self._config, warnings = from_properties(configs)
         for warning in warnings:
             _log.warning("%s", warning)
+        self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        return {
-            listener: _done()
-            if listener in self._config.early_start_listeners
-            else self._initial_load
-            for listener in server_info
-        }
+        early = self._config.early_start_listeners
+        return {name: _done() if name in early else self._initial_load for name in server_info}
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
         """A result for each action, in order, all of them from the same image.
 
         ``AuthorizerNotReady`` until the initial load is complete, unless a super user asks.
         """
-        return AuthorizationResults([self._authorize(context, action) for action in actions])
+        session = self._session(context)
+        if len(actions) == 1:
+            action = actions[0]
+            is_allowed = _verdicts(session, action.resource)[action.operation] is ALLOWED
+            results = ONE_ALLOWED if is_allowed else ONE_DENIED
+        else:
+            results = AuthorizationResults(
+                [_verdicts(session, action.resource)[action.operation] for action in actions]
+            )
+        if _audit_log.isEnabledFor(INFO):
+            for action, result in zip(actions, results, strict=True):
+                _audit(session, context, action, result)
+        return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
-        return self._authorize(context, action) is ALLOWED
-
-    def decide(self, context: RequestContext, action: Action) -> Decision:
-        """The result with its rule; not audited."""
-        resource = action.resource
-        if resource.pattern_type is not LITERAL:
-            raise InvalidRequest(
-                f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
-            )
-        if context.principal in self._config.super_users:
-            return ALLOWED_TO_SUPER_USER
-        if not self._ready:
-            raise AuthorizerNotReady("the ACLs are not loaded yet; try again")
-        return self._writer.index.decide(
-            (context.principal, *context.additional_principals),
-            context.host,
-            action.operation,
-            resource.resource_type,
-            resource.name,
-            allow_everyone=self._config.allow_everyone,
-        )
+        return self.authorize(context, (action,))[0] is ALLOWED
 
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
+        """``InvalidRequest`` where the operation or the type is ANY or UNKNOWN."""
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(
-                f"{operation.name} on {resource_type.name}: both must be definite to be authorized"
+                f"{operation.name} on {resource_type.name}: name one operation and one type"
             )
-        hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"), 0, True, False)
-        if self._authorize(context, hardcode) is ALLOWED:
+        session = self._session(context)
+        hardcode = ResourcePattern(resource_type, "hardcode")
+        result = _verdicts(session, hardcode)[operation]
+        if _audit_log.isEnabledFor(INFO):
+            _audit(session, context, Action(operation, hardcode, 0, True, False), result)
+        if result is ALLOWED or session.is_allowed_by_resource_type(operation, resource_type):
             return ALLOWED
-        return self._writer.index.decide_by_resource_type(
-            (context.principal, *context.additional_principals),
-            context.host,
-            operation,
-            resource_type,
-        )
+        return DENIED
+
+    def decide(self, context: RequestContext, action: Action) -> Decision:
+        """The result with its rule; not audited."""
+        return _decision(self._session(context), action)
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The ACLs that match, in Kafka's order; one that has several ids comes once."""
-        return self._writer.index.acls(acl_filter)
+        return self._decider.index.acls(acl_filter)
 
     def acl_count(self) -> int:
         return len(self._by_id)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Take over what changed about ACLs; the loader publishes nothing before it is ready."""
+        """Take over what changed about ACLs, all of it at once."""
         changes = delta.acls
-        if changes is not None and changes.is_replacement:
-            self._writer.load(image.acls.by_id.values())
-        elif changes is not None:
-            self._writer.apply(changes.changes, changes.image.by_id)
-        self._by_id = image.acls.by_id
+        if changes is not None:
+            after = image.acls.by_id
+            if changes.is_replacement or len(changes.changes) > len(after) // WORTH_LOADING_ANEW:
+                self._writer.load(after.values())
+            else:
+                self._writer.apply(changes.changes, changes.image.by_id)
+            self._by_id = after
+        self._is_stale = False
+        self._decide_anew()
 
     def complete_initial_load(self) -> None:
-        self._ready = True
+        """Open the gate: everything up to the high-water mark has been published."""
+        self._is_loaded = True
+        self._decide_anew()
         if not self._initial_load.done():
             self._initial_load.set_result(None)
 
+    def note_staleness(self, for_ms: int) -> None:
+        """The replay stopped at a fault ``for_ms`` ago; shuts the gate if configured so.
+
+        The next image that is published opens it again.
+        """
+        limit = self._config.stale_deny_after_ms
+        if limit is not None and for_ms >= limit and not self._is_stale:
+            self._is_stale = True
+            self._decide_anew()
+
     def load_snapshot(self, acls: Mapping[Uuid, Acl]) -> None:
-        by_id = dict(acls)
-        self._writer.load(by_id.values())
-        self._by_id = by_id
+        """Replace all ACLs at once."""
+        self._by_id = dict(acls)
+        self._writer.load(self._by_id.values())
+        self._decide_anew()
 
-    def add_acl(self, id: Uuid, acl: Acl) -> None:
-        self._change(id, acl)
+    def add_acl(self, uuid: Uuid, acl: Acl) -> None:
+        """Bind ``acl`` to an id; what the id was bound to before goes."""
+        by_id = self._own_ids()
+        self._writer.apply({uuid: acl}, by_id)
+        by_id[uuid] = acl
+        self._decide_anew()
 
-    def remove_acl(self, id: Uuid) -> None:
-        self._change(id, None)
+    def remove_acl(self, uuid: Uuid) -> None:
+        by_id = self._own_ids()
+        if uuid not in by_id:
+            raise InvalidRequest(f"there is no ACL with the id {uuid_text(uuid)}")
+        self._writer.apply({uuid: None}, by_id)
+        del by_id[uuid]
+        self._decide_anew()
 
     def close(self) -> None:
         if not self._initial_load.done():
@@ -172,33 +196,52 @@ class StandardAuthorizer(Authorizer):
                 AuthorizerNotReady("the authorizer was closed before its initial load was complete")
             )
 
-    def _change(self, id: Uuid, acl: Acl | None) -> None:
-        by_id = self._by_id if isinstance(self._by_id, dict) else dict(self._by_id)
-        self._writer.apply({id: acl}, by_id)
-        if acl is None:
-            by_id.pop(id, None)
-        else:
-            by_id[id] = acl
-        self._by_id = by_id
+    def _session(self, context: RequestContext) -> Session:
+        decider = self._decider
+        return decider.sessions.get(context.identity) or decider.open(context.identity)
 
-    def _authorize(self, context: RequestContext, action: Action) -> AuthorizationResult:
-        decision = self.decide(context, action)
-        if decision.result is DENIED:
-            level = logging.INFO if action.log_if_denied else audit.TRACE
-        else:
-            level = logging.DEBUG if action.log_if_allowed else audit.TRACE
-        if _audit_log.isEnabledFor(level):
-            _audit_log.log(level, "%s", audit.format_line(context, action, decision))
-        return decision.result
+    def _own_ids(self) -> dict[Uuid, Acl]:
+        if not isinstance(self._by_id, dict):
+            self._by_id = dict(self._by_id)
+        return self._by_id
+
+    def _decide_anew(self) -> None:
+        self._decider = Decider(
+            self._writer.index,
+            self._config.super_users,
+            self._config.allow_everyone,
+            self._is_loaded and not self._is_stale,
+        )
+
+
+def _verdicts(session: Session, resource: ResourcePattern) -> Verdicts:
+    if resource.pattern_type is not LITERAL:
+        raise InvalidRequest(
+            f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
+        )
+    resource_type, name = resource.resource_type, resource.name
+    return session.verdicts[resource_type].get(name) or session.on(resource_type, name)
+
+
+def _decision(session: Session, action: Action) -> Decision:
+    resource = action.resource
+    return session.decide(action.operation, resource.resource_type, resource.name)
+
+
+def _audit(
+    session: Session, context: RequestContext, action: Action, result: AuthorizationResult
+) -> None:
+    """Log as Kafka does; the rule is found only if the line is wanted."""
+    if result is ALLOWED:
+        level = DEBUG if action.log_if_allowed else audit.TRACE
+    else:
+        level = INFO if action.log_if_denied else audit.TRACE
+    if _audit_log.isEnabledFor(level):
+        line = audit.format_line(context, action, _decision(session, action))
+        _audit_log.log(level, "%s", line)
 
 
 def _done() -> Future[None]:
     done: Future[None] = Future()
     done.set_result(None)
     return done
-
-
-def _id_of(number: int) -> Uuid:
-    from metalog.ids import Uuid
-
-    return Uuid(number.to_bytes(16, "big"))

@@ -1,0 +1,153 @@
+"""Names in order, frozen for readers, and which of them are prefixes of a name.
+
+The names lie in chunks; a name that comes or goes replaces its chunk and the lists of
+chunks, nothing else. To find prefixes rests on one fact: every stored prefix of a
+name is a prefix of the name's predecessor, or is the predecessor itself. So one bisect
+and a walk up the predecessor's own prefixes, which are remembered, find them all.
+
+Order is by code point, in which that fact holds as in any other lexicographic order.
+This module must not know ACLs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+from sortedcontainers import SortedDict
+
+CHUNK: Final = 256
+
+
+class Prefix:
+    """A stored name, and ``shorter``, the longest stored name that is a prefix of it."""
+
+    __slots__ = ("name", "shorter")
+
+    def __init__(self, name: str, shorter: Prefix | None) -> None:
+        self.name = name
+        self.shorter = shorter
+
+
+def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
+    """``prefix`` and all shorter ones, the longest first."""
+    while prefix is not None:
+        yield prefix
+        prefix = prefix.shorter
+
+
+class SortedNames:
+    """An immutable sorted set of names.
+
+    Chunk i holds the names from ``_firsts[i]``, the first of which is "", up to
+    ``_firsts[i + 1]``. No chunk is empty, unless it is the only one.
+    """
+
+    __slots__ = ("_chunks", "_firsts", "_prefixes")
+
+    def __init__(self, firsts: list[str], chunks: list[list[str]]) -> None:
+        self._firsts = firsts
+        self._chunks = chunks
+        self._prefixes: dict[str, Prefix] = {}
+
+    @staticmethod
+    def of(names: list[str]) -> SortedNames:
+        """``names`` are sorted already."""
+        chunks = [names[start : start + CHUNK] for start in range(0, len(names), CHUNK)] or [[]]
+        return SortedNames(["", *(chunk[0] for chunk in chunks[1:])], chunks)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._chunks)
+
+    def updated(self, name: str, names: SortedDict[str, Any]) -> SortedNames:
+        """These names with what ``names`` now has in the place of ``name``."""
+        at = bisect_right(self._firsts, name) - 1
+        start = self._firsts[at]
+        end = self._firsts[at + 1] if at + 1 < len(self._firsts) else None
+        chunk = list(names.irange(start, end, inclusive=(True, False)))
+        if not chunk and len(self._chunks) > 1:
+            firsts = self._firsts[:at] + self._firsts[at + 1 :]
+            return SortedNames(["", *firsts[1:]], self._chunks[:at] + self._chunks[at + 1 :])
+        parts = [chunk] if len(chunk) <= 2 * CHUNK else [chunk[:CHUNK], chunk[CHUNK:]]
+        firsts = [start, *(part[0] for part in parts[1:])]
+        return SortedNames(
+            self._firsts[:at] + firsts + self._firsts[at + 1 :],
+            self._chunks[:at] + parts + self._chunks[at + 1 :],
+        )
+
+    def longest_prefix(self, name: str) -> Prefix | None:
+        """The longest stored name that ``name`` starts with, and by it all shorter ones."""
+        nearest = self._at_or_before(name)
+        if nearest is None:
+            return None
+        prefix: Prefix | None = self._prefixes.get(nearest) or self._prefix(nearest)
+        while prefix is not None and not name.startswith(prefix.name):
+            prefix = prefix.shorter
+        return prefix
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        firsts, chunks = self._firsts, self._chunks
+        names = list(self)
+        well_formed = (
+            len(firsts) == len(chunks)
+            and firsts[0] == ""
+            and (all(chunks) or len(chunks) == 1)
+            and all(len(chunk) <= 2 * CHUNK for chunk in chunks)
+            and names == sorted(set(names))
+            and all(first <= chunk[0] for first, chunk in zip(firsts, chunks, strict=True) if chunk)
+            and all(chunk[-1] < first for first, chunk in zip(firsts[1:], chunks, strict=False))
+        )
+        for name, prefix in self._prefixes.items():
+            shorter = prefix.shorter
+            stored = [other for other in names if other != name and name.startswith(other)]
+            longest = max(stored, key=len, default=None)
+            well_formed &= prefix.name == name and name in names
+            well_formed &= (None if shorter is None else shorter.name) == longest
+        if not well_formed:
+            raise AssertionError("an invariant of the sorted names is broken")
+
+    def _prefix(self, name: str) -> Prefix:
+        """``name``, which is stored, with its prefixes."""
+        missing = [name]
+        shorter = self._next_shorter(name)
+        while shorter is not None and shorter not in self._prefixes:
+            missing.append(shorter)
+            shorter = self._next_shorter(shorter)
+        prefix = None if shorter is None else self._prefixes[shorter]
+        for each in reversed(missing):
+            prefix = self._prefixes[each] = Prefix(each, prefix)
+        assert prefix is not None
+        return prefix
+
+    def _next_shorter(self, name: str) -> str | None:
+        """The longest stored name that is a prefix of ``name`` without being ``name``."""
+        if not name:
+            return None
+        start = name[:-1]
+        while True:
+            nearest = self._at_or_before(start)
+            if nearest is None or start.startswith(nearest):
+                return nearest
+            start = start[: _common_length(start, nearest)]
+
+    def _at_or_before(self, name: str) -> str | None:
+        at = bisect_right(self._firsts, name) - 1
+        chunk = self._chunks[at]
+        place = bisect_right(chunk, name)
+        if place:
+            return chunk[place - 1]
+        return self._chunks[at - 1][-1] if at else None
+
+
+def _common_length(one: str, other: str) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
