@@ -83,6 +83,12 @@ class DirectoryLog:
         return self._ends.torn_tail
 
     @property
+    def damage(self) -> CorruptLog | None:
+        """What keeps the last segment from being read to its end, where ``bounds`` has it;
+        reading past that raises it."""
+        return self._ends.damage
+
+    @property
     def voters(self) -> Voters:
         """Who votes in this quorum at the log's end, and where that is written."""
         if self._known_voters is None:
@@ -133,11 +139,14 @@ class DirectoryLog:
             start = newest.end_offset
         limit = self.proven.offset if self._committed else ends.end
         self._polled = (limit, ends.epoch)
-        yield HighWatermark(limit)
+        if ends.damage is None or limit < ends.end:
+            yield HighWatermark(limit)
         for batch in self.batches(start):
             if batch.next_offset > limit:
                 return
             yield Appended(batch)
+        if ends.damage is not None and limit == ends.end:
+            raise ends.damage
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         deadline = time.monotonic() + timeout_s
@@ -219,6 +228,8 @@ class DirectoryLog:
         if news:
             kept, epoch = news[-1].next_offset, news[-1].epoch
             events.append(HighWatermark(kept))
+        elif ends.damage is not None:
+            raise ends.damage
         events.extend(Appended(batch) for batch in news)
         self._polled = (kept, epoch)
         return events

@@ -43,7 +43,16 @@ class QuorumLog:
     @property
     def problems(self) -> tuple[str, ...]:
         found = [str(divergence) for divergence in self.agreement.divergences]
-        return (*found, *(problem for log in self._logs for problem in log.problems))
+        for log in self._logs:
+            found.extend(log.problems)
+            if log.damage is not None:
+                found.append(str(log.damage))
+        return tuple(found)
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """None: what a damaged folder lacks, the others hold, or it is not committed."""
+        return None
 
     def bounds(self) -> LogBounds:
         committed, why = self.proven

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metalog.errors import InvalidSource
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
 from metalog.log import layout
@@ -53,7 +53,10 @@ class SegmentLog:
         self._files = files
         self._base_offset = layout.segment_base_offset(self.path.name)
         self._epochs = _epochs_beside(self.path, files)
-        self._bounds, self.torn_tail = self._survey()
+        self.torn_tail: TornTail | None = None
+        self.damage: CorruptLog | None = None
+        """What keeps the file from being read to its end; reading past ``bounds`` raises it."""
+        self._bounds = self._survey()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -75,16 +78,19 @@ class SegmentLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        yield HighWatermark(self._bounds.end)
+        if self.damage is None:
+            yield HighWatermark(self._bounds.end)
         for batch in self.batches(start):
             yield Appended(batch)
+        if self.damage is not None:
+            raise self.damage
 
     def batches(self, start: int) -> Iterator[Batch]:
         for batch in read_segment(self.path, self._base_offset, self._epochs, self._files):
-            if batch.next_offset > self._bounds.end:
-                return
             if batch.next_offset > start:
                 yield batch
+            if batch.next_offset >= self._bounds.end:
+                return
 
     def splits(self) -> Sequence[Split]:
         return [SegmentSplit(self.path, self._base_offset, self._epochs, self._files)]
@@ -95,7 +101,7 @@ class SegmentLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         raise InvalidSource(f"{self.path}: a segment holds no snapshot {id}")
 
-    def _survey(self) -> tuple[LogBounds, TornTail | None]:
+    def _survey(self) -> LogBounds:
         start = end = self._base_offset or 0
         epoch = 0
         first = True
@@ -107,10 +113,13 @@ class SegmentLog:
                     if first:
                         start, first = batch.base_offset, False
                     end, epoch = batch.next_offset, batch.epoch
+                self.torn_tail = reader.torn_tail
+        except CorruptLog as error:
+            self.damage = error
         except OSError as error:
             raise unreadable(self.path, error) from None
         why = "the high-water mark is not on disk"
-        return LogBounds(start, end, epoch, None, why), reader.torn_tail
+        return LogBounds(start, end, epoch, None, why)
 
 
 class CheckpointLog:
@@ -124,6 +133,10 @@ class CheckpointLog:
         self.path = Path(path)
         self._files = files
         self.id = layout.snapshot_id(self.path.name) or self._id_inside()
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        return None
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -99,6 +99,8 @@ class LogEnds(NamedTuple):
     replaced_by: SnapshotId | None
     """The snapshot that makes the segments void: of a higher epoch, or past their end."""
     torn_tail: TornTail | None
+    damage: CorruptLog | None
+    """What keeps the last segment from being read to its end; ``end`` is before it."""
     place: Place | None
     """None where there are no segments."""
 
@@ -107,24 +109,34 @@ def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> Lo
     """Reads the last segment (the last two if it is empty), or on from a ``known`` place."""
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
-        return LogEnds(newest.end_offset, newest.end_offset, newest.epoch, None, None, None)
-    walk = _walk_to_end(folder, files, known)
+        return LogEnds(newest.end_offset, *newest, None, None, None, None)
+    walk, damage = _walk_to_end(folder, files, known)
     end, epoch = walk.place.next_offset, walk.place.epoch or 0
     if (newest.epoch, newest.end_offset) > (epoch, end):
-        return LogEnds(newest.end_offset, newest.end_offset, newest.epoch, newest, None, walk.place)
-    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, walk.place)
+        return LogEnds(newest.end_offset, *newest, newest, None, None, walk.place)
+    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.place)
 
 
-def _walk_to_end(folder: LogFolder, files: Files, known: Place | None) -> SegmentWalk:
+def _walk_to_end(
+    folder: LogFolder, files: Files, known: Place | None
+) -> tuple[SegmentWalk, CorruptLog | None]:
     if known is not None and known.segment in folder.segments:
         walk = SegmentWalk(folder, files, known)
-        for _ in walk:
-            pass
-        return walk
+        return walk, _walked(walk)
+    damage = None
     for segment in reversed(folder.segments):
         walk = SegmentWalk(folder, files, beginning(segment))
-        for _ in walk:
-            pass
+        damage = _walked(walk)
         if walk.place.epoch is not None:
             break
-    return walk
+    return walk, damage
+
+
+def _walked(walk: SegmentWalk) -> CorruptLog | None:
+    """Goes to the end, or to the damage that it returns."""
+    try:
+        for _ in walk:
+            pass
+    except CorruptLog as error:
+        return error
+    return None

@@ -100,6 +100,10 @@ def replay_source(
     if committed:
         limit = min(limit, proven.offset)
     replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
+    if log.damage is not None and at is None and limit == bounds.end:
+        if not salvage:
+            raise log.damage
+        replay.problems.append(f"{log.damage}; salvaged is what stands before it")
     with _collection_paused():
         loader = replay.run(progress)
     return Replayed(
