@@ -90,6 +90,8 @@ class AuditLine(NamedTuple):
     ambiguous: bool = False
 
 
+_LAYOUT_END: Final = f" ({LOGGER})"
+"""What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
 _HEAD: Final = re.compile(r"Principal = ")
 _VERDICT: Final = re.compile(
     r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
@@ -114,7 +116,7 @@ def parse_line(text: str) -> AuditLine:
 
     A CR at the end belongs to the file; any other that the line holds is part of a name.
     """
-    text = text.removesuffix("\n").removesuffix("\r")
+    text = text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
     readings = list(_readings(text))
     if not readings:
         raise InvalidRequest(
