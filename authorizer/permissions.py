@@ -113,8 +113,8 @@ APIS: Final[tuple[Api, ...]] = (
         1,
         "Fetch",
         (
-            _need((Op.READ, On.TOPIC), when="a consumer fetches"),
-            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker or controller fetches"),
+            *_READ_TOPIC,
+            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker fetches", optional=True),
         ),
     ),
     Api(2, "ListOffsets", _DESCRIBE_TOPIC),
@@ -249,7 +249,7 @@ APIS: Final[tuple[Api, ...]] = (
             _need(
                 (Op.DESCRIBE, On.CLUSTER), when="allowed operations are to be shown", optional=True
             ),
-            _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller"),
+            _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
         ),
     ),
     Api(61, "DescribeProducers", _READ_TOPIC),

@@ -50,7 +50,8 @@ class Line(NamedTuple):
     """A need of the task, for the requests ``apis``, and how it was answered.
 
     ``question`` is the alternative that decided it: the one that is allowed, or the last.
-    ``instead`` are the other ways to meet it. A need that is not ``required`` turns nothing.
+    ``denied`` are the ways to meet it that were asked before, ``unasked`` those on resources
+    that nobody named. A need that is not ``required`` turns nothing.
     """
 
     question: Question
@@ -59,7 +60,8 @@ class Line(NamedTuple):
     apis: tuple[str, ...]
     when: str
     required: bool
-    instead: tuple[Permission, ...]
+    denied: tuple[Permission, ...]
+    unasked: tuple[Permission, ...]
 
 
 def read_checklist(arguments: Namespace) -> Checklist:
@@ -95,13 +97,21 @@ def check(checklist: Checklist, judge: Judge) -> list[Line]:
 
 def _answered(need: Need, apis: tuple[str, ...], checklist: Checklist, judge: Judge) -> Line:
     possible = [each for each in need.one_of if each.resource_type in checklist.named]
+    denied: list[Permission] = []
     for permission in possible:
         question, decision = _ask(permission, checklist, judge)
         if decision.result:
             break
-    instead = tuple(each for each in need.one_of if each is not permission)
+        denied.append(permission)
     return Line(
-        question, decision, permission.any_name, apis, need.when, not need.optional, instead
+        question,
+        decision,
+        permission.any_name,
+        apis,
+        need.when,
+        not need.optional,
+        tuple(each for each in denied if each is not permission),
+        tuple(each for each in need.one_of if each not in possible),
     )
 
 
@@ -171,6 +181,10 @@ def asks_checklist(arguments: Namespace) -> bool:
 def answer_checklist(checklist: Checklist, judge: Judge, output: Output) -> int:
     """Print the checklist; 1 if something is denied that the task needs."""
     lines = check(checklist, judge)
+    for unknown in dict.fromkeys(
+        unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
+    ):
+        output.note(str(unknown))
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
         who = output.paint(shown(checklist.principal), "strong")
@@ -191,8 +205,9 @@ def _row(line: Line) -> list[Cell | str]:
         f"any {resource_kind(question.resource_type)}" if line.any_name else resource_said(question)
     )
     why = decision.rule if decision.acl is None else sentence(decision.acl)
-    if not decision.result and line.instead:
-        why += "; " + " and ".join(f"so is {_permission_said(each)}" for each in line.instead)
+    if not decision.result:
+        why += "".join(f"; {_permission_said(each)} is denied too" for each in line.denied)
+        why += "".join(f"; {_permission_said(each)} would do" for each in line.unasked)
     return [
         result_cell(bool(decision.result)),
         f"{question.operation.name} on {on}",
@@ -202,8 +217,8 @@ def _row(line: Line) -> list[Cell | str]:
 
 
 def _permission_said(permission: Permission) -> str:
-    any_name = "any " if permission.any_name else "the "
-    return f"{permission.operation.name} on {any_name}{resource_kind(permission.resource_type)}"
+    which = "any" if permission.any_name else "the"
+    return f"{permission.operation.name} on {which} {resource_kind(permission.resource_type)}"
 
 
 def _as_json(line: Line, judge: Judge) -> dict[str, Any]:

@@ -114,7 +114,10 @@ def _zsh(verbs: dict[str, list[_Option]]) -> list[str]:
         "        _describe verb verbs",
         "        return",
         "    fi",
-        "    case $words[2] in",
+        "    local verb=$words[2]",
+        "    shift words",
+        "    (( CURRENT-- ))",
+        "    case $verb in",
     ]
     for name, options in verbs.items():
         lines.append(f"        {name}) _arguments -S \\")
