@@ -107,13 +107,8 @@ class ClusterDelta:
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            listeners=tuple(
-                Listener(e.name, e.host, e.port, e.security_protocol) for e in record.end_points
-            ),
-            features=tuple(
-                SupportedFeature(f.name, f.min_supported_version, f.max_supported_version)
-                for f in record.features
-            ),
+            listeners=_listeners(record.end_points),
+            features=_features(record.features),
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
@@ -130,13 +125,8 @@ class ClusterDelta:
             id=record.controller_id,
             incarnation_id=record.incarnation_id,
             zk_migration_ready=record.zk_migration_ready,
-            listeners=tuple(
-                Listener(e.name, e.host, e.port, e.security_protocol) for e in record.end_points
-            ),
-            features=tuple(
-                SupportedFeature(f.name, f.min_supported_version, f.max_supported_version)
-                for f in record.features
-            ),
+            listeners=_listeners(record.end_points),
+            features=_features(record.features),
         )
 
     def fence_broker(self, record: FenceBrokerRecord) -> None:
@@ -179,6 +169,30 @@ class ClusterDelta:
 
 def _uuids_or_none(uuids: Sequence[Uuid] | None) -> tuple[Uuid, ...] | None:
     return None if uuids is None else tuple(uuids)
+
+
+def _listeners(
+    end_points: Iterable[BrokerEndpoint | ControllerEndpoint],
+) -> tuple[Listener, ...]:
+    by_name = {
+        end_point.name: Listener(
+            end_point.name, end_point.host, end_point.port, end_point.security_protocol
+        )
+        for end_point in end_points
+    }
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _features(
+    features: Iterable[BrokerFeature | ControllerFeature],
+) -> tuple[SupportedFeature, ...]:
+    by_name = {
+        feature.name: SupportedFeature(
+            feature.name, feature.min_supported_version, feature.max_supported_version
+        )
+        for feature in features
+    }
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def _change_of(field: str, value: int) -> bool | None:

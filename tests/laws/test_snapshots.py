@@ -1,0 +1,127 @@
+"""A snapshot at k and the log from k on are the log alone; an image and its records are one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from cases import KafkaCase
+from replaying import world_of
+
+from metalog.ids import SnapshotId
+from metalog.image.delta import MetadataDelta
+from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.loader import Loader
+from metalog.ports import Appended, HighWatermark
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import snapshot_batches
+from metalog.records.frame import encode_value
+from metalog.records.json import to_json
+
+
+def replayed(image: MetadataImage) -> MetadataImage:
+    delta = MetadataDelta(EMPTY)
+    delta.replay_all(enumerate(message for message, _ in image.write()))
+    return delta.apply(image.provenance)
+
+
+def as_snapshot(image: MetadataImage) -> Iterator[Batch]:
+    _, epoch, timestamp = image.provenance
+    return snapshot_batches(
+        image.write(), epoch=epoch, timestamp=timestamp, last_contained_timestamp=timestamp
+    )
+
+
+def test_a_snapshot_of_kafkas_and_the_log_after_it_are_the_log_alone(
+    kafka_case: KafkaCase,
+) -> None:
+    world = world_of(kafka_case)
+    whole = {} if kafka_case.is_invalid else {world.end: world.image()}
+    for snapshot in world.snapshots:
+        if snapshot.end_offset < world.start:
+            continue
+        oldest = world.base_for(snapshot.end_offset)
+        assert world.image_at(snapshot.end_offset, snapshot) == world.image_at(
+            snapshot.end_offset, oldest
+        )
+        for end, image in whole.items():
+            assert world.image_at(end, snapshot) == image, f"from {snapshot}"
+
+
+def test_a_snapshot_of_ours_at_any_offset_and_the_log_after_it_are_the_log_alone(
+    kafka_case: KafkaCase,
+) -> None:
+    world = world_of(kafka_case)
+    if kafka_case.is_invalid:
+        return
+    whole = world.image()
+    base = world.base_for(world.end)
+    offsets = range((0 if base is None else base.end_offset) + 1, world.end + 1)
+    for offset in (
+        offsets
+        if len(offsets) < 200
+        else random.Random(2).sample(offsets, 20 if world.end < 5000 else 4)
+    ):
+        image = world.image_at(offset, base)
+        if image == EMPTY:
+            continue
+        end, epoch, _ = image.provenance
+        loader = Loader(tolerant=world.tolerant)
+        loader.load_snapshot(SnapshotId(end, epoch), as_snapshot(image))
+        loader.handle(HighWatermark(world.end))
+        for batch in world.after(loader.position):
+            loader.handle(Appended(batch))
+        assert loader.image == whole, f"from {offset}"
+
+
+def test_an_image_is_the_replay_of_its_records(kafka_case: KafkaCase) -> None:
+    world = world_of(kafka_case)
+    if kafka_case.is_invalid:
+        return
+    base = world.base_for(world.end)
+    begin = 0 if base is None else base.end_offset
+    for offset in {world.end, *random.Random(3).sample(range(begin, world.end), 5)}:
+        image = world.image_at(offset, base)
+        assert replayed(image) == image
+        for message, version in image.write():
+            assert encode_value(message, version)
+
+
+def test_our_records_are_those_of_kafkas_own_snapshot(kafka_case: KafkaCase) -> None:
+    """Record for record and version for version; only the order inside a subject is ours,
+    and Kafka 4 no longer writes the state of a migration from ZooKeeper."""
+    world = world_of(kafka_case)
+    for snapshot in world.snapshots:
+        name = f"snapshot-{snapshot}.records.jsonl"
+        if snapshot.end_offset < world.start or not kafka_case.expects(name):
+            continue
+        image = world.image_at(snapshot.end_offset, world.base_for(snapshot.end_offset))
+        ours = Counter(
+            _frozen((message.TYPE_NAME, version, to_json(message, version)))
+            for message, version in image.write()
+        )
+        theirs = Counter(
+            _frozen((line["type"], line["version"], line["data"]))
+            for line in kafka_case.json_lines(name)
+            if "type" in line and line["type"] != "ZK_MIGRATION_STATE_RECORD"
+        )
+        assert ours == theirs
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return frozenset((key, _frozen(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return (
+            frozenset(Counter(map(_frozen, value)).items())
+            if _is_unordered(value)
+            else (tuple(map(_frozen, value)))
+        )
+    return value
+
+
+def _is_unordered(value: Any) -> bool:
+    """Listeners, features and quota entities: maps in Kafka, lists in its records."""
+    return bool(value) and all(isinstance(item, dict) for item in value)

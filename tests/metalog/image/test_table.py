@@ -1,0 +1,113 @@
+"""A Table is a dict that never changes and whose changes cost what they touch."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalog.image.table import EMPTY, FAN, SMALL, Table, TableBuilder
+
+KEYS = st.text(max_size=3)
+CHANGES = st.dictionaries(KEYS, st.one_of(st.none(), st.integers()))
+
+
+def changed(before: Mapping[str, int], changes: Mapping[str, int | None]) -> dict[str, int]:
+    after = {**before, **changes}
+    return {key: value for key, value in after.items() if value is not None}
+
+
+def large(size: int = 20_000) -> dict[str, int]:
+    return {f"key-{number}": number for number in range(size)}
+
+
+@given(st.lists(CHANGES, max_size=6), st.booleans())
+def test_it_holds_what_a_dict_would_after_any_changes(
+    rounds: list[dict[str, int | None]], is_large: bool
+) -> None:
+    model = LARGE if is_large else {}
+    table = LARGE_TABLE if is_large else EMPTY
+    for changes in rounds:
+        before, table = (table, dict(model)), table.changed(changes)
+        model = changed(model, changes)
+        assert dict(before[0].items()) == before[1], "the table before has changed"
+    assert dict(table.items()) == model
+    assert sorted(table) == sorted(table.keys()) == sorted(model)
+    assert sorted(table.values()) == sorted(model.values())
+    assert len(table) == len(model)
+    assert table == model
+    assert table == Table(model.items())
+    for key in model:
+        assert key in table
+        assert table[key] == table.get(key) == model[key]
+    assert table.get("absent-key") is None
+    assert "absent-key" not in table
+
+
+LARGE = large(SMALL * 3)
+LARGE_TABLE = Table(LARGE.items())
+
+
+@pytest.mark.parametrize("size", [0, 1, SMALL, SMALL + 1, 20_000])
+def test_any_size_is_equal_to_its_dict_and_unequal_to_another(size: int) -> None:
+    table = Table(large(size).items())
+    assert table == large(size)
+    assert len(table) == size
+    other = table.changed({"key-0": -1})
+    assert other != table
+    assert other.changed({"key-0": 0 if size else None}) == table
+
+
+def test_growing_and_shrinking_across_the_small_form_keeps_equality() -> None:
+    grown = Table(large(SMALL + 5).items())
+    shrunk = grown.changed({f"key-{number}": None for number in range(10, SMALL + 5)})
+    assert shrunk == Table(large(10).items())
+    assert Table(large(10).items()) == shrunk
+
+
+@pytest.mark.parametrize("size", [10_000, 50_000])
+def test_a_change_copies_the_leaves_that_it_touches_and_no_other(size: int) -> None:
+    table = Table(large(size).items())
+    builder = TableBuilder(table)
+    builder["key-7"] = 0
+    del builder["key-8"]
+    builder["key-7"] = 1
+    assert builder.copied <= 2
+    after = builder.freeze()
+    shared = sum(
+        mine is theirs for mine, theirs in zip(table._leaves(), after._leaves(), strict=True)
+    )
+    assert shared >= FAN * FAN - 2
+
+
+def test_a_builder_goes_on_after_freezing_without_touching_what_it_froze() -> None:
+    builder: TableBuilder[str, int] = TableBuilder(Table(large().items()))
+    first = builder.freeze()
+    builder["key-1"] = -1
+    assert first["key-1"] == 1
+    assert builder.freeze()["key-1"] == -1
+
+
+def test_a_removal_of_an_absent_key_changes_nothing() -> None:
+    table = Table(large().items())
+    assert table.changed({"absent": None}) == table
+
+
+def test_it_cannot_be_changed_in_place() -> None:
+    table = Table({"a": 1}.items())
+    with pytest.raises(TypeError):
+        table["a"] = 2  # type: ignore[index]
+    with pytest.raises(TypeError):
+        hash(table)
+
+
+def test_it_shows_no_values() -> None:
+    assert repr(Table({"user": "secret"}.items())) == "<Table of 1>"
+
+
+def test_it_pickles() -> None:
+    table = Table(large().items())
+    assert pickle.loads(pickle.dumps(table)) == table

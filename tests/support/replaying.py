@@ -1,0 +1,111 @@
+"""Replaying the cases for tests: any base, any mark, any cutting.
+
+This module must not know what a test claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from cases import KafkaCase
+
+from metalog.ids import SnapshotId, uuid_text
+from metalog.image.metadata import MetadataImage
+from metalog.loader import Loader
+from metalog.log.directory import DirectoryLog
+from metalog.ports import Appended, HighWatermark, Publisher
+from metalog.records.batch import Batch
+
+UNREADABLE_ON_PURPOSE = "frames-crafted/"
+
+
+class World:
+    """The batches of one case, all in memory."""
+
+    def __init__(self, case: KafkaCase) -> None:
+        log = DirectoryLog(case.log_dir)
+        bounds = log.bounds()
+        self.case = case
+        self.end = bounds.end
+        self.start = bounds.start
+        self.batches: Sequence[Batch] = tuple(log.batches(bounds.start))
+        self.snapshots: dict[SnapshotId, Sequence[Batch]] = {
+            snapshot: tuple(log.open_snapshot(snapshot))
+            for snapshot in log.snapshots()
+            if snapshot.end_offset > 0
+        }
+        self.tolerant = case.name.startswith(UNREADABLE_ON_PURPOSE)
+
+    def base_for(self, offset: int) -> SnapshotId | None:
+        """The oldest place to begin at for a replay up to ``offset``; None is the log alone."""
+        if self.start == 0:
+            return None
+        return min(self._bases_for(offset))
+
+    def reaches(self, offset: int) -> bool:
+        """Whether what was there at ``offset`` can still be had."""
+        return self.start == 0 or bool(self._bases_for(offset))
+
+    def _bases_for(self, offset: int) -> list[SnapshotId]:
+        return [
+            snapshot for snapshot in self.snapshots if self.start <= snapshot.end_offset <= offset
+        ]
+
+    def loader(
+        self, base: SnapshotId | None = None, publishers: Iterable[Publisher] = ()
+    ) -> Loader:
+        loader = Loader(publishers, tolerant=self.tolerant)
+        if base is not None:
+            loader.load_snapshot(base, self.snapshots[base])
+        return loader
+
+    def after(self, position: int) -> Iterator[Batch]:
+        return (batch for batch in self.batches if batch.next_offset > position)
+
+    def image_at(self, offset: int, base: SnapshotId | None = None) -> MetadataImage:
+        """The image of all that is committed if the high-water mark is ``offset``."""
+        loader = self.loader(self.base_for(offset) if base is None else base)
+        loader.handle(HighWatermark(offset))
+        for batch in self.after(loader.position):
+            if batch.base_offset >= offset:
+                break
+            loader.handle(Appended(batch))
+        return loader.image
+
+    def image(self) -> MetadataImage:
+        return self.image_at(self.end)
+
+
+@cache
+def world_of(case: KafkaCase) -> World:
+    return World(case)
+
+
+def acl_rows(image: MetadataImage) -> list[dict[str, Any]]:
+    """As ``acls.json`` has them."""
+    rows = [
+        {
+            "id": uuid_text(uuid),
+            "resourceType": acl.resource_type.name,
+            "resourceName": acl.resource_name,
+            "patternType": acl.pattern_type.name,
+            "principal": acl.principal,
+            "host": acl.host,
+            "operation": acl.operation.name,
+            "permissionType": acl.permission_type.name,
+        }
+        for uuid, acl in image.acls.by_id.items()
+    ]
+    return sorted(rows, key=lambda row: row["id"])
+
+
+def scram_rows(image: MetadataImage) -> list[dict[str, Any]]:
+    """As ``scram.json`` has them."""
+    rows = [
+        {"user": user, "mechanism": mechanism.name, "iterations": credential.iterations}
+        for mechanism, users in image.scram.mechanisms.items()
+        for user, credential in users.items()
+    ]
+    return sorted(rows, key=lambda row: (row["user"], row["mechanism"]))
