@@ -8,7 +8,7 @@ This module must not know partitions, nor what a listener's security protocol me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
