@@ -51,7 +51,8 @@ class SupportedFeature(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """``cordoned_directories`` is None where the broker is too old to say (before 4.3)."""
+    """``cordoned_directories`` is None where the broker is too old to say (before 4.3);
+    listeners and features, which have no order in Kafka, are sorted by name."""
 
     id: int
     epoch: int
