@@ -122,6 +122,19 @@ class Publisher(Protocol):
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None: ...
 
 
+@runtime_checkable
+class Gate(Protocol):
+    """A publisher that answers only once it has seen all, and not when that is too old."""
+
+    def complete_initial_load(self) -> None:
+        """The publisher took its first image, and nothing was published before it was whole."""
+        ...
+
+    def note_staleness(self, for_ms: int) -> None:
+        """A fault has kept the log unread for so long; called now and then while it does."""
+        ...
+
+
 class Clock(Protocol):
     """The time, passed in: the core has no clock of its own."""
 

@@ -11,7 +11,8 @@ replica's attributes. This module must not know what kind of log it has.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event, Thread
 from types import TracebackType
 from typing import Final, Self
@@ -36,13 +37,18 @@ class Replica:
     """
 
     def __init__(
-        self, log: Log, publishers: Iterable[Publisher] = (), *, tolerant: bool = False
+        self,
+        log: Log,
+        publishers: Iterable[Publisher] = (),
+        *,
+        tolerant: bool = False,
+        monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = log
         self._loader = Loader(publishers, tolerant=tolerant)
+        self._monotonic_s = monotonic_s
         self._is_closing = Event()
         self._thread: Thread | None = None
-        self._fault: Exception | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -78,11 +84,6 @@ class Replica:
         return self._loader.state
 
     @property
-    def fault(self) -> Exception | None:
-        """What stopped the reading, while it waits to try again."""
-        return self._fault
-
-    @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
         return self._loader.publisher_faults
 
@@ -92,19 +93,23 @@ class Replica:
 
     def _run(self) -> None:
         backoff = MIN_BACKOFF_S
+        failing_since: float | None = None
         while not self._is_closing.is_set():
             before = self._loader.position
             try:
                 self._follow()
                 return
             except (MetalogError, OSError) as fault:
-                self._fault = fault
+                self._loader.note_fault(fault)
                 _log.warning("replay stopped, and begins again soon: %s", fault)
             except Exception as fault:
-                self._fault = fault
+                self._loader.note_fault(fault)
                 _log.exception("replay stopped by a fault of its own, and begins again soon")
-            backoff = MIN_BACKOFF_S if self._loader.position > before else backoff * 2
-            self._is_closing.wait(min(backoff, MAX_BACKOFF_S))
+            if failing_since is None or self._loader.position > before:
+                failing_since, backoff = self._monotonic_s(), MIN_BACKOFF_S
+            self._loader.note_staleness(round((self._monotonic_s() - failing_since) * 1000))
+            self._is_closing.wait(backoff)
+            backoff = min(backoff * 2, MAX_BACKOFF_S)
 
     def _follow(self) -> None:
         """Read the log to its end, then follow it; returns when closed or at the end of a
@@ -114,7 +119,6 @@ class Replica:
             feed(self._loader, log, (event,))
             if self._is_closing.is_set():
                 return
-        self._fault = None
         if isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
-from metalog.ports import Publisher
+from metalog.ports import Gate, Publisher
 
 
 class PublisherFault(NamedTuple):
@@ -29,7 +29,11 @@ class PublisherFault(NamedTuple):
 
 
 class Delivery:
-    """The publishers of one loader, and the faults that they had."""
+    """The publishers of one loader, and the faults that they had.
+
+    Nothing is published before the loader is ready, so a gate may open with the first
+    image that its publisher took.
+    """
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
         self._publishers = tuple(publishers)
@@ -55,3 +59,10 @@ class Delivery:
             else:
                 if fault is not None:
                     self._faults[number] = fault._replace(healed=True)
+                if isinstance(publisher, Gate):
+                    publisher.complete_initial_load()
+
+    def note_staleness(self, for_ms: int) -> None:
+        for publisher in self._publishers:
+            if isinstance(publisher, Gate):
+                publisher.note_staleness(for_ms)

@@ -102,7 +102,7 @@ class Loader:
         self._seen_record = False
         self._is_ready = False
         self._has_diverged = False
-        self._fault: tuple[int, CorruptLog] | None = None
+        self._fault: tuple[int, Exception] | None = None
         self._begin_at(NOTHING, MetadataDelta(EMPTY))
 
     def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
@@ -143,6 +143,23 @@ class Loader:
         """The records that a tolerant loader applied although they may mislead, by type."""
         return self._screen.doubts
 
+    def note_fault(self, fault: Exception) -> None:
+        """Go back to what was published last; whoever reads the log tells of its faults too."""
+        offset = fault.offset if isinstance(fault, CorruptLog) else None
+        self._fault = (self._taken.offset if offset is None else offset, fault)
+        if isinstance(fault, Diverged):
+            self._has_diverged = True
+            self.high_watermark = None
+        if self._has_diverged:
+            self._begin_at(NOTHING, MetadataDelta(self.image, is_replacement=True))
+        else:
+            self._begin_at(self.image.provenance, MetadataDelta(self.image))
+
+    def note_staleness(self, for_ms: int) -> None:
+        """Tell the publishers that have a gate how long the image has been stale."""
+        if isinstance(self.state, Stale):
+            self._delivery.note_staleness(for_ms)
+
     def handle(self, event: LogEvent) -> None:
         """Take what the log says next. ``SnapshotNeeded`` is for ``load_snapshot``."""
         try:
@@ -158,7 +175,7 @@ class Loader:
                 self._leader = Leader(event.leader_id, event.epoch)
             self._take_committed()
         except CorruptLog as fault:
-            self._stop(fault)
+            self.note_fault(fault)
             raise
         self._publish_if_due()
 
@@ -175,7 +192,7 @@ class Loader:
                 )
             self._replace(id, batches)
         except CorruptLog as fault:
-            self._stop(fault)
+            self.note_fault(fault)
             raise
         self._publish_if_due()
 
@@ -326,17 +343,6 @@ class Loader:
     def _stable(self) -> Provenance:
         """What the delta holds: all below the last stable offset."""
         return self._taken if self._transaction is None else self._transaction.before
-
-    def _stop(self, fault: CorruptLog) -> None:
-        offset = self._taken.offset if fault.offset is None else fault.offset
-        self._fault = (offset, fault)
-        if isinstance(fault, Diverged):
-            self._has_diverged = True
-            self.high_watermark = None
-        if self._has_diverged:
-            self._begin_at(NOTHING, MetadataDelta(self.image, is_replacement=True))
-        else:
-            self._begin_at(self.image.provenance, MetadataDelta(self.image))
 
     def _publish_if_due(self) -> None:
         mark = self.high_watermark

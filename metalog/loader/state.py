@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from metalog.errors import CorruptLog
-
 
 class Loading(NamedTuple):
     """Nothing was published yet; ``fault`` is the last one met, if any."""
 
     position: int
     high_watermark: int | None
-    fault: CorruptLog | None
+    fault: Exception | None
 
 
 class Ready(NamedTuple):
@@ -25,7 +23,7 @@ class Stale(NamedTuple):
     """The image in force is older than the log: ``fault``, met at ``offset``, keeps it so."""
 
     offset: int
-    fault: CorruptLog
+    fault: Exception
 
 
 State = Loading | Ready | Stale
