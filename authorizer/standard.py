@@ -26,7 +26,7 @@ from authorizer.api import (
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import IndexWriter
-from authorizer.sessions import Decider, Session, Verdicts
+from authorizer.scopes import Decider, Identity, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest
 from metalog.ids import Uuid, uuid_text
@@ -94,18 +94,16 @@ class StandardAuthorizer(Authorizer):
 
         ``AuthorizerNotReady`` until the initial load is complete, unless a super user asks.
         """
-        session = self._session(context)
+        decider, identity = self._decider, context.identity
         if len(actions) == 1:
-            action = actions[0]
-            is_allowed = _verdicts(session, action.resource)[action.operation] is ALLOWED
-            results = ONE_ALLOWED if is_allowed else ONE_DENIED
+            results = _authorize_one(decider, identity, actions[0])
         else:
             results = AuthorizationResults(
-                [_verdicts(session, action.resource)[action.operation] for action in actions]
+                [_verdicts(decider, identity, each.resource)[each.operation] for each in actions]
             )
         if _audit_log.isEnabledFor(INFO):
             for action, result in zip(actions, results, strict=True):
-                _audit(session, context, action, result)
+                _audit(decider, context, action, result)
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
@@ -119,18 +117,19 @@ class StandardAuthorizer(Authorizer):
             raise InvalidRequest(
                 f"{operation.name} on {resource_type.name}: name one operation and one type"
             )
-        session = self._session(context)
+        decider, identity = self._decider, context.identity
         hardcode = ResourcePattern(resource_type, "hardcode")
-        result = _verdicts(session, hardcode)[operation]
+        result = _verdicts(decider, identity, hardcode)[operation]
         if _audit_log.isEnabledFor(INFO):
-            _audit(session, context, Action(operation, hardcode, 0, True, False), result)
-        if result is ALLOWED or session.is_allowed_by_resource_type(operation, resource_type):
+            _audit(decider, context, Action(operation, hardcode, 0, True, False), result)
+        scope = decider.scope(resource_type, identity)
+        if result is ALLOWED or scope.is_allowed_on_some(operation):
             return ALLOWED
         return DENIED
 
     def decide(self, context: RequestContext, action: Action) -> Decision:
         """The result with its rule; not audited."""
-        return _decision(self._session(context), action)
+        return _decision(self._decider, context, action)
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The ACLs that match, in Kafka's order; one that has several ids comes once."""
@@ -196,10 +195,6 @@ class StandardAuthorizer(Authorizer):
                 AuthorizerNotReady("the authorizer was closed before its initial load was complete")
             )
 
-    def _session(self, context: RequestContext) -> Session:
-        decider = self._decider
-        return decider.sessions.get(context.identity) or decider.open(context.identity)
-
     def _own_ids(self) -> dict[Uuid, Acl]:
         if not isinstance(self._by_id, dict):
             self._by_id = dict(self._by_id)
@@ -214,22 +209,34 @@ class StandardAuthorizer(Authorizer):
         )
 
 
-def _verdicts(session: Session, resource: ResourcePattern) -> Verdicts:
+def _authorize_one(decider: Decider, identity: Identity, action: Action) -> AuthorizationResults:
+    """The commonest question, straight through: no object is made."""
+    resource = action.resource
+    scope = decider.scopes[resource.resource_type].get(identity)
+    if scope is None or resource.pattern_type is not LITERAL:
+        verdicts = _verdicts(decider, identity, resource)
+    else:
+        verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
+    return ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
+
+
+def _verdicts(decider: Decider, identity: Identity, resource: ResourcePattern) -> Verdicts:
     if resource.pattern_type is not LITERAL:
         raise InvalidRequest(
             f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
         )
-    resource_type, name = resource.resource_type, resource.name
-    return session.verdicts[resource_type].get(name) or session.on(resource_type, name)
+    scope = decider.scope(resource.resource_type, identity)
+    return scope.verdicts.get(resource.name) or scope.on(resource.name)
 
 
-def _decision(session: Session, action: Action) -> Decision:
+def _decision(decider: Decider, context: RequestContext, action: Action) -> Decision:
     resource = action.resource
-    return session.decide(action.operation, resource.resource_type, resource.name)
+    scope = decider.scope(resource.resource_type, context.identity)
+    return scope.decide(action.operation, resource.name)
 
 
 def _audit(
-    session: Session, context: RequestContext, action: Action, result: AuthorizationResult
+    decider: Decider, context: RequestContext, action: Action, result: AuthorizationResult
 ) -> None:
     """Log as Kafka does; the rule is found only if the line is wanted."""
     if result is ALLOWED:
@@ -237,7 +244,7 @@ def _audit(
     else:
         level = INFO if action.log_if_denied else audit.TRACE
     if _audit_log.isEnabledFor(level):
-        line = audit.format_line(context, action, _decision(session, action))
+        line = audit.format_line(context, action, _decision(decider, context, action))
         _audit_log.log(level, "%s", line)
 
 

@@ -1,0 +1,202 @@
+"""What an index answers, remembered for as long as the index lasts.
+
+A ``Decider`` is an index with the configuration and the gate: all that an answer
+depends on. It gives each session a ``Scope`` for each type of resource, and the scope
+remembers, by name, the results of all operations: one tuple, indexed by operation.
+Whatever changes makes another decider, so nothing remembered is ever out of date.
+Threads may remember at once: at worst they work out the same thing twice.
+
+This module must not know requests, nor how an answer is logged.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from authorizer.decide import (
+    ALL_OPERATIONS,
+    ALLOWED,
+    ALLOWED_TO_SUPER_USER,
+    DENIED,
+    AuthorizationResult,
+    Decision,
+    session,
+)
+from authorizer.index import AclIndex
+from authorizer.prefixes import Prefix
+from metalog.acl import WILDCARD, Operation, PatternType, ResourceType
+from metalog.errors import AuthorizerNotReady
+
+REMEMBERED: Final = 1 << 17
+"""How many answers, over all scopes, a decider remembers before it starts again."""
+LONGEST_REMEMBERED: Final = 255
+"""A name longer than any topic's is worked out each time: what is remembered stays small."""
+
+Identity = tuple[str, ...]
+"""A session's host, its principal, and its additional principals."""
+Verdicts = tuple[AuthorizationResult, ...]
+Masks = tuple[int, int]
+"""The operations that are allowed, and those that are denied, a bit each."""
+NO_MASKS: Final = (0, 0)
+
+
+class Decider:
+    """``scopes``, by resource type and session, are those asked for; ``scope`` gives any."""
+
+    __slots__ = ("_remembered", "allow_everyone", "index", "is_open", "scopes", "super_users")
+
+    def __init__(
+        self, index: AclIndex, super_users: frozenset[str], allow_everyone: bool, is_open: bool
+    ) -> None:
+        self.index = index
+        self.super_users = super_users
+        self.allow_everyone = allow_everyone
+        self.is_open = is_open
+        self._forget()
+
+    def scope(self, resource_type: ResourceType, identity: Identity) -> Scope:
+        """``AuthorizerNotReady`` while the gate is shut, unless a super user asks."""
+        return self.scopes[resource_type].get(identity) or self._open(resource_type, identity)
+
+    def _open(self, resource_type: ResourceType, identity: Identity) -> Scope:
+        if identity[1] in self.super_users:
+            scope = Scope(self, resource_type, identity, is_super_user=True)
+        elif self.is_open:
+            scope = Scope(self, resource_type, identity, is_super_user=False)
+        else:
+            raise AuthorizerNotReady("the ACLs are not loaded up to the high-water mark yet")
+        self.count_remembered()
+        self.scopes[resource_type][identity] = scope
+        return scope
+
+    def count_remembered(self) -> None:
+        self._remembered += 1
+        if self._remembered > REMEMBERED:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._remembered = 0
+        self.scopes: list[dict[Identity, Scope]] = [{} for _ in ResourceType]
+
+
+class Scope:
+    """What one session may do on resources of one type.
+
+    ``verdicts``, by name, are the results by operation, where they are known;
+    ``on`` gives those of any name.
+    """
+
+    __slots__ = (
+        "_by_type",
+        "_decider",
+        "_is_super_user",
+        "_prefix_masks",
+        "_resource_type",
+        "_who",
+        "_wildcard_masks",
+        "verdicts",
+    )
+
+    def __init__(
+        self,
+        decider: Decider,
+        resource_type: ResourceType,
+        identity: Identity,
+        *,
+        is_super_user: bool,
+    ) -> None:
+        self.verdicts: dict[str, Verdicts] = {}
+        self._decider = decider
+        self._resource_type = resource_type
+        self._who = session(*identity)
+        self._is_super_user = is_super_user
+        wildcard = decider.index.literal(resource_type, WILDCARD)
+        self._wildcard_masks = None if wildcard is None else wildcard.masks(self._who)
+        self._prefix_masks: dict[Prefix, Masks] = {}
+        self._by_type: dict[Operation, bool] = {}
+
+    def on(self, name: str) -> Verdicts:
+        allowed = ALL_OPERATIONS if self._is_super_user else self._allowed(name)
+        verdicts = _VERDICTS.get(allowed) or _make_verdicts(allowed)
+        if len(name) <= LONGEST_REMEMBERED:
+            self._decider.count_remembered()
+            self.verdicts[name] = verdicts
+        return verdicts
+
+    def decide(self, operation: Operation, name: str) -> Decision:
+        """The result with its rule."""
+        if self._is_super_user:
+            return ALLOWED_TO_SUPER_USER
+        return self._decider.index.decide(
+            self._who,
+            operation,
+            self._resource_type,
+            name,
+            allow_everyone=self._decider.allow_everyone,
+        )
+
+    def is_allowed_on_some(self, operation: Operation) -> bool:
+        """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679)."""
+        known = self._by_type.get(operation)
+        if known is None:
+            known = self._by_type[operation] = self._may_on_some(operation)
+        return known
+
+    def _allowed(self, name: str) -> int:
+        """The operations that are allowed on ``name``, a bit each."""
+        index = self._decider.index
+        prefix = index.longest_prefix(self._resource_type, name)
+        literal = index.literal(self._resource_type, name)
+        allowed, denied = self._masks_up_from(prefix)
+        if literal is not None:
+            more_allowed, more_denied = literal.masks(self._who)
+            allowed |= more_allowed
+            denied |= more_denied
+        wildcard = self._wildcard_masks
+        if wildcard is not None and not name.startswith(WILDCARD):
+            allowed |= wildcard[0]
+            denied |= wildcard[1]
+        elif literal is None and prefix is None and self._decider.allow_everyone:
+            return ALL_OPERATIONS
+        return allowed & ~denied
+
+    def _masks_up_from(self, prefix: Prefix | None) -> Masks:
+        """What ``prefix`` and all shorter ones allow and deny this session together."""
+        known = self._prefix_masks
+        unknown: list[Prefix] = []
+        while prefix is not None and prefix not in known:
+            unknown.append(prefix)
+            prefix = prefix.shorter
+        allowed, denied = NO_MASKS if prefix is None else known[prefix]
+        for each in reversed(unknown):
+            bucket = self._decider.index.prefixed(self._resource_type, each)
+            more_allowed, more_denied = bucket.masks(self._who)
+            allowed |= more_allowed
+            denied |= more_denied
+            known[each] = allowed, denied
+        return allowed, denied
+
+    def _may_on_some(self, operation: Operation) -> bool:
+        if self._wildcard_masks is not None and self._wildcard_masks[1] >> operation & 1:
+            return False
+        index, resource_type = self._decider.index, self._resource_type
+        for acl in index.allowing(self._who, operation, resource_type):
+            name = acl.resource_name
+            denied = self._masks_up_from(index.longest_prefix(resource_type, name))[1]
+            if acl.pattern_type is PatternType.LITERAL:
+                if name == WILDCARD:
+                    return True
+                literal = index.literal(resource_type, name)
+                denied |= 0 if literal is None else literal.masks(self._who)[1]
+            if not denied >> operation & 1:
+                return True
+        return False
+
+
+_VERDICTS: Final[dict[int, Verdicts]] = {}
+
+
+def _make_verdicts(allowed: int) -> Verdicts:
+    made = tuple([ALLOWED if allowed >> operation & 1 else DENIED for operation in Operation])
+    _VERDICTS[allowed] = made
+    return made
