@@ -74,6 +74,7 @@ def make_case(
     format_options: Sequence[str] = (),
 ) -> None:
     """Let ``story`` happen to a fresh Kafka in ``scratch`` and leave the case in ``target``."""
+    scratch.mkdir(parents=True, exist_ok=True)
     started = RealKafka.started(tools, scratch, overrides=overrides, format_options=format_options)
     with started as kafka:
         story(kafka)
