@@ -45,6 +45,9 @@ class Table(Mapping[K, V]):
         """This map with ``changes``, in which None removes a key (or finds it absent)."""
         if not changes:
             return self
+        if len(changes) == 1 and self._dict is None:
+            for key, value in changes.items():
+                return self._changed_at(key, value)
         builder = TableBuilder(self)
         builder.change(changes)
         return builder.freeze()
@@ -107,6 +110,21 @@ class Table(Mapping[K, V]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Table, (list(self.items()),)
+
+    def _changed_at(self, key: K, value: V | None) -> Table[K, V]:
+        bits = hash(key) >> _HIGH
+        high, low = bits >> 6 & 63, bits & 63
+        nodes = self._nodes.copy()
+        nodes[high] = node = nodes[high].copy()
+        node[low] = leaf = node[low].copy()
+        before = len(leaf)
+        if value is None:
+            leaf.pop(key, None)
+        else:
+            leaf[key] = value
+        frozen: Table[K, V] = Table.__new__(Table)
+        frozen._dict, frozen._nodes, frozen._size = None, nodes, self._size + len(leaf) - before
+        return frozen
 
     def _leaves(self) -> Iterator[dict[K, V]]:
         if self._dict is not None:
