@@ -22,6 +22,8 @@ from metalog.records.checksum import crc32c
 
 BLOCK_SIZE: Final = 1 << 20
 
+_ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
+
 _OVERHEAD: Final = 12
 """Bytes before those that the length field counts: the base offset and itself."""
 _HEADER_SIZE: Final = 61
@@ -84,20 +86,20 @@ class SegmentReader:
         end = self._file.size()
         admit = self._succession.admit
         for buffer, start, position, size in whole_frames(self._file, self.position, end):
-            batch = self._decoded(buffer, start, position)
-            admit(batch)
+            try:
+                batch = decode_batch(buffer, start, file=self._name, file_position=position)
+                admit(batch)
+            except CorruptLog as error:
+                raise self._damage(error.problem, position) from None
             self.position = position + size
             yield batch
         if self.position < end:
             self._judge_tail(end)
 
-    def _decoded(self, buffer: bytes, start: int, position: int) -> Batch:
-        try:
-            return decode_batch(buffer, start, file=self._name, file_position=position)
-        except CorruptLog as error:
-            raise error.located(
-                file=self._name, offset=self._succession.next_offset, byte=position
-            ) from None
+    def _damage(self, problem: str, position: int) -> CorruptLog:
+        """The error for the batch at ``position``; its offset is the one that must stand there."""
+        offset = self._succession.next_offset
+        return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
 
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
@@ -106,12 +108,7 @@ class SegmentReader:
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
         if problem is not None:
-            raise CorruptLog(
-                problem,
-                file=self._name,
-                offset=self._succession.next_offset,
-                byte=self.position,
-            )
+            raise self._damage(problem, self.position)
         self.torn_tail = TornTail(self._name, self.position, size, self._succession.next_offset)
 
 

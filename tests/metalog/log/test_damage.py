@@ -213,7 +213,7 @@ def test_a_batch_that_is_missing(sound: Sound) -> None:
     del sound.segment(1)[byte : byte + size]
     _, end = read(sound.disk)
     assert isinstance(end, CorruptLog)
-    assert (end.byte, end.offset) == (byte, sound.batches[victim + 1].base_offset)
+    assert (end.byte, end.offset) == (byte, sound.batches[victim].base_offset)
 
 
 @pytest.mark.parametrize(("epoch", "said"), [(1, "falls"), (9, "without a leader change")])
