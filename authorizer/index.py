@@ -32,7 +32,6 @@ from metalog.ids import Uuid
 from metalog.image.table import Table
 
 LITERAL: Final = PatternType.LITERAL
-RESOURCE_TYPES: Final = len(ResourceType)
 
 Grant = tuple[ResourceType, str, str, Operation]
 """Whom an ALLOW allows what: resource type, principal, host, operation."""
@@ -63,8 +62,8 @@ class AclIndex:
 
     def __init__(
         self,
-        literals: tuple[Patterns, ...] = (NO_PATTERNS,) * RESOURCE_TYPES,
-        prefixed: tuple[Patterns, ...] = (NO_PATTERNS,) * RESOURCE_TYPES,
+        literals: list[Patterns],
+        prefixed: list[Patterns],
         grants: Grants | None = None,
     ) -> None:
         self._literals = literals
@@ -185,7 +184,8 @@ class AclIndex:
             before.buckets.changed({name: bucket}),
             before.names if names is None else before.names.updated(name, names),
         )
-        kinds = (*kinds[:code], patterns, *kinds[code + 1 :])
+        kinds = kinds.copy()
+        kinds[code] = patterns
         grants = None
         if self._wants_grants:
             grants = _grants_changed(self._all_grants(), acl, is_added)
@@ -259,8 +259,8 @@ class IndexWriter:
         self._literals = [self._ordered(groups) for groups in literals]
         self._prefixed = [self._ordered(groups) for groups in prefixed]
         self.index = AclIndex(
-            tuple([_frozen(buckets) for buckets in self._literals]),
-            tuple([_frozen(buckets) for buckets in self._prefixed]),
+            [_frozen(buckets) for buckets in self._literals],
+            [_frozen(buckets) for buckets in self._prefixed],
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:

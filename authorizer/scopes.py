@@ -35,6 +35,7 @@ LONGEST_REMEMBERED: Final = 255
 Identity = tuple[str, ...]
 """A session's host, its principal, and its additional principals."""
 Verdicts = tuple[AuthorizationResult, ...]
+RESOURCE_TYPES: Final = range(len(ResourceType))
 Masks = tuple[int, int]
 """The operations that are allowed, and those that are denied, a bit each."""
 NO_MASKS: Final = (0, 0)
@@ -76,7 +77,7 @@ class Decider:
 
     def _forget(self) -> None:
         self._remembered = 0
-        self.scopes: list[dict[Identity, Scope]] = [{} for _ in ResourceType]
+        self.scopes: list[dict[Identity, Scope]] = [{} for _ in RESOURCE_TYPES]
 
 
 class Scope:
