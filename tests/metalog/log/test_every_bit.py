@@ -9,6 +9,7 @@ the batches before it left, since those bytes are the same in every run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def _facts(batches: list[Batch]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("with_checkpoint", [True, False])
-def test_every_bit_of_a_log(with_checkpoint: bool) -> None:
+def test_every_bit_of_a_log(with_checkpoint: bool, figure: Callable[[str, int], None]) -> None:
     case = kafka_case("quorum-4.3/node-11")
     epochs = _epochs(case) if with_checkpoint else NO_EPOCHS
     log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
@@ -63,10 +64,14 @@ def test_every_bit_of_a_log(with_checkpoint: bool) -> None:
                     silent.append((batch.position, bit))
             tail[bit >> 3] ^= 1 << (bit & 7)
         before = (batch.next_offset, batch.epoch)
+    figure("damages", len(log) * 8)
+    figure("damages-unnoticed", len(silent))
     assert silent == []
 
 
-def test_every_cut_of_a_log_leaves_out_one_torn_batch_only() -> None:
+def test_every_cut_of_a_log_leaves_out_one_torn_batch_only(
+    figure: Callable[[str, int], None],
+) -> None:
     case = kafka_case("quorum-4.3/node-11")
     log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
     whole = _batches(log, Succession(0))
@@ -85,6 +90,7 @@ def test_every_cut_of_a_log_leaves_out_one_torn_batch_only() -> None:
             else:
                 assert reader.torn_tail is not None
                 assert reader.torn_tail[1:] == (0, cut - start, next_offset)
+    figure("damages", len(log))
 
 
 @pytest.fixture
@@ -99,7 +105,7 @@ def _snapshot_facts(data: bytes | bytearray) -> list[tuple[object, ...]]:
     return _facts(list(check_snapshot(reader)))
 
 
-def test_every_bit_of_a_snapshot(snapshot: bytes) -> None:
+def test_every_bit_of_a_snapshot(snapshot: bytes, figure: Callable[[str, int], None]) -> None:
     whole = _snapshot_facts(snapshot)
     damaged = bytearray(snapshot)
     silent = []
@@ -111,10 +117,13 @@ def test_every_bit_of_a_snapshot(snapshot: bytes) -> None:
         except CorruptLog:
             pass
         damaged[bit >> 3] ^= 1 << (bit & 7)
+    figure("damages", len(snapshot) * 8)
+    figure("damages-unnoticed", len(silent))
     assert silent == []
 
 
-def test_every_cut_of_a_snapshot(snapshot: bytes) -> None:
+def test_every_cut_of_a_snapshot(snapshot: bytes, figure: Callable[[str, int], None]) -> None:
     for cut in range(len(snapshot)):
         with pytest.raises(CorruptLog):
             _snapshot_facts(snapshot[:cut])
+    figure("damages", len(snapshot))
