@@ -111,18 +111,19 @@ def may_mislead(record: AccessControlEntryRecord) -> str | None:
 class AclsImage:
     """Immutable. ``by_id`` has every binding; ``len()`` counts ids."""
 
-    __slots__ = ("_ids", "by_id")
-
-    by_id: Table[Uuid, Acl]
-    _ids: Table[Acl, Uuid | Ids] | None
+    __slots__ = ("_by_id", "_ids")
 
     def __init__(
         self,
         by_id: Table[Uuid, Acl] = EMPTY_TABLE,
         ids: Table[Acl, Uuid | Ids] | None = None,
     ) -> None:
-        self.by_id = by_id
+        self._by_id = by_id
         self._ids = ids
+
+    @property
+    def by_id(self) -> Table[Uuid, Acl]:
+        return self._by_id
 
     def __len__(self) -> int:
         return len(self.by_id)

@@ -1,0 +1,234 @@
+"""When a loader publishes, and what."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_log import (
+    ABORT,
+    BEGIN,
+    END,
+    NOTHING,
+    Recorder,
+    ace,
+    batch,
+    ids,
+    leader_change,
+    loaded,
+    uuid,
+)
+
+from metalog.errors import CorruptLog
+from metalog.image.manifest import Leader, LogManifest, Provenance
+from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
+from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
+from metalog.records.messages import (
+    RemoveAccessControlEntryRecord,
+)
+
+
+def test_nothing_is_published_before_the_high_water_mark_is_known_and_reached() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(Appended(batch(0, ace(1))))
+    assert loader.state == Loading(1, None, None)
+    loader.handle(HighWatermark(2))
+    assert recorder.got == []
+    assert loader.state == Loading(1, 2, None)
+    loader.handle(Appended(batch(1, ace(2))))
+    assert recorder.offsets == [2]
+    assert loader.state == Ready(2)
+
+
+def test_a_log_of_control_records_alone_makes_nobody_ready() -> None:
+    loader = loaded(leader_change(0, 1), mark=1)
+    assert isinstance(loader.state, Loading)
+    loader.handle(Appended(batch(1, NOTHING)))
+    assert isinstance(loader.state, Loading), "above the mark"
+    loader.handle(HighWatermark(2))
+    assert loader.state == Ready(2)
+
+
+def test_an_empty_log_makes_nobody_ready() -> None:
+    assert isinstance(loaded(mark=0).state, Loading)
+
+
+def test_once_ready_each_batch_is_published() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(1))
+    for base in range(4):
+        loader.handle(Appended(batch(base, ace(base))))
+        loader.handle(HighWatermark(base + 1))
+    assert recorder.offsets == [1, 2, 3, 4]
+    before = [delta.image for delta, _, _ in recorder.got[1:]]
+    assert all(
+        mine is theirs
+        for mine, theirs in zip(before, [image for _, image, _ in recorder.got], strict=False)
+    )
+
+
+def test_nothing_above_the_mark_is_published() -> None:
+    loader = loaded(batch(0, ace(1)), batch(1, ace(2)), mark=1)
+    assert ids(loader.image) == {1}
+    assert loader.position == 2
+    loader.handle(HighWatermark(0))
+    assert ids(loader.image) == {1}, "a mark never falls"
+    loader.handle(HighWatermark(2))
+    assert ids(loader.image) == {1, 2}
+
+
+def test_a_mark_inside_a_batch_takes_the_records_below_it() -> None:
+    loader = loaded(batch(0, ace(1), ace(2), ace(3)), mark=2)
+    assert ids(loader.image) == {1, 2}
+    assert loader.image.provenance == Provenance(2, 1, 1000)
+    loader.handle(HighWatermark(3))
+    assert ids(loader.image) == {1, 2, 3}
+
+
+def test_the_manifest_says_what_made_the_change_and_who_leads() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(3))
+    batches = [leader_change(0, 1), batch(1, ace(1), ace(2))]
+    for each in batches:
+        loader.handle(Appended(each))
+    manifest = recorder.got[-1][2]
+    size = sum(each.size for each in batches)
+    assert manifest == LogManifest(Provenance(3, 1, 1001), Leader(7, 1), 2, 3, size)
+    loader.handle(LeaderChanged(2, 8))
+    loader.handle(Appended(batch(3, NOTHING, epoch=2)))
+    loader.handle(HighWatermark(4))
+    assert recorder.got[-1][2].leader == Leader(8, 2)
+
+
+# Transactions
+
+
+def test_an_open_transaction_holds_back_what_it_has() -> None:
+    loader = loaded(batch(0, ace(1)), batch(1, BEGIN, ace(2)), mark=3)
+    assert ids(loader.image) == {1}
+    assert loader.image.provenance == Provenance(1, 1, 1000)
+    assert loader.position == 3
+    assert loader.state == Ready(1), "the position has reached the mark"
+    loader.handle(HighWatermark(4))
+    loader.handle(Appended(batch(3, END)))
+    assert ids(loader.image) == {1, 2}
+    assert loader.image.provenance.offset == 4
+
+
+def test_an_aborted_transaction_leaves_no_trace() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(5))
+    loader.handle(Appended(batch(0, ace(1), BEGIN, ace(2), ABORT, ace(3))))
+    delta, image, _ = recorder.got[-1]
+    assert ids(image) == {1, 3}
+    assert delta.acls is not None
+    assert set(delta.acls.changes) == {uuid(1), uuid(3)}
+
+
+def test_an_aborted_transaction_may_hold_what_could_not_be_replayed() -> None:
+    absent = RemoveAccessControlEntryRecord(uuid(9))
+    loader = loaded(batch(0, ace(1), BEGIN, absent, ABORT), mark=4)
+    assert ids(loader.image) == {1}
+
+
+def test_a_fault_inside_a_transaction_publishes_none_of_it() -> None:
+    loader = loaded(batch(0, ace(1)), mark=1)
+    loader.handle(HighWatermark(5))
+    absent = RemoveAccessControlEntryRecord(uuid(9))
+    with pytest.raises(CorruptLog) as stopped:
+        loader.handle(Appended(batch(1, BEGIN, ace(2), absent, END)))
+    assert stopped.value.offset == 3
+    assert ids(loader.image) == {1}
+    assert loader.position == 1
+
+
+@pytest.mark.parametrize("records", [(END,), (ABORT,), (BEGIN, BEGIN), (BEGIN, END, END)])
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_transactions_that_no_controller_writes(
+    records: tuple[object, ...], tolerant: bool
+) -> None:
+    with pytest.raises(CorruptLog, match="transaction") as refused:
+        loaded(batch(0, NOTHING, *records), mark=10, tolerant=tolerant)
+    assert refused.value.offset == len(records)
+
+
+# What the log takes back or leaves out
+
+
+def test_a_truncation_drops_what_waits() -> None:
+    loader = loaded(batch(0, ace(1)), batch(1, ace(2)), batch(2, ace(3)), mark=1)
+    loader.handle(Truncated(1))
+    assert loader.position == 1
+    loader.handle(Appended(leader_change(1, 2)))
+    loader.handle(Appended(batch(2, ace(4), epoch=2)))
+    loader.handle(HighWatermark(3))
+    assert ids(loader.image) == {1, 4}
+
+
+def test_a_truncation_to_the_end_changes_nothing() -> None:
+    loader = loaded(batch(0, ace(1)), batch(1, ace(2)), mark=1)
+    loader.handle(Truncated(2))
+    assert loader.position == 2
+
+
+def test_a_truncation_below_what_was_published_reads_the_log_anew() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(2))
+    loader.handle(Appended(batch(0, ace(1))))
+    loader.handle(Appended(batch(1, ace(2))))
+    with pytest.raises(Diverged):
+        loader.handle(Truncated(1))
+    assert loader.position == 0
+    assert isinstance(loader.state, Stale)
+    assert ids(loader.image) == {1, 2}, "stays in force"
+    loader.handle(Appended(batch(0, ace(1))))
+    loader.handle(Appended(leader_change(1, 2)))
+    assert ids(loader.image) == {1, 2}
+    loader.handle(HighWatermark(2))
+    assert ids(loader.image) == {1}
+    assert loader.state == Ready(2)
+    delta = recorder.got[-1][0]
+    assert delta.acls is not None
+    assert delta.acls.is_replacement
+    assert delta.acls.changes[uuid(2)] is None
+
+
+def test_offsets_rise_and_epochs_do_not_fall() -> None:
+    loader = loaded(batch(0, ace(1), epoch=3), mark=1)
+    with pytest.raises(CorruptLog, match="epoch falls from 3 to 2"):
+        loader.handle(Appended(batch(1, ace(2), epoch=2)))
+    with pytest.raises(CorruptLog, match="offset 0"):
+        loader.handle(Appended(batch(0, ace(1), epoch=3)))
+
+
+def test_records_that_are_not_there_stop_a_strict_loader() -> None:
+    with pytest.raises(CorruptLog, match="from offset 1 up to 5"):
+        loaded(batch(0, ace(1)), batch(5, ace(2)), mark=6)
+    loader = loaded(batch(0, ace(1)), batch(5, ace(2)), mark=6, tolerant=True)
+    assert ids(loader.image) == {1, 2}
+    assert [skipped.records for skipped in loader.skipped.values()] == [4]
+
+
+def test_a_gap_that_hides_nothing_counts_for_the_position() -> None:
+    loader = loaded(batch(0, ace(1)), mark=3)
+    assert isinstance(loader.state, Loading)
+    loader.handle(Gap(1, 3, lost=False))
+    assert loader.state == Ready(3)
+    loader.handle(HighWatermark(4))
+    loader.handle(Appended(batch(3, ace(2))))
+    assert loader.image.provenance.offset == 4
+
+
+@pytest.mark.parametrize("mark", [0, 100])
+def test_what_waits_has_a_bound(mark: int) -> None:
+    """Above the high-water mark, and in an open transaction."""
+    loader = Loader(buffer_limit=10_000)
+    loader.handle(HighWatermark(mark))
+    loader.handle(Appended(batch(0, BEGIN)))
+    large = [Appended(batch(base, ace(base, "n" * 500))) for base in range(1, 100)]
+    with pytest.raises(CorruptLog, match="wait above the last stable offset"):
+        feed(loader, MemoryLog([]), large)

@@ -1,0 +1,154 @@
+"""What a loader stops at, what it passes over, and what is in force meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_log import (
+    ABORT,
+    BEGIN,
+    END,
+    Recorder,
+    ace,
+    batch,
+    ids,
+    loaded,
+    raw,
+    uuid,
+    values,
+)
+
+from metalog.errors import CorruptLog, UnreadableRecord
+from metalog.loader import Loader, Loading, Ready, Stale
+from metalog.ports import Appended, HighWatermark
+from metalog.records.messages import (
+    FenceBrokerRecord,
+    RemoveAccessControlEntryRecord,
+    UserScramCredentialRecord,
+)
+
+
+def test_a_fault_keeps_the_last_good_image_until_the_log_is_sound_again() -> None:
+    loader = loaded(batch(0, ace(1)), mark=3)
+    loader.handle(Appended(batch(1, ace(2), ace(3))))
+    loader.handle(HighWatermark(5))
+    with pytest.raises(CorruptLog) as fault:
+        loader.handle(Appended(batch(3, ace(4), RemoveAccessControlEntryRecord(uuid(99)))))
+    assert loader.state == Stale(4, fault.value)
+    assert ids(loader.image) == {1, 2, 3}
+    assert loader.position == 3
+    loader.handle(Appended(batch(3, ace(4), RemoveAccessControlEntryRecord(uuid(1)))))
+    assert loader.state == Ready(5)
+    assert ids(loader.image) == {2, 3, 4}
+
+
+def test_a_fault_in_the_first_load_never_makes_it_ready() -> None:
+    loader = Loader()
+    loader.handle(HighWatermark(2))
+    loader.handle(Appended(batch(0, ace(1))))
+    with pytest.raises(CorruptLog) as fault:
+        loader.handle(Appended(batch(1, RemoveAccessControlEntryRecord(uuid(99)))))
+    assert loader.state == Loading(0, 2, fault.value)
+    assert len(loader.image.acls) == 0
+
+
+def test_a_fault_of_whoever_reads_the_log_makes_it_stale_too() -> None:
+    loader = loaded(batch(0, ace(1)), mark=1)
+    gone = OSError("the disk is gone")
+    loader.note_fault(gone)
+    assert loader.state == Stale(1, gone)
+    loader.handle(HighWatermark(1))
+    assert loader.state == Ready(1)
+
+
+def test_a_publisher_that_fails_is_shown_and_then_given_the_whole_image() -> None:
+    failing, other = Recorder(), Recorder()
+    loader = Loader([failing, other])
+    loader.handle(HighWatermark(1))
+    loader.handle(Appended(batch(0, ace(1))))
+    failing.fails = True
+    loader.handle(HighWatermark(2))
+    loader.handle(Appended(batch(1, ace(2))))
+    [fault] = loader.publisher_faults
+    assert (fault.publisher, fault.offset, fault.times, fault.healed) == ("Recorder", 2, 1, False)
+    assert other.offsets == [1, 2], "the others still get theirs"
+    failing.fails = False
+    loader.handle(HighWatermark(3))
+    loader.handle(Appended(batch(2, ace(3))))
+    delta, image, _ = failing.got[-1]
+    assert delta.acls is not None
+    assert delta.acls.is_replacement
+    assert set(delta.acls.changes) == {uuid(1), uuid(2), uuid(3)}
+    assert loader.publisher_faults[0].healed
+    assert not other.got[-1][0].is_replacement
+    assert image is other.got[-1][1]
+
+
+# What it passes over
+
+
+UNREADABLE = bytes((1, 18, 9))
+OF_NO_CONCERN = [bytes((1, 0, 99)), bytes((1, 0xC8, 1, 0)), raw(FenceBrokerRecord(1, 1))]
+
+
+@pytest.mark.parametrize("value", OF_NO_CONCERN)
+def test_what_does_not_concern_authorization_is_counted_and_passed_over(value: bytes) -> None:
+    loader = loaded(values(0, raw(ace(1)), value, value, raw(ace(2))), mark=4)
+    assert ids(loader.image) == {1, 2}
+    [skipped] = loader.skipped.values()
+    assert (skipped.records, skipped.offset) == (2, 1)
+
+
+@pytest.mark.parametrize("key", [18, 19, 11, 22, 10, 26, 23, 24, 25])
+def test_what_concerns_authorization_stops_a_strict_loader(key: int) -> None:
+    with pytest.raises(UnreadableRecord) as stopped:
+        loaded(values(0, raw(ace(1)), bytes((1, key, 9))), mark=2)
+    assert stopped.value.offset == 1
+    tolerant = loaded(values(0, raw(ace(1)), bytes((1, key, 9))), mark=2, tolerant=True)
+    assert ids(tolerant.image) == {1}
+    assert [skipped.records for skipped in tolerant.skipped.values()] == [1]
+
+
+@pytest.mark.parametrize("value", [b"", b"\x02\x12\x00", b"\xff"])
+def test_what_cannot_be_told_stops_a_strict_loader(value: bytes) -> None:
+    with pytest.raises(UnreadableRecord):
+        loaded(values(0, raw(ace(1)), value), mark=2)
+
+
+RIGHTLY = raw(ace(1, "a\ufffdb"))
+WRONGLY = RIGHTLY.replace("\ufffd".encode(), b"\xff\xfe\xfd")
+USER = raw(UserScramCredentialRecord("a\ufffdb", 1, b"s", b"k", b"v", 4096))
+
+
+def test_a_replacement_character_that_was_written_is_text_like_any_other() -> None:
+    loader = loaded(values(0, RIGHTLY, USER), mark=2)
+    assert ids(loader.image) == {1}
+    assert not loader.doubts
+
+
+@pytest.mark.parametrize("value", [WRONGLY, USER.replace("\ufffd".encode(), b"\xff\xfe\xfd")])
+def test_bytes_that_are_no_text_stop_a_strict_loader(value: bytes) -> None:
+    with pytest.raises(UnreadableRecord, match="not UTF-8") as stopped:
+        loaded(values(0, RIGHTLY, value), mark=2)
+    assert stopped.value.offset == 1
+    tolerant = loaded(values(0, RIGHTLY, value), mark=2, tolerant=True)
+    [doubt] = tolerant.doubts.values()
+    assert (doubt.records, doubt.offset) == (1, 1)
+    assert not tolerant.skipped
+
+
+def test_doubts_in_a_transaction_are_judged_where_it_ends() -> None:
+    begin, end, abort = raw(BEGIN), raw(END), raw(ABORT)
+    assert ids(loaded(values(0, begin, WRONGLY, abort, raw(ace(2))), mark=4).image) == {2}
+    for batches in (
+        [values(0, begin, WRONGLY, end)],
+        [values(0, begin), values(1, WRONGLY), values(2, end)],
+    ):
+        with pytest.raises(UnreadableRecord) as stopped:
+            loaded(*batches, mark=3)
+        assert stopped.value.offset == 1
+
+
+def test_a_fault_names_file_offset_and_byte() -> None:
+    placed = values(0, UNREADABLE)._replace(file="some.log", position=77)
+    with pytest.raises(CorruptLog, match=r"some\.log, offset 0, byte 77: "):
+        loaded(placed, mark=1)

@@ -1,0 +1,105 @@
+"""A snapshot is loaded whole or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_log import (
+    BEGIN,
+    END,
+    Recorder,
+    ace,
+    batch,
+    ids,
+    loaded,
+    snapshot,
+    uuid,
+)
+
+from metalog.errors import CorruptLog, CorruptSnapshot
+from metalog.ids import SnapshotId
+from metalog.image.manifest import LogManifest, Provenance, SnapshotManifest
+from metalog.loader import Loader, Loading, Ready, Stale, feed
+from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, HighWatermark
+from metalog.records.messages import (
+    RemoveAccessControlEntryRecord,
+)
+
+
+def test_a_snapshot_replaces_everything_at_once() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(2))
+    loader.handle(Appended(batch(0, ace(1), ace(2))))
+    loader.load_snapshot(SnapshotId(10, 3), snapshot(ace(2), ace(5)))
+    assert ids(loader.image) == {2, 5}
+    delta, image, manifest = recorder.got[-1]
+    assert image.provenance == Provenance(10, 3, 900)
+    assert isinstance(manifest, SnapshotManifest)
+    assert manifest.snapshot == SnapshotId(10, 3)
+    assert delta.is_replacement
+    assert delta.acls is not None
+    assert delta.acls.changes == {**loader.image.acls.by_id, uuid(1): None}
+    loader.handle(HighWatermark(11))
+    loader.handle(Appended(batch(10, ace(6), epoch=3)))
+    assert ids(loader.image) == {2, 5, 6}
+    assert isinstance(recorder.got[-1][2], LogManifest)
+
+
+def test_a_snapshot_that_is_not_whole_changes_nothing() -> None:
+    loader = loaded(batch(0, ace(1)), mark=1)
+    with pytest.raises(CorruptSnapshot):
+        loader.load_snapshot(SnapshotId(10, 1), snapshot(ace(2))[:-1])
+    assert ids(loader.image) == {1}
+    assert isinstance(loader.state, Stale)
+    assert loader.position == 1
+    loader.load_snapshot(SnapshotId(10, 1), snapshot(ace(2)))
+    assert ids(loader.image) == {2}
+    assert isinstance(loader.state, Ready)
+
+
+@pytest.mark.parametrize("records", [(BEGIN,), (END,), (RemoveAccessControlEntryRecord(uuid(1)),)])
+def test_a_snapshot_holds_no_changes(records: tuple[object, ...]) -> None:
+    loader = loaded(batch(0, ace(1)), mark=1)
+    with pytest.raises(CorruptLog):
+        loader.load_snapshot(SnapshotId(10, 1), snapshot(ace(2), *records))
+    assert ids(loader.image) == {1}
+
+
+def test_a_snapshot_does_not_go_back() -> None:
+    loader = loaded(batch(0, ace(1), ace(2)), mark=2)
+    with pytest.raises(CorruptSnapshot, match="ends before offset 2"):
+        loader.load_snapshot(SnapshotId(1, 1), snapshot(ace(1)))
+
+
+def test_a_first_snapshot_waits_for_the_mark() -> None:
+    loader = Loader()
+    loader.load_snapshot(SnapshotId(10, 1), snapshot(ace(1)))
+    assert loader.state == Loading(10, None, None)
+    loader.handle(HighWatermark(11))
+    assert isinstance(loader.state, Loading)
+    loader.handle(Appended(batch(10, RemoveAccessControlEntryRecord(uuid(1)))))
+    assert loader.state == Ready(11)
+    assert ids(loader.image) == set()
+
+
+def test_a_snapshot_of_control_records_alone_makes_nobody_ready() -> None:
+    loader = Loader()
+    loader.load_snapshot(SnapshotId(0, 0), snapshot())
+    loader.handle(HighWatermark(0))
+    assert isinstance(loader.state, Loading)
+
+
+def test_a_log_and_its_snapshots_are_fed_together() -> None:
+    log = MemoryLog([batch(10, ace(6))], snapshots={SnapshotId(10, 1): snapshot(ace(2), ace(5))})
+    loader = Loader()
+    feed(loader, log, log.read(loader.position))
+    assert ids(loader.image) == {2, 5, 6}
+
+
+def test_a_batch_that_begins_below_the_snapshots_end_is_taken_from_there() -> None:
+    loader = Loader()
+    loader.load_snapshot(SnapshotId(2, 1), snapshot(ace(1)))
+    loader.handle(HighWatermark(3))
+    loader.handle(Appended(batch(0, ace(7), ace(8), ace(9))))
+    assert ids(loader.image) == {1, 9}
