@@ -7,6 +7,7 @@ epoch that its name says. This module must not know where a snapshot lies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
@@ -29,36 +30,20 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
         yield batch
 
 
-class Salvage:
-    """What is left of a damaged snapshot, in a new frame; ``problem`` names the damage.
-
-    All batches up to the first that cannot be read, between a header and a footer of our
-    own. Nothing vouches for what comes out of here: it is for ``--salvage`` only.
+def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
+    """What is left of a damaged snapshot, between a header and a footer of our own: all
+    batches up to the first that cannot be read. Nothing vouches for it; ``--salvage`` only.
     """
-
-    def __init__(self, log: Log, id: SnapshotId) -> None:
-        self._log = log
-        self._id = id
-        self.problem: CorruptLog | None = None
-
-    def __iter__(self) -> Iterator[Batch]:
-        yield build_batch(0, self._id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
-        offset = 1
-        for batch in self._readable():
+    yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
+    offset = 1
+    with suppress(CorruptLog):
+        for batch in read_snapshot(log, id):
+            batch.messages()
             if not batch.is_control:
-                yield batch._replace(
-                    base_offset=offset, last_offset=offset + batch.record_count - 1
-                )
-                offset += batch.record_count
-        yield build_batch(offset, self._id.epoch, 0, [(SnapshotFooterRecord(0), 0)])
-
-    def _readable(self) -> Iterator[Batch]:
-        try:
-            for batch in read_snapshot(self._log, self._id):
-                batch.messages()
-                yield batch
-        except CorruptLog as error:
-            self.problem = error
+                last_offset = offset + batch.record_count - 1
+                yield batch._replace(base_offset=offset, last_offset=last_offset)
+                offset = last_offset + 1
+    yield build_batch(offset, id.epoch, 0, [(SnapshotFooterRecord(0), 0)])
 
 
 def bases(

@@ -27,7 +27,7 @@ from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
 from snapshot.exchange.source import OpenedLog, Source
-from snapshot.reader import Salvage, bases, read_snapshot
+from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
 """Told the offset reached and the one aimed at, after every batch."""
@@ -103,7 +103,7 @@ def replay_source(
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
-        replay.problems.append(f"{log.damage}; salvaged is what stands before it")
+        replay.problems.append(f"{_place(log.damage)}; salvaged is what stands before it")
     with _collection_paused():
         loader = replay.run(progress)
     return Replayed(
@@ -164,7 +164,7 @@ class _Replay:
             if not self._salvage or reached >= self.limit:
                 raise
             self.limit = reached
-            self.problems = [f"{error}; salvaged is what stands before it"]
+            self.problems = [f"{_place(error)}; salvaged is what stands before it"]
             return self.run(progress)
         return loader
 
@@ -177,10 +177,13 @@ class _Replay:
                 return self._loaded(base, self._whole)
             except CorruptLog as error:
                 damage = damage or error
-                self.problems.append(f"{error}; what came before it was used instead")
+                self.problems.append(
+                    f"{_place(error)}; an older snapshot and the log were used instead"
+                )
         if damage is not None and self._salvage:
-            self.problems.clear()
-            return self._salvaged(candidates)
+            self.problems = [f"{_place(damage)}; salvaged is what can be read of it"]
+            newest = next(base for base in candidates if base is not None)
+            return self._loaded(newest, self._left)
         raise damage or self._nothing_reaches()
 
     def _candidates(self) -> list[SnapshotId | None]:
@@ -204,12 +207,8 @@ class _Replay:
     def _whole(self, base: SnapshotId) -> Iterator[Batch]:
         return read_snapshot(self._log, base)
 
-    def _salvaged(self, candidates: Sequence[SnapshotId | None]) -> Loader:
-        newest = next(base for base in candidates if base is not None)
-        salvage = Salvage(self._log, newest)
-        loader = self._loaded(newest, lambda _: salvage)
-        self.problems.append(f"salvaged a snapshot that is not whole: {salvage.problem}")
-        return loader
+    def _left(self, base: SnapshotId) -> Iterator[Batch]:
+        return salvaged_snapshot(self._log, base)
 
     def _feed(self, loader: Loader) -> Iterator[int]:
         """Gives ``loader`` the log up to the limit; yields each offset that it reached."""
@@ -234,6 +233,11 @@ class _Replay:
             file=str(self._log.path),
             advice="copy the .checkpoint files too",
         )
+
+
+def _place(error: CorruptLog) -> str:
+    """The error without its advice, for what was done instead to follow."""
+    return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 
 class Survey(NamedTuple):

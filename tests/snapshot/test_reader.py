@@ -15,7 +15,7 @@ from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import NoOpRecord, SnapshotFooterRecord, SnapshotHeaderRecord
 from snapshot.exchange.source import open_source
-from snapshot.reader import Salvage, bases, read_snapshot
+from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 ID = SnapshotId(9, 1)
 HEADER = [(SnapshotHeaderRecord(0, 7), 0)]
@@ -77,17 +77,15 @@ def test_salvage_puts_what_is_left_in_a_sound_frame(
     damage: Callable[[list[Batch]], list[Batch]],
 ) -> None:
     whole = batches(HEADER, DATA, DATA, FOOTER)
-    salvage = Salvage(MemoryLog([], snapshots={ID: damage(whole)}), ID)
-    saved = list(check_snapshot(salvage))
+    log = MemoryLog([], snapshots={ID: damage(whole)})
+    saved = list(check_snapshot(salvaged_snapshot(log, ID)))
     assert [batch.data for batch in saved][:2] == [batch.data for batch in whole[1:3]]
 
 
-def test_salvage_names_the_damage() -> None:
+def test_salvage_ends_at_the_damage() -> None:
     whole = batches(HEADER, DATA) + batches(HEADER, DATA, DATA, epoch=2)[2:]
-    salvage = Salvage(MemoryLog([], snapshots={ID: whole}), ID)
-    assert len(list(check_snapshot(salvage))) == 1
-    assert salvage.problem is not None
-    assert salvage.problem.problem.startswith("epoch 2")
+    log = MemoryLog([], snapshots={ID: whole})
+    assert len(list(check_snapshot(salvaged_snapshot(log, ID)))) == 1
 
 
 def test_the_shared_examples_of_damage(damaged_case: DamagedCase) -> None:

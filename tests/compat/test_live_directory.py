@@ -1,0 +1,62 @@
+"""The folder of a running Kafka is read as it grows, and nothing in it is touched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka_tools import RealKafka
+
+from metalog.files import LocalFiles, ReadableFile, WritableFile
+from metalog.log.directory import DirectoryLog
+from metalog.ports import Appended
+from metalog.records.batch import Batch
+from metalog.records.messages import AccessControlEntryRecord
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+LIMIT_S = 30.0
+
+
+class ReadOnlyFiles(LocalFiles):
+    def create(self, path: Path) -> WritableFile:
+        raise AssertionError(f"{path} was to be written")
+
+    rename = remove = sync_folder = create  # type: ignore[assignment]
+
+    def open(self, path: Path) -> ReadableFile:
+        assert path.name != ".lock", "closing any descriptor of .lock drops Kafka's lock"
+        return super().open(path)
+
+
+def news(log: DirectoryLog) -> Iterator[Batch]:
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        for event in log.poll(0.2):
+            if isinstance(event, Appended):
+                yield event.batch
+
+
+def test_a_new_acl_is_seen(real_kafka: RealKafka) -> None:
+    log = DirectoryLog(real_kafka.log_dir, files=ReadOnlyFiles())
+    batches = [event.batch for event in log.read(0) if isinstance(event, Appended)]
+    assert log.proven.offset == log.bounds().end == batches[-1].next_offset
+    real_kafka.tools.run(
+        "org.apache.kafka.tools.AclCommand",
+        *("--bootstrap-server", real_kafka.bootstrap, "--add", "--allow-principal", "User:live"),
+        *("--operation", "READ", "--topic", "live-directory"),
+    )
+    expected = batches[-1].next_offset
+    for batch in news(log):
+        assert batch.base_offset == expected
+        expected = batch.next_offset
+        if any(
+            isinstance(message, AccessControlEntryRecord)
+            and message.resource_name == "live-directory"
+            for message in batch.messages()
+        ):
+            break
+    else:
+        pytest.fail("the ACL did not arrive")
+    assert log.bounds().end >= expected
