@@ -1,0 +1,203 @@
+"""A replica follows its log on a thread of its own, and no fault ends it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from cases import kafka_case
+from tiny_log import Recorder, ace, batch, ids, snapshot, uuid
+
+from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
+from metalog import DirectoryLog, Replica, replica
+from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
+from metalog.loader import Loading, Ready, Stale
+from metalog.log.memory import MemoryLog
+from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
+from metalog.records.batch import Batch
+from metalog.records.messages import RemoveAccessControlEntryRecord
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replica, "POLL_S", 0.01)
+    monkeypatch.setattr(replica, "MIN_BACKOFF_S", 0.001)
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+class Live:
+    """A log in memory that grows while it is followed, and breaks when told to."""
+
+    def __init__(self, *batches: Batch) -> None:
+        self.batches = list(batches)
+        self.news: deque[LogEvent] = deque()
+        self.broken: Exception | None = None
+
+    def bounds(self) -> LogBounds:
+        return MemoryLog(self.batches).bounds()
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        if self.broken is not None:
+            raise self.broken
+        self.news.clear()
+        yield from MemoryLog(self.batches).read(start)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        if self.broken is not None:
+            raise self.broken
+        if not self.news:
+            time.sleep(timeout_s)
+        events = tuple(self.news)
+        self.news.clear()
+        return events
+
+    def grow(self, grown: Batch) -> None:
+        self.batches.append(grown)
+        self.news.extend((HighWatermark(grown.next_offset), Appended(grown)))
+
+    def splits(self) -> Sequence[Split]:
+        return ()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return ()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        raise KeyError(id)
+
+
+def test_a_log_that_does_not_live_is_read_once() -> None:
+    log = MemoryLog([batch(10, ace(6))], snapshots={SnapshotId(10, 1): snapshot(ace(2))})
+    with Replica(log) as following:
+        eventually(lambda: following.state == Ready(11))
+        assert ids(following.image) == {2, 6}
+
+
+def test_a_log_that_lives_is_followed() -> None:
+    log, recorder = Live(batch(0, ace(1))), Recorder()
+    with Replica(log, [recorder]) as following:
+        eventually(lambda: following.state == Ready(1))
+        log.grow(batch(1, ace(2)))
+        eventually(lambda: ids(following.image) == {1, 2})
+    assert recorder.offsets == [1, 2]
+    log.grow(batch(2, ace(3)))
+    assert recorder.offsets == [1, 2], "closed"
+
+
+def test_publishers_are_called_on_one_thread_which_is_not_ours() -> None:
+    threads: set[int] = set()
+
+    class Noting(Recorder):
+        def publish(self, *args: object) -> None:
+            threads.add(threading.get_ident())
+
+    log = Live(batch(0, ace(1)))
+    with Replica(log, [Noting()]) as following:
+        eventually(lambda: following.state == Ready(1))
+        log.grow(batch(1, ace(2)))
+        eventually(lambda: following.state == Ready(2))
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    "broken", [OSError("no disk"), CorruptLog("torn"), ZeroDivisionError("a bug")]
+)
+def test_it_goes_on_after_faults_with_the_last_good_image(broken: Exception) -> None:
+    log = Live(batch(0, ace(1)))
+    with Replica(log) as following:
+        eventually(lambda: following.state == Ready(1))
+        log.broken = broken
+        eventually(lambda: isinstance(following.state, Stale))
+        assert ids(following.image) == {1}
+        log.grow(batch(1, ace(2)))
+        log.broken = None
+        eventually(lambda: following.state == Ready(2))
+        assert ids(following.image) == {1, 2}
+
+
+def test_a_log_that_takes_back_what_was_committed_is_read_anew() -> None:
+    log = Live(batch(0, ace(1)), batch(1, ace(2)))
+    with Replica(log) as following:
+        eventually(lambda: following.state == Ready(2))
+        log.batches[1:] = [batch(1, ace(3))]
+        log.news.append(Truncated(1))
+        eventually(lambda: ids(following.image) == {1, 3})
+        eventually(lambda: following.state == Ready(2))
+
+
+def test_a_first_load_that_fails_is_tried_again_and_opens_no_gate() -> None:
+    log = Live(batch(0, ace(1)), batch(1, RemoveAccessControlEntryRecord(uuid(9))))
+    gate = Gate()
+    with Replica(log, [gate]) as following:
+        eventually(lambda: isinstance(following.state, Loading) and bool(following.state.fault))
+        assert not gate.is_open
+        log.batches[1:] = [batch(1, ace(3))]
+        eventually(lambda: following.state == Ready(2))
+        assert gate.is_open
+
+
+class Gate(Recorder):
+    is_open = False
+    stale_for_ms = -1
+
+    def complete_initial_load(self) -> None:
+        self.is_open = True
+
+    def note_staleness(self, for_ms: int) -> None:
+        self.stale_for_ms = for_ms
+
+
+def test_a_gate_hears_how_long_the_image_has_been_stale() -> None:
+    log, gate, now = Live(batch(0, ace(1))), Gate(), [100.0]
+    with Replica(log, [gate], monotonic_s=lambda: now[0]) as following:
+        eventually(lambda: following.state == Ready(1))
+        assert gate.stale_for_ms == -1
+        log.broken = OSError("no disk")
+        eventually(lambda: gate.stale_for_ms == 0)
+        now[0] += 5
+        eventually(lambda: gate.stale_for_ms == 5000)
+
+
+def test_a_gate_stays_shut_where_the_publisher_did_not_take_the_image() -> None:
+    gate, log = Gate(), Live(batch(0, ace(1)))
+    gate.fails = True
+    with Replica(log, [gate]) as following:
+        eventually(lambda: following.state == Ready(1))
+        assert not gate.is_open
+        gate.fails = False
+        log.grow(batch(1, ace(2)))
+        eventually(lambda: gate.is_open)
+        assert following.publisher_faults[0].healed
+
+
+def test_closing_twice_and_starting_twice() -> None:
+    following = Replica(MemoryLog([]))
+    following.close()
+    following.start()
+    with pytest.raises(RuntimeError):
+        following.start()
+    following.close()
+    following.close()
+
+
+def test_the_authorizer_follows_a_folder_of_kafkas() -> None:
+    authorizer = StandardAuthorizer.configured({"super.users": "User:admin"})
+    opened = authorizer.start({"CLIENT": "0.0.0.0:9092"})
+    with Replica(DirectoryLog(kafka_case("basic-4.3").log_dir), publishers=[authorizer]):
+        opened["CLIENT"].result(timeout=30)
+        who = RequestContext(principal="User:app", host="10.0.0.1", listener="CLIENT")
+        [result] = authorizer.authorize(who, [Action(Operation.WRITE, topic("payments"))])
+        assert bool(result) == authorizer.is_allowed(
+            who, Action(Operation.WRITE, topic("payments"))
+        )
+        assert authorizer.acl_count() == 377
