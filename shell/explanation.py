@@ -95,7 +95,9 @@ def changed_since(asked: Asked, allowed: bool) -> str:
 def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: Output) -> None:
     """What a person should know before believing the answer, on stderr."""
     if asked.host_as_typed is not None:
-        output.note(f"asked for host {asked.question.host}, as Java writes {asked.host_as_typed}")
+        output.note(
+            f"{asked.host_as_typed} is {asked.question.host} to a broker, and was asked as that"
+        )
     if asked.audit is not None and asked.audit.ambiguous:
         output.warn(
             "the line can be read in two ways, and a name in it may have been made for that"
@@ -225,9 +227,9 @@ def _hosts(explanation: Explanation, output: Output) -> None:
 
 def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
     near = explanation.near_misses
-    if not near:
+    kept = near if whole else _nearest(explanation)
+    if not kept:
         return
-    kept = near if whole else _nearest(near)
     ids = judge.ids(miss.acl for miss in kept)
     lines = []
     for miss in kept:
@@ -235,14 +237,19 @@ def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: 
         lines += [sentence(miss.acl) + output.paint(path, "faint")]
         lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
     if len(near) > len(kept):
-        lines.append(f"… and {len(near) - len(kept)} that come less near (--all)")
+        lines.append(f"… and {len(near) - len(kept)} less near (--all)")
     _section("nearly", lines, output)
 
 
-def _nearest(near: Sequence[NearMiss]) -> Sequence[NearMiss]:
-    """The telling ones, or where there is none, the first few of the others."""
+def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
+    """The telling ones; for a question that no ACL decides, else the first few others."""
+    near, decision = explanation.near_misses, explanation.trace.decision
+    if decision.acl is not None and not decision.result:
+        return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]
     telling = [miss for miss in near if miss.kind.rank < NearMissKind.OPERATION_NOT_IMPLIED.rank]
-    return telling[:_NEAR_MISSES_SHOWN] or near[:_OTHERS_SHOWN]
+    if telling or decision.result:
+        return telling[:_NEAR_MISSES_SHOWN]
+    return [miss for miss in near if miss.kind is not NearMissKind.PRINCIPAL][:_OTHERS_SHOWN]
 
 
 def near_said(miss: NearMiss, question: Question) -> str:
@@ -261,7 +268,7 @@ def near_said(miss: NearMiss, question: Question) -> str:
 
 def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
     since = explanation.since
-    if since is None:
+    if since is None or explanation.trace.decision.rule == SUPER_USER:
         return
     if since.acl is None:
         _section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
@@ -314,7 +321,7 @@ def _caution(remedy: Remedy, question: Question) -> str:
     more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
     if remedy.ends_default:
         more.append("ends allow.everyone.if.no.acl.found here for all others")
-    return f", which {' and '.join(more)}" if more else ""
+    return f", which {' and '.join(more)}" if more else ", no wider than the question"
 
 
 def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:

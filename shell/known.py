@@ -71,7 +71,7 @@ def _unknown_resource(
             continue
         if acl.pattern_type is PatternType.PREFIXED and name.startswith(acl.resource_name):
             return None
-        if acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD:
+        if acl.resource_name != WILDCARD:
             known.add(acl.resource_name)
     if name in known:
         return None

@@ -65,6 +65,7 @@ def _print(
         ("ACLs", [f"{len(image.acls):,}"]),
         ("SCRAM users", [f"{_scram_users(replayed):,}"]),
         ("ready", ["yes" if replayed.ready else "no: no committed record was read"]),
+        ("problems", [safe(problem) for problem in problems] or ["none"]),
     ]
     if replayed.offset != bounds.end:
         lines.insert(5, ("read", [f"up to offset {replayed.offset:,}"]))
@@ -73,8 +74,6 @@ def _print(
         for label, values in lines
         for first, value in ((number == 0, value) for number, value in enumerate(values))
     )
-    for problem in problems:
-        output.line(output.paint("problem", "bad") + f"           {safe(problem)}")
 
 
 def _committed_said(replayed: Replayed) -> str:

@@ -1,0 +1,107 @@
+"""``metalog acls`` lists what kafka-acls lists, and says what kafka-acls leaves out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import DEMO, kafka_case
+
+from shell.main import main
+
+BASIC = kafka_case("basic-4.3")
+TOOLS = BASIC.expected / "kafka-tools"
+LISTINGS = [
+    each
+    for each in json.loads((TOOLS / "index.json").read_text(encoding="utf-8"))
+    if each["tool"] == "kafka-acls"
+]
+RESOURCE = re.compile(
+    r"Current ACLs for resource `ResourcePattern\(resourceType=(\w+), name=(.*), "
+    r"patternType=(\w+)\)`:",
+    re.DOTALL,
+)
+ENTRY = re.compile(
+    r"\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)", re.DOTALL
+)
+Fields = tuple[str, ...]
+
+
+def listed_by_kafka(text: str) -> set[Fields]:
+    """The ACLs that kafka-acls printed; a name may hold line ends."""
+    found = set()
+    for part in re.split(r"(?=Current ACLs for resource `)", text)[1:]:
+        resource = RESOURCE.match(part)
+        assert resource is not None
+        for line in re.split(r"\n\t", part[resource.end() :])[1:]:
+            entry = ENTRY.match(line.rstrip("\n "))
+            assert entry is not None, line
+            found.add((*resource.groups(), *entry.groups()))
+    return found
+
+
+def fields(acl: dict[str, Any]) -> Fields:
+    keys = ("resourceType", "resourceName", "patternType", "principal", "host", "operation")
+    return (*(acl[key] for key in keys), acl["permissionType"])
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=[each["file"] for each in LISTINGS])
+def test_the_same_as_kafka_acls(
+    listing: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [text for text in listing["args"] if text != "--list"]
+    assert main(["acls", str(BASIC.log_dir), *arguments, "--json"]) == 0
+    printed = capsys.readouterr().out
+    ours = {fields(json.loads(line)) for line in printed.split("\n") if line}
+    assert ours == listed_by_kafka((TOOLS / listing["file"]).read_text(encoding="utf-8"))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[list[str], str]:
+    assert main(["acls", str(DEMO / "log-dir"), *map(str, arguments)]) == 0
+    printed = capsys.readouterr()
+    return printed.out.splitlines(), printed.err
+
+
+def test_says_what_else_reaches_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    lines, err = run(capsys, "--topic", "payments-eu")
+    assert lines == []
+    said = "3 prefixed and 3 wildcard ACLs also reach payments-eu: --resource-pattern-type match"
+    assert said in err
+    lines, err = run(capsys, "--topic", "payments-eu", "--resource-pattern-type", "match")
+    assert (len(lines), err) == (6, "")
+
+
+def test_what_else_reaches_a_topic_passes_the_other_filters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, err = run(capsys, "--topic", "payments-eu", "--principal", "User:analytics")
+    assert "1 wildcard ACL also reaches payments-eu" in err
+
+
+def test_filters_narrow_and_options_given_twice_mean_either(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    everything, _ = run(capsys)
+    denies, _ = run(capsys, "--permission", "deny")
+    assert [line.split() for line in everything if " DENY " in line] == list(map(str.split, denies))
+    either, _ = run(capsys, "--operation", "read", "--operation", "describe-configs")
+    assert either
+    assert {line.split()[4] for line in either} == {"READ", "DESCRIBE_CONFIGS"}
+    hosted, _ = run(capsys, "--host", "10.0.4.12")
+    assert all(" 10.0.4.12 " in line for line in hosted)
+
+
+def test_formats_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    import csv
+
+    as_json = [json.loads(line) for line in run(capsys, "--json")[0]]
+    as_csv = list(csv.DictReader(run(capsys, "-o", "csv")[0]))
+    assert as_csv == as_json
+    markdown, _ = run(capsys, "-o", "markdown")
+    assert len(markdown) == len(as_json) + 2
+    assert len({line.replace("\\|", "").count("|") for line in markdown}) == 1
+    text, _ = run(capsys)
+    assert {line.split()[-1] for line in text} == {acl["id"] for acl in as_json}

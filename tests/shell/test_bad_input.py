@@ -1,0 +1,233 @@
+"""What cannot be answered: one clear line, exit code 2, and nothing on disk has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cases import DEMO, REPOSITORY, kafka_case
+from command import run_metalog
+
+from metalog.records.checksum import crc32c
+
+LOG_DIR = DEMO / "log-dir"
+PARTITION = "__cluster_metadata-0"
+READING = {
+    "status": [],
+    "acls": [],
+    "users": [],
+    "dump": [],
+    "can": ["User:admin", "read", "topic:orders"],
+    "explain": ["User:billing", "read", "topic:payments"],
+    "shell": ["--", "ls", "/acl"],
+}
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    """A copy to be spoilt."""
+    return Path(shutil.copytree(LOG_DIR, tmp_path / "log-dir"))
+
+
+def fingerprint(folder: Path) -> dict[str, tuple[str, int, int]]:
+    """Every path below ``folder`` with what is in it, its mode and its time of change."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(folder))] = (content, status.st_mode, status.st_mtime_ns)
+    return found
+
+
+def refused(*arguments: str | Path, stdin: str = "") -> str:
+    """The one line on stderr of a command that has no answer."""
+    done = run_metalog(*arguments, stdin=stdin)
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    [line] = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert line.startswith("metalog: ")
+    return line
+
+
+@pytest.mark.parametrize("verb", ["status", "acls", "dump"])
+def test_a_folder_that_is_no_log(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    assert str(tmp_path) in refused(verb, tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["status", "acls", "dump"])
+def test_an_empty_folder(verb: str, tmp_path: Path) -> None:
+    assert str(tmp_path) in refused(verb, tmp_path)
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    assert "no such file or folder" in refused("acls", tmp_path / "nowhere")
+
+
+def as_an_ordinary_user(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """``metalog ARGUMENTS`` by somebody whom permissions bind."""
+    command = [sys.executable, "-m", "shell.main", *map(str, arguments)]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--", *command]
+    environment = {key: value for key, value in os.environ.items() if key != "HOME"}
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=REPOSITORY,
+        check=False,
+    )
+
+
+@pytest.fixture
+def unreadable(log_dir: Path) -> Iterator[Path]:
+    (log_dir / PARTITION).chmod(0)
+    yield log_dir
+    (log_dir / PARTITION).chmod(0o700)
+
+
+def test_a_folder_without_read_permission(unreadable: Path) -> None:
+    done = as_an_ordinary_user("acls", unreadable)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "permission" in done.stderr
+
+
+def test_the_log_of_an_ordinary_topic(tmp_path: Path) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(ordinary_batch(b"any value"))
+    assert "ordinary topic" in refused("acls", segment)
+    topic = tmp_path / "payments-0"
+    topic.mkdir()
+    shutil.copy(segment, topic)
+    (topic / "partition.metadata").write_text("version: 0\ntopic_id: 5vxaQ0WUQK6d0vGC7Qq8Xg\n")
+    assert str(topic) in refused("acls", topic)
+
+
+def ordinary_batch(value: bytes) -> bytes:
+    """A batch of one record, of message format v2, that holds no metadata."""
+    body = b"\x00\x00\x00" + b"\x01" + bytes([len(value) * 2]) + value + b"\x00"
+    record = bytes([len(body) * 2]) + body
+    checked = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
+    rest = struct.pack(">ibI", 0, 2, crc32c(checked)) + checked
+    return struct.pack(">qi", 0, len(rest)) + rest
+
+
+@pytest.mark.parametrize("verb", ["acls", "users", "dump", "status"])
+def test_a_truncated_snapshot(verb: str, tmp_path: Path) -> None:
+    [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
+    cut = tmp_path / whole.name
+    cut.write_bytes(whole.read_bytes()[:-40])
+    assert str(cut) in refused(verb, cut)
+    assert cut.stat().st_size == whole.stat().st_size - 40
+
+
+def test_a_truncated_snapshot_can_be_salvaged(tmp_path: Path) -> None:
+    [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
+    cut = tmp_path / whole.name
+    cut.write_bytes(whole.read_bytes()[:-40])
+    done = run_metalog("acls", cut, "--salvage")
+    assert done.returncode == 0
+    assert "ALLOW" in done.stdout
+    assert "warning: " in done.stderr
+
+
+@pytest.mark.parametrize("case", ["node-12-running", "node-11-running"])
+def test_a_folder_that_a_live_kafka_writes(case: str) -> None:
+    running = kafka_case(f"quorum-4.3/{case}").log_dir
+    before = fingerprint(running)
+    for verb, arguments in READING.items():
+        assert run_metalog(verb, running, *arguments).returncode in (0, 1), verb
+    assert fingerprint(running) == before
+
+
+@pytest.mark.parametrize("moment", ["99999999", "@99999999999999", "2999-01-01", "1999-01-01"])
+def test_a_moment_that_the_log_does_not_reach(moment: str) -> None:
+    line = refused("acls", LOG_DIR, "--at", moment)
+    assert "future" in line or "before the log starts" in line
+
+
+def test_a_moment_that_is_none() -> None:
+    assert "is no moment" in refused("acls", LOG_DIR, "--at", "yesterday")
+
+
+def test_a_moment_before_a_trimmed_log_starts() -> None:
+    trimmed = kafka_case("trimmed-4.3").log_dir
+    assert "before what can be rebuilt" in refused("acls", trimmed, "--at", "100")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["can", LOG_DIR, "User:a", "raed", "topic:t"], "Read"),
+        (["can", LOG_DIR, "User:a", "read", "topc:t"], "Topic"),
+        (["acls", LOG_DIR, "--operation", "Wriet"], "Write"),
+        (["acls", LOG_DIR, "--permission", "alow"], "Allow"),
+        (["acls", LOG_DIR, "--resource-pattern-type", "prefix"], "Prefixed"),
+        (["can", LOG_DIR, "User:a", "--api", "Prodce", "--topic", "t"], "Produce"),
+    ],
+)
+def test_an_unknown_word_is_told_the_nearest(arguments: list[str | Path], nearest: str) -> None:
+    assert f"did you mean {nearest}?" in refused(*arguments)
+
+
+@pytest.mark.parametrize("line", ["hello there", "Principal = User:a is Denied", "x" * 10_000])
+def test_a_pasted_line_that_is_no_audit_line(line: str) -> None:
+    assert "no audit line" in refused("explain", LOG_DIR, line)
+
+
+def test_a_broken_requests_line_is_named_and_the_others_go_on() -> None:
+    lines = [
+        '{"principal":"User:admin","operation":"READ","resourceType":"TOPIC","resourceName":"t"}',
+        '{"principal":"User:admin"',
+        "",
+        '{"principal":"User:nobody","operation":"Read","resourceType":"topic","resourceName":"t"}',
+    ]
+    done = run_metalog("can", "@demo", "--requests", "-", "--json", stdin="\n".join(lines))
+    assert done.returncode == 2
+    assert [line.count('"ALLOWED"') for line in done.stdout.splitlines()] == [1, 0]
+    assert done.stderr.startswith("metalog: stdin, line 2: no JSON: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_requests_file(tmp_path: Path) -> None:
+    assert "No such file" in refused("can", LOG_DIR, "--requests", tmp_path / "none")
+
+
+def test_a_missing_configuration(tmp_path: Path) -> None:
+    missing = tmp_path / "server.properties"
+    assert str(missing) in refused("can", LOG_DIR, "--config", missing, "User:a", "read", "topic:a")
+
+
+@pytest.mark.parametrize("scheme", ["topic", "quorum", "cluster", "zookeeper"])
+def test_a_source_of_a_later_version(scheme: str) -> None:
+    assert "not in this version" in refused("acls", f"{scheme}://localhost:9092/x")
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_a_read_only_folder_and_no_home(verb: str, log_dir: Path) -> None:
+    """Every verb that reads works where it may not write, and changes nothing."""
+    folders = [log_dir, log_dir / PARTITION]
+    for path in log_dir.rglob("*"):
+        if path.is_file():
+            path.chmod(0o444)
+    for folder in folders:
+        folder.chmod(0o555)
+    before = fingerprint(log_dir.parent)
+    try:
+        done = as_an_ordinary_user(verb, log_dir, *READING[verb])
+        assert done.returncode in (0, 1), done.stderr
+        assert done.stdout
+        assert fingerprint(log_dir.parent) == before
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)

@@ -1,0 +1,97 @@
+"""A checklist asks what Kafka would ask, and counts what it would refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from authorizer.permissions import APIS
+from shell.main import main
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str]) -> Any:
+    def checked(*arguments: str) -> tuple[int, dict[tuple[str, str, str | None], bool], str]:
+        code = main(["can", "@demo", *arguments, "--json"])
+        printed = capsys.readouterr()
+        lines = map(json.loads, printed.out.splitlines())
+        answers = {
+            (each["operation"], each["resourceType"], each["resourceName"]): each["result"]
+            == "ALLOWED"
+            for each in lines
+        }
+        return code, answers, printed.err
+
+    return checked
+
+
+def test_a_consumer_in_a_group(check: Any) -> None:
+    task = ("--consumer", "--topic", "payments", "--group", "fraud-check")
+    code, answers, _ = check("User:fraud-check", *task)
+    assert code == 0
+    assert answers == {
+        ("DESCRIBE", "TOPIC", "payments"): True,
+        ("DESCRIBE", "GROUP", "fraud-check"): True,
+        ("READ", "GROUP", "fraud-check"): True,
+        ("READ", "TOPIC", "payments"): True,
+    }
+    code, answers, err = check("User:fraud-chek", *task)
+    assert code == 1
+    assert answers["READ", "TOPIC", "payments"] is False
+    assert err.count("did you mean User:fraud-check?") == 1
+
+
+def test_a_consumer_without_a_group(check: Any) -> None:
+    code, answers, _ = check("User:fraud-check", "--consumer", "topic:payments")
+    assert code == 0
+    assert set(answers) == {("DESCRIBE", "TOPIC", "payments"), ("READ", "TOPIC", "payments")}
+
+
+def test_an_idempotent_producer_may_write_to_any_topic_instead(check: Any) -> None:
+    code, answers, _ = check("User:orders-service", "--producer", "--topic", "orders")
+    assert code == 0
+    assert answers["IDEMPOTENT_WRITE", "CLUSTER", "kafka-cluster"] is True
+    code, answers, _ = check("User:payments-service", "--producer", "--topic", "payments")
+    assert code == 0
+    assert answers["WRITE", "TOPIC", None] is True
+
+
+def test_a_transactional_producer(check: Any) -> None:
+    task = ("--producer", "--topic", "payments", "--transactional-id")
+    assert check("User:payments-service", *task, "payments-1")[0] == 0
+    code, answers, _ = check("User:payments-service", *task, "other-1")
+    assert code == 1
+    assert answers["WRITE", "TRANSACTIONAL_ID", "other-1"] is False
+
+
+def test_what_a_request_does_without_turns_nothing(check: Any) -> None:
+    code, answers, _ = check("User:orders-service", "--api", "CreateTopics", "--topic", "orders")
+    assert code == 0
+    assert answers == {
+        ("CREATE", "TOPIC", "orders"): True,
+        ("DESCRIBE_CONFIGS", "TOPIC", "orders"): False,
+    }
+
+
+@pytest.mark.parametrize("api", APIS, ids=[api.name for api in APIS])
+def test_every_api_has_a_checklist(api: Any, check: Any) -> None:
+    resources = ("topic:t", "group:g", "transactional-id:x", "user:User:u", "delegation-token:d")
+    code, answers, _ = check("User:admin", *resources, "--api", api.name)
+    assert code == 0
+    assert bool(answers) == bool(api.needs)
+    assert check("User:admin", *resources, "--api", str(api.key))[1] == answers
+
+
+def test_what_a_checklist_needs_is_said(check: Any) -> None:
+    for arguments, said in [
+        (("--consumer",), "say --topic"),
+        (("--api", "OffsetCommit"), "say --group and --topic"),
+        (("--producer", "--consumer", "--topic", "t"), "ask for one"),
+        (("--producer", "--topic", "t", "--topic", "u"), "about one topic"),
+    ]:
+        code, answers, err = check("User:a", *arguments)
+        assert (code, answers) == (2, {})
+        assert said in err
+    assert "a checklist needs a principal" in check("--producer", "--topic", "t")[2]

@@ -1,0 +1,215 @@
+"""The command's frame: help, version, exit codes, streams."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from cases import DEMO, OWN_KAFKA, REPOSITORY
+from command import run_metalog, run_python
+
+from shell.main import VERBS, main
+from shell.version import VERSION
+
+LOG_DIR = str(DEMO / "log-dir")
+BASIC = str(OWN_KAFKA / "basic-4.3" / "log-dir")
+
+
+def on_a_terminal(*arguments: str, environment: dict[str, str] | None = None) -> tuple[str, int]:
+    """What ``metalog ARGUMENTS`` prints on a terminal, and its exit code."""
+    primary, secondary = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shell.main", *arguments],
+        stdin=secondary,
+        stdout=secondary,
+        stderr=secondary,
+        env={**os.environ, "TERM": "xterm", "PAGER": "cat", **(environment or {})},
+        cwd=REPOSITORY,
+    )
+    os.close(secondary)
+    printed = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if not select.select([primary], [], [], 0.1)[0]:
+            continue
+        try:
+            chunk = os.read(primary, 65_536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        printed += chunk
+    os.close(primary)
+    return printed.decode().replace("\r\n", "\n"), process.wait(10)
+
+
+def test_the_version_is_the_distributions() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["version"] == VERSION
+    assert run_metalog("--version").stdout.startswith(f"metalog {VERSION} ")
+
+
+def test_help_shows_the_verbs_there_are_by_group() -> None:
+    done = run_metalog("--help")
+    assert done.returncode == 0
+    for name, verb in VERBS.items():
+        assert f"{name:<12}{verb.line}" in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isupper()][:3] == [
+        "Ask",
+        "Look",
+        "Set",
+    ]
+
+
+def test_without_a_verb_it_helps_and_has_no_answer() -> None:
+    done = run_metalog()
+    assert (done.stdout, done.returncode) == (run_metalog("--help").stdout, 2)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_helps(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([verb, "--help"])
+    assert left.value.code == 0
+    assert VERBS[verb].line in " ".join(capsys.readouterr().out.split())
+
+
+def test_options_for_every_verb_may_stand_before_the_verb() -> None:
+    before = run_metalog("--no-pager", "--color", "always", "-q", "users", LOG_DIR)
+    after = run_metalog("users", LOG_DIR, "--no-pager", "--color=always", "-q")
+    assert before.stdout == after.stdout != ""
+    assert "\x1b[" in before.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["aclz"], "unknown verb 'aclz'; did you mean acls?"),
+        (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
+        (["--frob"], "unknown option --frob without a verb"),
+        (["acls"], "the following arguments are required: SOURCE; see metalog acls --help"),
+        (["acls", LOG_DIR, "--frob"], "unrecognized arguments: --frob"),
+        (["acls", LOG_DIR, "-o", "xml"], "invalid choice: 'xml'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("metalog: ")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_fault_of_ours_is_no_answer_rather_than_no(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("x")
+
+    monkeypatch.setattr("shell.verbs.users.run", fail)
+    assert main(["users", LOG_DIR]) == 2
+    assert "a fault of metalog, ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shell.verbs.users.run", interrupt)
+    assert main(["users", LOG_DIR]) == 128 + signal.SIGINT
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shell.main", "dump", LOG_DIR, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=REPOSITORY,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith(b'{"offset":0,')
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(60), said) == (2, b"")
+
+
+def test_a_full_disk_is_no_answer() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        return
+    with full.open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "shell.main", "can", LOG_DIR, "User:a", "read", "topic:a"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+
+
+def test_color_is_for_terminals_that_want_it() -> None:
+    assert "\x1b[" not in run_metalog("acls", LOG_DIR, environment={"NO_COLOR": ""}).stdout
+    colored, _ = on_a_terminal("acls", LOG_DIR, environment={"NO_COLOR": ""})
+    assert "\x1b[32mALLOW\x1b[m" in colored
+    plain, _ = on_a_terminal("acls", LOG_DIR, environment={"NO_COLOR": "1"})
+    assert "\x1b[" not in plain
+    never, _ = on_a_terminal("acls", LOG_DIR, "--color=never", environment={"NO_COLOR": ""})
+    assert "\x1b[" not in never
+
+
+def test_on_a_terminal_it_pages_as_git_does() -> None:
+    pager = {"PAGER": "sed s/^/paged:/", "NO_COLOR": "1"}
+    paged, code = on_a_terminal("users", LOG_DIR, environment=pager)
+    assert code == 0
+    assert all(line.startswith("paged:") for line in paged.splitlines())
+    plain, _ = on_a_terminal("users", LOG_DIR, "--no-pager", environment=pager)
+    assert plain == run_metalog("users", LOG_DIR).stdout
+    missing, _ = on_a_terminal("users", LOG_DIR, environment={**pager, "PAGER": "no-such-pager"})
+    assert missing == plain
+    as_json, _ = on_a_terminal("users", LOG_DIR, "--json", environment=pager)
+    assert as_json.startswith("{")
+
+
+def test_the_exit_code_survives_the_pager_and_its_early_end() -> None:
+    printed, code = on_a_terminal("dump", LOG_DIR, environment={"PAGER": "head -1"})
+    assert printed.count("\n") == 1
+    assert code in (0, 2)
+
+
+def test_json_is_utf_8_whatever_the_locale() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-m", "shell.main", "users", BASIC, "--json"],
+        env={**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        cwd=REPOSITORY,
+        check=True,
+    )
+    assert "jürgen" in done.stdout.decode("utf-8")
+
+
+def test_what_is_imported_for_the_version_is_little() -> None:
+    done = run_python(
+        "-c",
+        "import sys; before = set(sys.modules); from shell.main import main; "
+        "main(['--version']); print(*sorted(set(sys.modules) - before))",
+    )
+    loaded = set(done.stdout.splitlines()[1].split())
+    heavy = {"argparse", "json", "importlib.metadata", "difflib", "logging", "inspect"}
+    assert not loaded & heavy
+    assert len(loaded) < 40

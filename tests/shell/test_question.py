@@ -1,0 +1,166 @@
+"""A question may be asked in any of its forms, and they are the same question."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from cases import DEMO
+
+from shell.main import main
+
+LOG_DIR = str(DEMO / "log-dir")
+AUDIT_LINE = (
+    "Principal = User:billing is Denied operation = READ from host = 10.0.4.12 on resource = "
+    "Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1 "
+    "based on rule DefaultDeny"
+)
+FORMS = [
+    ["User:billing", "READ", "topic:payments", "--host", "10.0.4.12"],
+    ["--host=10.0.4.12", "User:billing", "read", "Topic:payments"],
+    ["User:billing", "--host", "10.0.4.12", "Read", "TOPIC:LITERAL:payments"],
+    ["--principal=User:billing", "--operation=Read", "--topic=payments", "--host=10.0.4.12"],
+    ["--allow-principal=User:billing", "read", "topic:payments", "--allow-host=10.0.4.12"],
+    ["User:billing", "read", "--topic", "payments", "--host", "10.0.4.12"],
+    [AUDIT_LINE],
+    [f"[2026-11-21 18:44:57,336] INFO {AUDIT_LINE} (kafka.authorizer.logger)"],
+    AUDIT_LINE.split(),
+]
+
+
+@pytest.fixture
+def answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    def answered(*arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+        code = main([*arguments, "--json"])
+        printed = capsys.readouterr()
+        return code, [json.loads(line) for line in printed.out.splitlines()], printed.err
+
+    return answered
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_the_same_question(form: list[str], answer: Any) -> None:
+    for verb, code in (("can", 0), ("explain", 0)):
+        got_code, [got], _ = answer(verb, LOG_DIR, *form)
+        assert got_code == code
+        asked = ("principal", "host", "operation", "resourceType", "resourceName", "result")
+        assert [got[key] for key in asked] == [
+            *("User:billing", "10.0.4.12", "READ", "TOPIC", "payments", "ALLOWED")
+        ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["User:a"],
+        ["User:a", "read"],
+        ["User:a", "read", "topic:t", "topic:u"],
+        ["User:a", "read", "topic:t", "--group", "g"],
+        ["--principal", "User:a", "--topic", "t"],
+    ],
+)
+def test_what_is_no_question(words: list[str], answer: Any) -> None:
+    code, lines, err = answer("can", LOG_DIR, *words)
+    assert (code, lines) == (2, [])
+    assert err.count("\n") == 1
+    assert "ask" in err
+
+
+def test_a_host_is_asked_as_java_writes_it(answer: Any) -> None:
+    _, [got], err = answer("can", LOG_DIR, "User:a", "read", "topic:t", "--host", "::1")
+    assert got["host"] == "0:0:0:0:0:0:0:1"
+    assert "::1 is 0:0:0:0:0:0:0:1 to a broker" in err
+
+
+def test_without_a_host_it_says_which_hosts_would_change_the_answer(answer: Any) -> None:
+    code, [got], _ = answer("can", LOG_DIR, "User:billing", "read", "topic:payments")
+    assert (code, got["host"], got["result"]) == (1, None, "DENIED")
+    assert [(each["host"], each["result"]) for each in got["hosts"]] == [("10.0.4.12", "ALLOWED")]
+
+
+def test_unknown_names_are_pointed_out_with_the_nearest(answer: Any) -> None:
+    _, [got], err = answer("can", LOG_DIR, "User:biling", "read", "topic:paymnts")
+    assert got["unknown"] == [
+        {"what": "principal", "name": "User:biling", "nearest": "User:billing"},
+        {"what": "topic", "name": "paymnts", "nearest": "payments"},
+    ]
+    assert "did you mean User:billing?" in err
+    _, [got], err = answer("can", LOG_DIR, "User:billing", "read", "group:frud-check")
+    assert "did you mean fraud-check?" in err
+
+
+def test_what_was_assumed_is_said_and_carried(answer: Any, tmp_path: Any) -> None:
+    question = ("User:admin", "read", "topic:orders")
+    code, [got], err = answer("can", LOG_DIR, *question)
+    assert code == 1
+    assert got["assumed"] == ["super.users=", "allow.everyone.if.no.acl.found=false"]
+    assert "assumed super.users= and allow.everyone.if.no.acl.found=false" in err
+    code, [got], err = answer("can", LOG_DIR, *question, "--super-users", "User:admin")
+    assert (code, got["rule"]) == (0, "SuperUser")
+    assert got["assumed"] == ["allow.everyone.if.no.acl.found=false"]
+    config = tmp_path / "server.properties"
+    config.write_text("super.users=User:root;User:admin\n")
+    code, [got], err = answer("can", LOG_DIR, *question, "--config", str(config))
+    assert (code, got["assumed"], err) == (0, [], "")
+    code, [got], err = answer("can", "@demo", *question)
+    assert (code, got["assumed"], err) == (0, [], "")
+
+
+def test_allow_everyone_is_for_what_no_acl_reaches(answer: Any) -> None:
+    question = ("User:x", "create-tokens", "user:User:y")
+    code, [got], _ = answer("can", LOG_DIR, *question, "--allow-everyone")
+    assert (code, got["rule"]) == (0, "DefaultAllow")
+    code, [got], _ = answer("can", LOG_DIR, *question, "--no-allow-everyone")
+    assert (code, got["rule"]) == (1, "DefaultDeny")
+
+
+def test_a_moment_may_begin_with_a_minus(answer: Any) -> None:
+    for arguments in (("--at", "-5s"), ("--at=-5s",)):
+        code, _, err = answer("acls", LOG_DIR, *arguments)
+        assert code == 0
+        assert "note: as of 20" in err
+
+
+def test_audit_lines_are_grouped_and_counted(answer: Any, tmp_path: Any) -> None:
+    log = tmp_path / "kafka-authorizer.log"
+    other = AUDIT_LINE.replace("payments", "orders")
+    log.write_text("\n".join([other, AUDIT_LINE, AUDIT_LINE, ""]))
+    code, groups, err = answer("can", "@demo", "--audit", str(log))
+    assert [(each["resourceName"], each["count"], each["result"]) for each in groups] == [
+        ("payments", 2, "ALLOWED"),
+        ("orders", 1, "DENIED"),
+    ]
+    assert {each["logged"] for each in groups} == {"DENIED"}
+    assert (code, err) == (1, "")
+    log.write_text(f"{AUDIT_LINE}\nnot one\n")
+    code, groups, err = answer("can", "@demo", "--audit", str(log))
+    assert (code, len(groups)) == (2, 1)
+    assert f"{log}, line 2: no audit line" in err
+
+
+def test_an_answer_that_is_not_kafkas_of_then_is_pointed_out(answer: Any) -> None:
+    _, _, err = answer("explain", "@demo", AUDIT_LINE)
+    assert "Kafka said DENIED when it wrote the line" in err
+
+
+def test_explain_has_all_there_is_to_say(answer: Any) -> None:
+    _, [got], _ = answer("explain", "@demo", "User:billing", "read", "topic:payments-eu")
+    keys = "principal host operation resourceType resourceName result rule acl assumed"
+    more = "candidates nearMisses remedies since"
+    assert {*keys.split(), *more.split()} <= set(got)
+    assert got["since"]["cause"] == "REMOVED"
+    before = str(got["since"]["offset"])
+    _, [was], _ = answer(
+        "can", "@demo", "User:billing", "read", "topic:payments-eu", "--at", before
+    )
+    assert was["result"] == "ALLOWED"
+
+
+def test_nobody_is_answered_before_the_first_committed_record(answer: Any) -> None:
+    question = ("User:a", "read", "topic:t", "--at", "0")
+    code, lines, err = answer("can", LOG_DIR, *question)
+    assert (code, lines) == (2, [])
+    assert "no committed record was read" in err
+    assert answer("can", LOG_DIR, *question, "--super-users", "User:a")[0] == 0
