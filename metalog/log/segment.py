@@ -11,31 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from struct import Struct
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.files import ReadableFile
 from metalog.log.succession import Succession
-from metalog.records.batch import Batch, decode_batch
-from metalog.records.checksum import crc32c
+from metalog.records.batch import (
+    HEADER_SIZE,
+    LENGTH_END,
+    MAX_BATCH_SIZE,
+    Batch,
+    batch_size,
+    decode_batch,
+)
 
 BLOCK_SIZE: Final = 1 << 20
 
 _ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
 
-_OVERHEAD: Final = 12
-"""Bytes before those that the length field counts: the base offset and itself."""
-_HEADER_SIZE: Final = 61
-_CRC_START: Final = 21
-_MAX_BATCH_SIZE: Final = 1 << 26
-"""Eight times the largest batch that Kafka's controllers write."""
-
-_FRAME: Final = Struct(">qi")
-_PREFIX: Final = Struct(">qiibIhi")
-"""Base offset, length, epoch, magic, CRC, attributes, last offset delta."""
+_OFFSET_END: Final = 8
 _MAGIC_PLACE: Final = 16
 _MAGIC: Final = 2
+_LAST_OFFSET_DELTA: Final = slice(23, 27)
 _MOST_GUESSES: Final = 16
 
 
@@ -103,7 +100,7 @@ class SegmentReader:
 
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
-        tail = self._file.read_at(self.position, min(size, _MAX_BATCH_SIZE))
+        tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
         problem = _why_no_torn_batch(tail, self._succession.next_offset)
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
@@ -126,20 +123,16 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
     whole or whose length cannot be one."""
     buffer = b""
     start = 0
-    while position + _OVERHEAD <= end:
-        if start + _OVERHEAD > len(buffer):
-            buffer = file.read_at(position, min(BLOCK_SIZE, end - position))
-            start = 0
-            if len(buffer) < _OVERHEAD:
-                return
-        size = _OVERHEAD + _FRAME.unpack_from(buffer, start)[1]
-        if size < _HEADER_SIZE or size > _MAX_BATCH_SIZE or position + size > end:
+    while position + LENGTH_END <= end:
+        size = batch_size(buffer, start)
+        if size is not None and not HEADER_SIZE <= size <= min(MAX_BATCH_SIZE, end - position):
             return
-        if start + size > len(buffer):
-            buffer = file.read_at(position, min(max(BLOCK_SIZE, size), end - position))
-            start = 0
-            if len(buffer) < size:
+        if size is None or start + size > len(buffer):
+            wanted = min(max(BLOCK_SIZE, size or LENGTH_END), end - position)
+            buffer, start = file.read_at(position, wanted), 0
+            if len(buffer) < wanted:
                 return
+            continue
         yield Frame(buffer, start, position, size)
         start += size
         position += size
@@ -153,39 +146,48 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None) -> str | None:
     """
     if not tail.strip(b"\0"):
         return None
-    if next_offset is not None and not tail.startswith(next_offset.to_bytes(8)[: len(tail)]):
+    if next_offset is not None and not tail.startswith(
+        next_offset.to_bytes(_OFFSET_END)[: len(tail)]
+    ):
         return f"what stands here is not the batch of offset {next_offset}"
     if len(tail) > _MAGIC_PLACE and tail[_MAGIC_PLACE] != _MAGIC:
         return f"magic {tail[_MAGIC_PLACE]} where {_MAGIC} must stand"
-    if len(tail) >= _OVERHEAD:
-        length = _FRAME.unpack_from(tail)[1]
-        if not _HEADER_SIZE <= length + _OVERHEAD <= _MAX_BATCH_SIZE:
-            return f"a batch cannot be {length} bytes long"
-        if _hides_whole_batch(tail):
-            return f"the length {length} reaches past the end of the file and is wrong"
+    size = batch_size(tail)
+    if size is not None:
+        if not HEADER_SIZE <= size <= MAX_BATCH_SIZE:
+            return f"a batch cannot be {size} bytes long"
+        if _hides_whole_batch(tail, size):
+            return f"a length of {size} bytes reaches past the end of the file and is wrong"
     return None
 
 
-def _hides_whole_batch(tail: bytes) -> bool:
-    """Whether a shorter length makes a batch with the right CRC of the beginning of ``tail``.
+def _hides_whole_batch(tail: bytes, said: int) -> bool:
+    """Whether the beginning of ``tail`` is a whole batch but for its length, ``said``.
 
     Tried are: the end of the file, each length that one flipped bit may have changed, and
-    each place where the next batch seems to begin.
+    each place where the batch after it seems to begin.
     """
-    if len(tail) < _HEADER_SIZE:
+    if len(tail) < HEADER_SIZE:
         return False
-    base_offset, length, _, _, crc, _, delta = _PREFIX.unpack_from(tail)
-    sizes = {len(tail)} | {_OVERHEAD + (length ^ 1 << bit) for bit in range(31)}
-    if delta >= 0:
-        following = (base_offset + delta + 1).to_bytes(9, signed=True)[1:]
-        sizes.update(islice(_places(tail, following), _MOST_GUESSES))
-    return any(
-        _HEADER_SIZE <= size <= len(tail) and crc32c(tail[_CRC_START:size]) == crc for size in sizes
-    )
+    sizes = {len(tail), *(LENGTH_END + (said - LENGTH_END ^ 1 << bit) for bit in range(31))}
+    delta = int.from_bytes(tail[_LAST_OFFSET_DELTA], signed=True)
+    following = int.from_bytes(tail[:_OFFSET_END]) + delta + 1
+    if 0 < following < 1 << 63:
+        sizes.update(islice(_places(tail, following.to_bytes(_OFFSET_END)), _MOST_GUESSES))
+    return any(HEADER_SIZE <= size <= len(tail) and _is_batch(tail, size) for size in sizes)
+
+
+def _is_batch(tail: bytes, size: int) -> bool:
+    length = (size - LENGTH_END).to_bytes(LENGTH_END - _OFFSET_END)
+    try:
+        decode_batch(tail[:_OFFSET_END] + length + tail[LENGTH_END:size])
+    except CorruptLog:
+        return False
+    return True
 
 
 def _places(data: bytes, wanted: bytes) -> Iterator[int]:
-    place = data.find(wanted, _HEADER_SIZE)
+    place = data.find(wanted, HEADER_SIZE)
     while place >= 0:
         yield place
         place = data.find(wanted, place + 1)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 from cases import KafkaCase, kafka_case
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from memory_disk import MemoryReadable
 
 from metalog.errors import CorruptLog
@@ -127,3 +129,25 @@ def test_every_cut_of_a_snapshot(snapshot: bytes, figure: Callable[[str, int], N
         with pytest.raises(CorruptLog):
             _snapshot_facts(snapshot[:cut])
     figure("damages", len(snapshot))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_any_damage_leaves_a_prefix_of_the_records(data: st.DataObject) -> None:
+    case = kafka_case("quorum-4.3/node-11")
+    log = (case.metadata_dir / "00000000000000000000.log").read_bytes()
+    whole = _facts(_batches(log, Succession(0)))
+    start = data.draw(st.integers(0, len(log)))
+    end = data.draw(st.integers(start, min(start + 200, len(log))) | st.just(len(log)))
+    patch = data.draw(
+        st.binary(max_size=40) | st.integers(0, 300).map(bytes) | st.just(log[start - 100 : start])
+    )
+    read = []
+    reader = SegmentReader(
+        MemoryReadable(log[:start] + patch + log[end:]), "log", Succession(0), may_be_torn=True
+    )
+    try:
+        read.extend(reader)
+    except CorruptLog as error:
+        assert error.byte is not None
+    assert _facts(read) == whole[: len(read)]

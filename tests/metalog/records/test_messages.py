@@ -98,7 +98,7 @@ def test_a_repr_shows_no_secret():
     record = UserScramCredentialRecord("u", 1, secret, secret, secret, 4096)
     assert "secret" not in repr(record)
     assert "'u'" in repr(record)
-    assert "pass" not in repr(ConfigRecord(4, "1", "ssl.key.password", "pass"))
+    assert "s3cr3t" not in repr(ConfigRecord(4, "1", "ssl.key.password", "s3cr3t"))
 
 
 def test_a_repr_shows_uuids_as_kafka_does():

@@ -1,0 +1,85 @@
+"""A file is read in blocks, however its batches lie across them, and never held whole."""
+
+from __future__ import annotations
+
+import pytest
+from cases import kafka_case
+from memory_disk import MemoryReadable
+
+from metalog.errors import CorruptLog
+from metalog.log import segment
+from metalog.log.layout import segment_name
+from metalog.log.segment import BLOCK_SIZE, SegmentReader
+from metalog.log.succession import Succession
+from metalog.records.batch import Batch, assemble_batch, encode_batch
+from metalog.records.record import RawRecord
+
+
+class Watched(MemoryReadable):
+    """Keeps the sizes of all reads."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.sizes: list[int] = []
+
+    def read_at(self, position: int, size: int) -> bytes:
+        self.sizes.append(size)
+        return super().read_at(position, size)
+
+
+def batch(offset: int, size: int) -> bytes:
+    record = RawRecord(0, 0, 0, None, b"x" * size, ())
+    return encode_batch(assemble_batch(offset, 1, 1000, [record]))
+
+
+def read(file: MemoryReadable) -> list[Batch]:
+    return list(SegmentReader(file, "log", Succession(0)))
+
+
+@pytest.mark.parametrize("block", [1, 12, 61, 100, 1000, 5000])
+def test_batches_may_lie_across_blocks(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    path = kafka_case("quorum-4.3/node-11").metadata_dir / segment_name(0)
+    file = MemoryReadable(path.read_bytes())
+    whole = read(file)
+    monkeypatch.setattr(segment, "BLOCK_SIZE", block)
+    assert read(file) == whole
+
+
+def test_a_large_file_is_read_once_and_in_blocks() -> None:
+    count = 5 * BLOCK_SIZE // 50_000
+    file = Watched(b"".join(batch(offset, 50_000) for offset in range(count)))
+    assert len(read(file)) == count
+    assert max(file.sizes) == BLOCK_SIZE
+    assert sum(file.sizes) < file.size() * 1.1
+
+
+def test_a_batch_may_be_larger_than_a_block() -> None:
+    file = Watched(batch(0, 10) + batch(1, 2 * BLOCK_SIZE) + batch(2, 10))
+    assert [each.base_offset for each in read(file)] == [0, 1, 2]
+
+
+def test_a_length_that_is_damaged_does_not_fill_the_memory() -> None:
+    data = bytearray(batch(0, 10) + bytes(3 * BLOCK_SIZE))
+    data[8] ^= 0x10
+    file = Watched(data)
+    with pytest.raises(CorruptLog):
+        read(file)
+    assert max(file.sizes) <= max(BLOCK_SIZE, len(data))
+
+
+def test_reading_is_lazy() -> None:
+    file = Watched(batch(0, 10) + batch(1, 2 * BLOCK_SIZE))
+    assert next(iter(SegmentReader(file, "log", Succession(0)))).base_offset == 0
+    assert file.sizes == [BLOCK_SIZE]
+
+
+def test_a_reader_goes_on_where_the_file_has_grown() -> None:
+    data = bytearray(batch(0, 10))
+    reader = SegmentReader(MemoryReadable(data), "log", Succession(0), may_be_torn=True)
+    assert [each.base_offset for each in reader] == [0]
+    data += batch(1, 10)[:50]
+    assert list(reader) == []
+    assert reader.torn_tail is not None
+    data += batch(1, 10)[50:]
+    assert [each.base_offset for each in reader] == [1]
+    assert reader.torn_tail is None
