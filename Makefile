@@ -83,6 +83,13 @@ figures: .venv/ready ## Count the README's figures again and write them into it
 picture: .venv/ready ## Draw docs/images again from what the command prints
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/images/draw.py
 
+.PHONY: bench bench-quick
+bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md
+	$(BIN)/python bench/run.py
+
+bench-quick: build/bench/ready ## The same in under five minutes, less exact
+	$(BIN)/python bench/run.py --quick
+
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies for requirements.lock
 	build/lock-venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
@@ -127,11 +134,24 @@ java:
 maven: java
 	@if ! command -v mvn >/dev/null; then $(call INSTALL_OR_SAY,maven,Maven); fi
 
+.PHONY: jdk
+jdk: java
+	@if ! command -v javac >/dev/null; then $(call INSTALL_OR_SAY,openjdk-17-jdk-headless,a Java 17 compiler); fi
+
 $(JARS)/ready: tests/compat/kafka/pom.xml | maven
 	@echo 'make: fetching Apache Kafka $(KAFKA_VERSION) by Maven'
 	@rm -rf $(JARS)
 	@fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
 	    -DoutputDirectory='$(CURDIR)/$(JARS)' </dev/null; }; fetch || fetch
+	@touch $@
+
+build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
+	@echo 'make: building bench/peer over Apache Kafka by Maven'
+	@build() { mvn --batch-mode --quiet -Dstyle.color=never --file bench/peer/pom.xml \
+	    -Dpeer.directory='$(CURDIR)/build/bench/peer' package dependency:copy-dependencies \
+	    -DoutputDirectory='$(CURDIR)/build/bench/peer/jars' </dev/null; }; build || build
+	@"$(PYTHON)" -m venv build/bench/libraries
+	@build/bench/libraries/bin/python -m pip install --quiet --disable-pip-version-check -r bench/libraries.txt
 	@touch $@
 
 build/lock-venv/bin/uv:

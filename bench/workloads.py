@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "bench"
 
 RESOURCES = 50_000
 ACLS_A_RESOURCE = 10
+SMALL_RESOURCES = 100
 REQUESTS = 100_000
 REPLAY_BATCHES = 1_000
 REPLAY_BATCH_RECORDS = 1_000
@@ -218,6 +219,18 @@ REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] 
 }
 
 
+def small_acls() -> list[Grant]:
+    """The first 1,000 ACLs of ``load``, on 100 resources."""
+    return list(_grants(SMALL_RESOURCES))
+
+
+def small_requests() -> list[Request]:
+    """Those of ``uniform`` that are about the 100 resources."""
+    names = {f"{PREFIX}{i}" for i in range(SMALL_RESOURCES)}
+    requests = islice(_uniform(SplitMix64(REQUEST_LISTS["uniform"][0])), REQUESTS)
+    return [request for request in requests if request.name in names]
+
+
 def _acl_lines(name: str) -> Iterator[bytes]:
     for uuid, grant in zip(ids(), ACL_SETS[name](), strict=False):
         yield "\t".join((uuid.hex(), *grant.columns)).encode() + b"\n"
@@ -282,6 +295,17 @@ def make(folder: Path = FOLDER) -> Path:
                 raise SystemExit(f"{path}: not the workload described: its SHA-256 is {_sum(path)}")
             print(f"made {path}")
     return folder
+
+
+def shorter_log(records: int, folder: Path = FOLDER) -> str:
+    """The name of a log that holds the first ``records`` of replay.log, whole batches."""
+    name = f"replay-{records}.log"
+    batches = records // REPLAY_BATCH_RECORDS
+    with (folder / "replay.log").open("rb") as log, (folder / name).open("wb") as out:
+        for _ in range(batches):
+            start = log.read(12)
+            out.write(start + log.read(int.from_bytes(start[8:], "big")))
+    return name
 
 
 if __name__ == "__main__":

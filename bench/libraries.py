@@ -1,0 +1,100 @@
+"""Times general authorization libraries on 1,000 ACLs: Cedar (cedarpy) and Casbin (pycasbin).
+
+Runs in an environment of its own that holds these two and nothing of ours. Each library
+is used in the way its own documentation calls the fast one: policies and entities are
+parsed once. The number of allowed requests is printed, to be compared with ours.
+Arguments as those of ``bench/peer``: folder, seconds of warm-up, seconds a round, rounds,
+library.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from stopwatch import Stopwatch
+from workloads import small_acls, small_requests
+
+Ask = Callable[[int, None], bool]
+
+_CASBIN_MODEL = """
+[request_definition]
+r = sub, act, kind, obj
+[policy_definition]
+p = sub, act, kind, pattern, obj
+[policy_effect]
+e = some(where (p.eft == allow))
+[matchers]
+m = r.sub == p.sub && r.act == p.act && r.kind == p.kind && \
+(r.obj == p.obj || p.pattern == "PREFIXED" && startsWith(r.obj, p.obj))
+"""
+
+
+def casbin_asker() -> Ask:
+    import casbin
+
+    with tempfile.TemporaryDirectory() as scratch:
+        model, policy = Path(scratch, "model.conf"), Path(scratch, "policy.csv")
+        model.write_text(_CASBIN_MODEL)
+        lines = [
+            f"p, {acl.principal}, READ, {acl.resource_type}, {acl.pattern_type}, {acl.name}"
+            for acl in small_acls()
+        ]
+        policy.write_text("\n".join(lines))
+        enforcer = casbin.Enforcer(str(model), str(policy))
+    enforcer.add_function("startsWith", str.startswith)
+    asked = [
+        (each.principal, each.operation, each.resource_type, each.name) for each in small_requests()
+    ]
+    return lambda number, _: bool(enforcer.enforce(*asked[number]))
+
+
+def cedar_asker() -> Ask:
+    import cedarpy
+
+    requests = small_requests()
+    statements = []
+    for acl in small_acls():
+        head = f'principal == User::"{acl.principal}", action == Action::"READ", '
+        if acl.pattern_type == "LITERAL":
+            statements.append(f'permit({head}resource == {acl.resource_type}::"{acl.name}");')
+        else:
+            statements.append(
+                f"permit({head}resource is {acl.resource_type}) "
+                f'when {{ resource.name like "{acl.name}*" }};'
+            )
+    entities = [
+        {"uid": {"type": kind, "id": name}, "attrs": {"name": name}, "parents": []}
+        for kind, name in {(each.resource_type, each.name) for each in requests}
+    ]
+    policies = cedarpy.PolicySet.from_str("\n".join(statements))
+    known = cedarpy.Entities.from_json_str(json.dumps(entities))
+    asked = [
+        {
+            "principal": f'User::"{each.principal}"',
+            "action": f'Action::"{each.operation}"',
+            "resource": f'{each.resource_type}::"{each.name}"',
+        }
+        for each in requests
+    ]
+    return lambda number, _: cedarpy.is_authorized(asked[number], policies, known).allowed
+
+
+ASKERS = {"casbin": casbin_asker, "cedar": cedar_asker}
+
+
+def main(arguments: list[str]) -> None:
+    _, warmup_s, round_s, rounds, library = arguments
+    watch = Stopwatch(float(warmup_s), float(round_s), int(rounds))
+    ask = ASKERS[library]()
+    numbers = [(number, None) for number in range(len(small_requests()))]
+    watch.note("allowed", sum(ask(*number) for number in numbers))
+    watch.time_repeated("decision", ask, numbers)
+    print(json.dumps(watch.figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

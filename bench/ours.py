@@ -1,0 +1,253 @@
+"""Times one job on our own authorizer and replay, and prints one line of JSON.
+
+Arguments as those of ``bench/peer``: the folder of the workloads, seconds of warm-up,
+seconds a round, rounds, the job, and what the job needs.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stopwatch import Stopwatch
+from workloads import SplitMix64, small_acls, small_requests
+
+from authorizer import Action, RequestContext, StandardAuthorizer
+from authorizer.api import ResourcePattern
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Provenance
+from metalog.image.metadata import EMPTY
+from metalog.log.single import SegmentLog
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+Requests = list[tuple[RequestContext, list[Action]]]
+
+
+def read_acls(folder: Path, name: str) -> dict[Uuid, Acl]:
+    """In the order of the file. Strings that repeat are one object, as in our images."""
+    texts: dict[str, str] = {}
+    acls = {}
+    with (folder / f"{name}.acls.tsv").open() as lines:
+        for line in lines:
+            uuid, kind, name, pattern, principal, host, operation, permission = line.rstrip(
+                "\n"
+            ).split("\t")
+            acls[Uuid(bytes.fromhex(uuid))] = Acl(
+                ResourceType[kind],
+                texts.setdefault(name, name),
+                PatternType[pattern],
+                texts.setdefault(principal, principal),
+                texts.setdefault(host, host),
+                Operation[operation],
+                PermissionType[permission],
+            )
+    return acls
+
+
+def read_requests(folder: Path, name: str) -> Requests:
+    contexts: dict[str, RequestContext] = {}
+    requests = []
+    with (folder / f"{name}.requests.tsv").open() as lines:
+        for line in lines:
+            principal, host, kind, name, operation = line.rstrip("\n").split("\t")
+            context = contexts.setdefault(principal, RequestContext(principal, host, "CLIENT"))
+            pattern = ResourcePattern(ResourceType[kind], name)
+            action = Action(Operation[operation], pattern, 1, False, False)
+            requests.append((context, [action]))
+    return requests
+
+
+def loaded(acls: dict[Uuid, Acl]) -> StandardAuthorizer:
+    authorizer = StandardAuthorizer()
+    authorizer.load_snapshot(acls)
+    authorizer.complete_initial_load()
+    return authorizer
+
+
+def decide(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> None:
+    authorizer = loaded(read_acls(folder, acl_set))
+    requests = read_requests(folder, request_list)
+    single = [(context, action) for context, [action] in requests]
+    gc.collect()
+    gc.freeze()
+
+    def first_pass() -> None:
+        authorize = authorizer.authorize
+        for context, actions in requests:
+            authorize(context, actions)
+
+    watch.time_once("first_pass", len(requests), first_pass)
+    watch.time_repeated("authorize", authorizer.authorize, requests)
+    watch.time_repeated("decision", authorizer.is_allowed, single)
+    watch.time_repeated("rule", authorizer.decide, single)
+
+
+def small(_: Path, watch: Stopwatch) -> None:
+    """The sets that general libraries are given."""
+    grants = [
+        Acl(
+            ResourceType[grant.resource_type],
+            grant.name,
+            PatternType[grant.pattern_type],
+            grant.principal,
+            grant.host,
+            Operation.READ,
+            PermissionType.ALLOW,
+        )
+        for grant in small_acls()
+    ]
+    authorizer = StandardAuthorizer.from_acls(grants)
+    asked = []
+    for request in small_requests():
+        pattern = ResourcePattern(ResourceType[request.resource_type], request.name)
+        action = Action(Operation[request.operation], pattern, 1, False, False)
+        asked.append((RequestContext(request.principal, "127.0.0.1", "CLIENT"), action))
+    watch.note("allowed", sum(authorizer.is_allowed(*each) for each in asked))
+    watch.time_repeated("decision", authorizer.is_allowed, asked)
+
+
+def by_resource_type(folder: Path, watch: Stopwatch, acl_set: str) -> None:
+    authorizer = loaded(read_acls(folder, acl_set))
+
+    def ask(context: RequestContext, _: None) -> object:
+        return authorizer.authorize_by_resource_type(context, Operation.READ, ResourceType.TOPIC)
+
+    for name, principal in (("allowed", "User:test-user"), ("denied", "User:nobody")):
+        watch.time_once(f"{name}_first", 1, lambda p=principal: ask(context_of(p), None))
+        watch.time_repeated(name, ask, [(context_of(principal), None)])
+    watch.time_whole("list_all", 1, authorizer.acls)
+
+
+def context_of(principal: str) -> RequestContext:
+    return RequestContext(principal, "127.0.0.2", "CLIENT")
+
+
+def load(folder: Path, watch: Stopwatch, acl_set: str) -> None:
+    acls = read_acls(folder, acl_set)
+
+    def add_all() -> StandardAuthorizer:
+        authorizer = StandardAuthorizer()
+        for uuid, acl in acls.items():
+            authorizer.add_acl(uuid, acl)
+        return authorizer
+
+    watch.time_whole("snapshot", len(acls), lambda: loaded(acls))
+    watch.time_whole("add", len(acls), add_all)
+
+
+def update(folder: Path, watch: Stopwatch, acl_set: str) -> None:
+    acls = read_acls(folder, acl_set)
+    authorizer = loaded(acls)
+    pairs = list(acls.items())
+    random = SplitMix64(10)
+    chosen = [pairs[random.below(len(pairs))] for _ in range(100_000)]
+
+    def remove_and_add(uuid: Uuid, acl: Acl) -> None:
+        authorizer.remove_acl(uuid)
+        authorizer.add_acl(uuid, acl)
+
+    watch.time_repeated("update", remove_and_add, chosen)
+
+
+def heap(folder: Path, watch: Stopwatch, log: str) -> None:
+    """Bytes that Python's allocator holds, by ``tracemalloc``, after a full collection."""
+    tracemalloc.start(1)
+    before = _allocated()
+    image = replay_source(open_source(str(folder / log), environ={})).image
+    replayed = _allocated()
+    authorizer = StandardAuthorizer()
+    delta = MetadataDelta.of_whole(image)
+    authorizer.publish(delta, image, None)
+    del delta
+    indexed = _allocated()
+    count = len(image.acls)
+    watch.note("objects", (replayed - before) / count)
+    watch.note("index", (indexed - replayed) / count)
+
+
+def _allocated() -> int:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def replay(folder: Path, watch: Stopwatch, log: str, records: str) -> None:
+    path, items = folder / log, int(records)
+    watch.time_whole("decode", items, lambda: sum(len(found) for found in _messages(path)))
+    watch.time_whole("apply", items, lambda: _apply(path))
+    pauses: list[float] = []
+    gc.callbacks.append(_pause_watcher(pauses))
+    watch.time_whole("ready", items, lambda: _ready(path))
+    watch.note("longest_pause_ms", max(pauses, default=0.0))
+
+
+def _messages(path: Path) -> Iterator[list[Any]]:
+    for batch in SegmentLog(path).batches(0):
+        yield batch.messages()
+
+
+def _apply(path: Path) -> object:
+    delta = MetadataDelta(EMPTY)
+    offset = 0
+    for messages in _messages(path):
+        delta.replay_all(enumerate(messages, offset))
+        offset += len(messages)
+    return delta.apply(Provenance(offset, 1, 0))
+
+
+def _ready(path: Path) -> StandardAuthorizer:
+    """The whole way that every verb and every embedder takes."""
+    authorizer = StandardAuthorizer()
+    replay_source(open_source(str(path), environ={}), publishers=[authorizer])
+    authorizer.complete_initial_load()
+    return authorizer
+
+
+def _pause_watcher(pauses: list[float]) -> Any:
+    started = 0.0
+
+    def watch(phase: str, _: dict[str, int]) -> None:
+        nonlocal started
+        if phase == "start":
+            started = time.perf_counter()
+        else:
+            pauses.append((time.perf_counter() - started) * 1e3)
+
+    return watch
+
+
+def first_decision(folder: Path, _: Stopwatch, log: str) -> None:
+    authorizer = _ready(folder / log)
+    [(context, actions)] = read_requests(folder, "hot")
+    authorizer.authorize(context, actions)
+
+
+JOBS = {
+    "decide": decide,
+    "small": small,
+    "by-resource-type": by_resource_type,
+    "load": load,
+    "update": update,
+    "heap": heap,
+    "replay": replay,
+    "first-decision": first_decision,
+}
+
+
+def main(arguments: list[str]) -> None:
+    folder, warmup_s, round_s, rounds, job, *rest = arguments
+    watch = Stopwatch(float(warmup_s), float(round_s), int(rounds))
+    JOBS[job](Path(folder), watch, *rest)
+    print(json.dumps(watch.figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

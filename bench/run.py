@@ -1,0 +1,185 @@
+"""Measures Kafka's authorizer and ours side by side and writes bench/results.md.
+
+Each workload is a fresh process on either side, Kafka and ours in turn, several passes.
+What counts is CPU time, medians over all rounds of all passes, since machines are shared;
+the ratio by the clock stands beside it. Every number in the results is put there by this
+program; ``--quick`` makes them in under five minutes and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import report
+import workloads
+
+ROOT = Path(__file__).parents[1]
+FOLDER = workloads.FOLDER
+PEER = FOLDER / "peer"
+LIBRARIES = FOLDER / "libraries"
+DEMO = ROOT / "tests" / "fixtures" / "demo" / "log-dir"
+
+Figures = dict[str, list[tuple[float, float]]]
+
+
+class Effort(NamedTuple):
+    """How much is spent; ``whole_runs`` is for jobs that are timed as a whole."""
+
+    passes: int
+    warmup_s: float
+    round_s: float
+    rounds: int
+    whole_runs: int
+    replayed: int
+    starts: int
+
+
+FULL = Effort(3, 5.0, 1.0, 5, 2, 1_000_000, 7)
+QUICK = Effort(1, 1.0, 0.3, 3, 1, 200_000, 3)
+START_RECORDS = 500_000
+
+DECISIONS = {
+    "W1-kafka-bench": ("bench", "hot"),
+    "W2-plain-hot": ("plain", "hot"),
+    "W3-plain-uniform": ("plain", "uniform"),
+    "W4-plain-zipf": ("plain", "zipf"),
+    "W5-plain-miss": ("plain", "miss"),
+    "W6-long-names": ("long", "long"),
+    "W7-nested": ("nested", "nested"),
+    "W7b-chain": ("chain", "chain"),
+    "W9-one-resource": ("one", "one"),
+}
+
+
+def kafka_command(effort: Effort, *job: str) -> list[str]:
+    jars = f"{PEER / 'peer.jar'}:{PEER / 'jars'}/*"
+    java = ["java", "-XX:+UseSerialGC", "-Xmx8g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"]
+    return [*java, "-cp", jars, "kraftmetalog.peer.Peer", *_arguments(effort), *job]
+
+
+def our_command(effort: Effort, *job: str) -> list[str]:
+    return [sys.executable, str(ROOT / "bench" / "ours.py"), *_arguments(effort), *job]
+
+
+def library_command(effort: Effort, library: str) -> list[str]:
+    python = LIBRARIES / "bin" / "python"
+    return [str(python), str(ROOT / "bench" / "libraries.py"), *_arguments(effort), library]
+
+
+def _arguments(effort: Effort) -> list[str]:
+    return [str(FOLDER), str(effort.warmup_s), str(effort.round_s), str(effort.rounds)]
+
+
+def run(command: list[str]) -> Figures:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr.strip()}")
+    found: Figures = json.loads(done.stdout)
+    return found
+
+
+def side_by_side(name: str, effort: Effort, *job: str) -> report.Pair:
+    """Kafka and ours in turn; the figures of all passes together."""
+    kafka: Figures = {}
+    ours: Figures = {}
+    for _ in range(effort.passes):
+        for together, command in ((kafka, kafka_command), (ours, our_command)):
+            for figure, rounds in run(command(effort, *job)).items():
+                together.setdefault(figure, []).extend(rounds)
+    say(f"{name}: measured")
+    return report.Pair(kafka, ours)
+
+
+def started(command: list[str], times: int) -> tuple[float, float]:
+    """Median seconds from start to end of a process: by the clock, and of CPU."""
+    walls, cpus = [], []
+    for _ in range(times):
+        before = os.times()
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        walls.append(time.perf_counter() - start)
+        after = os.times()
+        cpus.append(
+            after.children_user
+            - before.children_user
+            + after.children_system
+            - before.children_system
+        )
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{done.stderr.strip()}")
+    return median(walls), median(cpus)
+
+
+def start_ups(effort: Effort) -> report.Seconds:
+    log = workloads.shorter_log(START_RECORDS)
+    metalog = str(Path(sys.executable).with_name("metalog"))
+    once = effort._replace(warmup_s=0, rounds=0)
+    commands = {
+        "`python -c pass`": [sys.executable, "-c", "pass"],
+        "`metalog --version`": [metalog, "--version"],
+        "`metalog acls` of a small log": [metalog, "acls", str(DEMO)],
+        report.FIRST_DECISION_KAFKA: kafka_command(once, "first-decision", log),
+        report.FIRST_DECISION_OURS: our_command(once, "first-decision", log),
+    }
+    return {name: started(command, effort.starts) for name, command in commands.items()}
+
+
+def libraries(effort: Effort) -> dict[str, Figures]:
+    found = {"kraft-metalog": run(our_command(effort, "small"))}
+    for name, library in (("Cedar (cedarpy)", "cedar"), ("Casbin (pycasbin)", "casbin")):
+        found[name] = run(library_command(effort, library))
+        if found[name]["allowed"] != found["kraft-metalog"]["allowed"]:
+            raise SystemExit(f"{name} and kraft-metalog do not answer alike")
+    return found
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def measure(effort: Effort) -> report.Results:
+    whole = effort._replace(warmup_s=0, rounds=effort.whole_runs)
+    log, records = "replay.log", effort.replayed
+    if records < workloads.REPLAY_BATCHES * workloads.REPLAY_BATCH_RECORDS:
+        log = workloads.shorter_log(records)
+    return report.Results(
+        decisions={
+            name: side_by_side(name, effort, "decide", *job) for name, job in DECISIONS.items()
+        },
+        by_type=side_by_side("W8-by-resource-type", effort, "by-resource-type", "bench"),
+        load=side_by_side("load", whole, "load", "load"),
+        update=side_by_side("update", effort, "update", "load"),
+        heap=report.Pair(
+            run(kafka_command(whole, "heap", "load")),
+            run(our_command(whole, "heap", workloads.shorter_log(START_RECORDS))),
+        ),
+        replayed=records,
+        replay=side_by_side("replay", whole, "replay", log, str(records)),
+        start_ups=start_ups(effort),
+        libraries=libraries(effort),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="in under five minutes")
+    is_quick = parser.parse_args().quick
+    workloads.make()
+    began = time.time()
+    busy = os.getloadavg()[0]
+    results = measure(QUICK if is_quick else FULL)
+    text = report.page(results, is_quick=is_quick, began=began, busy=busy, root=ROOT)
+    (ROOT / "bench" / "results.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

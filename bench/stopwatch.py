@@ -1,0 +1,70 @@
+"""Times operations in rounds, by the clock and by the CPU time of the whole process.
+
+The same rounds as ``bench/peer``'s Stopwatch. It must not know what it times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import cycle, islice
+from typing import Any
+
+_BETWEEN_LOOKS_S = 0.005
+
+
+class Stopwatch:
+    """``figures``: name to pairs of wall and CPU nanoseconds an item, a pair a round."""
+
+    def __init__(self, warmup_s: float, round_s: float, rounds: int) -> None:
+        self._warmup_s = warmup_s
+        self._round_s = round_s
+        self._rounds = rounds
+        self.figures: dict[str, list[tuple[float, float]]] = {}
+
+    def time_repeated(
+        self, name: str, operation: Callable[..., object], arguments: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """``operation`` of two arguments, again and again over ``arguments``."""
+        endless = cycle(arguments)
+        start, done = time.perf_counter(), 0
+        while time.perf_counter() - start < self._warmup_s:
+            for one, other in islice(endless, 16):
+                operation(one, other)
+            done += 16
+        each = self._warmup_s / max(1, done)
+        batch = max(1, int(_BETWEEN_LOOKS_S / max(each, 1e-9)))
+        for _ in range(self._rounds):
+            count = 0
+            with self._kept(name) as items:
+                end = time.perf_counter() + self._round_s
+                while time.perf_counter() < end:
+                    for one, other in islice(endless, batch):
+                        operation(one, other)
+                    count += batch
+                items.append(count)
+
+    def time_whole(self, name: str, items: int, operation: Callable[[], object]) -> None:
+        """An operation that handles ``items`` at once; whole runs, after one to warm up."""
+        operation()
+        for _ in range(self._rounds):
+            self.time_once(name, items, operation)
+
+    def time_once(self, name: str, items: int, operation: Callable[[], object]) -> None:
+        with self._kept(name) as counted:
+            made = operation()
+            counted.append(items)
+        del made
+
+    def note(self, name: str, value: float) -> None:
+        """A figure that is not a time."""
+        self.figures.setdefault(name, []).append((value, value))
+
+    @contextmanager
+    def _kept(self, name: str) -> Iterator[list[int]]:
+        items: list[int] = []
+        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+        yield items
+        wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+        self.figures.setdefault(name, []).append((wall / items[0], cpu / items[0]))
