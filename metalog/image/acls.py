@@ -14,7 +14,7 @@ This module must not know what an ACL allows, nor where records come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from itertools import chain
 from typing import Final, TypeVar
@@ -190,21 +190,34 @@ EMPTY: Final = AclsImage()
 class AclsDelta:
     """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot.
 
-    ``changes`` are the net changes in record order, None for a removal: what was added
-    and removed again since ``image`` does not appear. Of a replacement they are all
-    ACLs there are now, then the removals of what ``image`` had besides.
-
     ``doubtful`` counts the records that were applied although they may not mean what
     they seem to: ``may_mislead`` says which those are.
     """
 
-    __slots__ = ("changes", "doubtful", "image", "is_replacement")
+    __slots__ = ("_changes", "_gone", "_whole", "doubtful", "image", "is_replacement")
 
     def __init__(self, image: AclsImage, *, is_replacement: bool = False) -> None:
         self.image = image
         self.is_replacement = is_replacement
-        self.changes: dict[Uuid, Acl | None] = {}
         self.doubtful = 0
+        self._changes: dict[Uuid, Acl | None] = {}
+        self._gone: dict[Uuid, Acl | None] = {}
+        self._whole: TableBuilder[Uuid, Acl] | None = None
+        if is_replacement or not image:
+            self._whole = TableBuilder()
+
+    @property
+    def changes(self) -> Mapping[Uuid, Acl | None]:
+        """The net changes in record order, None for a removal.
+
+        What was added and removed again since ``image`` is not among them. Where there
+        was no ACL before, or all are replaced, they are those there are now, in no order
+        if many, and then the removals.
+        """
+        if self._whole is None:
+            return self._changes
+        now = self._whole.freeze()
+        return {**now, **self._gone} if self._gone else now
 
     def add_run(
         self, offset: int, record: AccessControlEntryRecord, rest: Numbered
@@ -215,43 +228,54 @@ class AclsDelta:
         this way at start-up: hence one loop, one look-up for the four enums, and tuples
         made without their class's constructor.
         """
-        changes = self.changes
+        uuids: list[Uuid] = []
+        acls: list[Acl] = []
         kinds = _KINDS
         bad = REPLACEMENT
         new = tuple.__new__
+        other: tuple[int, object] | None = None
         for at, found in chain(((offset, record),), rest):
             if type(found) is not AccessControlEntryRecord:
-                return at, found
+                other = at, found
+                break
             uuid, resource, name, pattern, principal, host, operation, permission, _ = found
             kind = kinds.get((resource, pattern, operation, permission))
+            uuids.append(uuid)
             if kind is None or bad in name or bad in principal or bad in host:
                 self.doubtful += 1
-                changes[uuid] = acl_of(found)
+                acls.append(acl_of(found))
             else:
-                changes[uuid] = new(
-                    Acl, (kind[0], name, kind[1], principal, host, kind[2], kind[3])
-                )
-        return None
+                acls.append(new(Acl, (kind[0], name, kind[1], principal, host, kind[2], kind[3])))
+        added = zip(uuids, acls, strict=True)
+        if self._whole is None:
+            self._changes.update(added)
+        else:
+            self._whole.update(added)
+        return other
 
     def remove(self, record: RemoveAccessControlEntryRecord) -> None:
         uuid = record.id
-        before = None if self.is_replacement else self.image.by_id.get(uuid)
-        now = self.changes.get(uuid, before)
-        if now is None:
+        if self._whole is not None:
+            was_there = self._whole.discard(uuid)
+        else:
+            before = self.image.by_id.get(uuid)
+            was_there = self._changes.get(uuid, before) is not None
+            if was_there and before is None:
+                del self._changes[uuid]
+            elif was_there:
+                self._changes[uuid] = None
+        if not was_there:
             raise CorruptLog(
                 f"removes the ACL {uuid_text(uuid)}, which is not there",
                 advice="records before this one are missing, or it was written twice",
             )
-        if before is None:
-            del self.changes[uuid]
-        else:
-            self.changes[uuid] = None
 
     def finish_snapshot(self) -> None:
-        for uuid in self.image.by_id:
-            if uuid not in self.changes:
-                self.changes[uuid] = None
+        """Of a replacement: what was there before and is not among its records is gone."""
+        now = self.changes
+        self._gone = {uuid: None for uuid in self.image.by_id if uuid not in now}
 
     def apply(self) -> AclsImage:
-        base = EMPTY if self.is_replacement else self.image
-        return base._changed(self.changes)
+        if self._whole is not None:
+            return AclsImage(self._whole.freeze())
+        return self.image._changed(self._changes)

@@ -20,10 +20,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
-SMALL: Final = 512
+SMALL: Final = 2048
 FAN: Final = 64
 _HIGH: Final = 48
 _LEAVES: Final = FAN * FAN
+_MASK: Final = _LEAVES - 1
 
 
 class Table(Mapping[K, V]):
@@ -135,97 +136,113 @@ class Table(Mapping[K, V]):
 class TableBuilder(Generic[K, V]):
     """A table in the making: owns what it copied, and gives it up by ``freeze``.
 
-    ``copied`` counts the leaves copied (or made) so far.
+    Small, it is one dict. Above that it owns single leaves, or, where it began with
+    nothing or much changes, all of them in one list. ``copied`` counts the leaves copied.
     """
 
-    __slots__ = ("_base", "_dict", "_owned", "copied")
+    __slots__ = ("_all", "_base", "_dict", "_owned", "copied")
 
     def __init__(self, base: Table[K, V] | None = None) -> None:
         self.copied = 0
         self._start(EMPTY if base is None else base)
 
-    def _start(self, base: Table[Any, Any]) -> None:
-        self._base: Table[K, V] = base
+    def _start(self, base: Table[K, V]) -> None:
+        self._base = base
         self._dict: dict[K, V] | None = None
         self._owned: dict[int, dict[K, V]] = {}
-        if base._dict is not None:
-            self._dict = base._dict.copy()
-            self.copied += 1
+        self._all: list[dict[K, V]] | None = None
 
     def __setitem__(self, key: K, value: V) -> None:
         self.update(((key, value),))
 
-    def __delitem__(self, key: K) -> None:
-        """Remove ``key``, or find it absent."""
-        if self._dict is not None:
-            self._dict.pop(key, None)
-        else:
-            self._leaf(hash(key) >> _HIGH & _LEAVES - 1).pop(key, None)
+    def discard(self, key: K) -> bool:
+        """Remove ``key``; false if it was not there."""
+        place = self._small()
+        if place is None:
+            place = self._leaf(hash(key) >> _HIGH & _MASK)
+        return place.pop(key, None) is not None
 
     def change(self, changes: Mapping[K, V | None]) -> None:
         """Set what is not None in ``changes``; remove the keys of what is."""
         gone = [key for key, value in changes.items() if value is None]
-        if len(changes) > _LEAVES:
+        if len(changes) > _LEAVES and self._small() is None:
             self._own_all()
         self.update(cast("Iterable[tuple[K, V]]", changes.items()))
         for key in gone:
-            del self[key]
+            self.discard(key)
 
     def update(self, items: Iterable[tuple[K, V]]) -> None:
         rest = iter(items)
-        if self._dict is not None:
+        small = self._small()
+        if small is not None:
             for key, value in rest:
-                self._dict[key] = value
-                if len(self._dict) > SMALL:
-                    self._spread()
+                small[key] = value
+                if len(small) > SMALL:
+                    self._spread(small)
                     break
-        if len(self._owned) == _LEAVES:
-            high, mask = _HIGH, _LEAVES - 1
-            leaves = [self._owned[bits] for bits in range(_LEAVES)]
+            else:
+                return
+        if self._all is None:
+            for key, value in rest:
+                self._leaf(hash(key) >> _HIGH & _MASK)[key] = value
+        else:
+            leaves, high, mask = self._all, _HIGH, _MASK
             for key, value in rest:
                 leaves[hash(key) >> high & mask][key] = value
-        else:
-            for key, value in rest:
-                self._leaf(hash(key) >> _HIGH & _LEAVES - 1)[key] = value
 
     def freeze(self) -> Table[K, V]:
         """The table as it is now; the builder may go on, and copies again."""
         frozen: Table[K, V] = Table.__new__(Table)
-        base = self._base
-        if self._dict is not None:
-            frozen._dict, frozen._nodes, frozen._size = self._dict, [], len(self._dict)
-        else:
+        if self._all is not None:
             frozen._dict = None
-            frozen._nodes = nodes = base._nodes.copy() if base._nodes else _NO_NODES.copy()
-            frozen._size = base._size if base._nodes else 0
-            mine: set[int] = set()
-            for bits, leaf in self._owned.items():
-                high = bits >> 6
-                if high not in mine:
-                    mine.add(high)
-                    nodes[high] = nodes[high].copy()
-                frozen._size += len(leaf) - len(nodes[high][bits & 63])
-                nodes[high][bits & 63] = leaf
+            frozen._nodes = [self._all[at : at + FAN] for at in range(0, _LEAVES, FAN)]
+            frozen._size = sum(map(len, self._all))
+        elif self._dict is not None:
+            frozen._dict, frozen._nodes, frozen._size = self._dict, [], len(self._dict)
+        elif self._owned:
+            frozen._dict = None
+            frozen._nodes, frozen._size = self._with_owned()
+        else:
+            return self._base
         self._start(frozen)
         return frozen
 
-    def _leaf(self, bits: int) -> dict[K, V]:
-        if bits not in self._owned:
-            nodes = self._base._nodes or _NO_NODES
-            self._owned[bits] = nodes[bits >> 6][bits & 63].copy()
+    def _with_owned(self) -> tuple[list[list[dict[K, V]]], int]:
+        nodes, size = self._base._nodes.copy(), self._base._size
+        mine: set[int] = set()
+        for bits, leaf in self._owned.items():
+            high, low = bits >> 6, bits & 63
+            if high not in mine:
+                mine.add(high)
+                nodes[high] = nodes[high].copy()
+            size += len(leaf) - len(nodes[high][low])
+            nodes[high][low] = leaf
+        return nodes, size
+
+    def _small(self) -> dict[K, V] | None:
+        """The one dict, to be changed; None for a table in leaves."""
+        if self._dict is None and self._all is None and self._base._dict is not None:
+            self._dict = self._base._dict.copy()
             self.copied += 1
-        return self._owned[bits]
+        return self._dict
+
+    def _leaf(self, bits: int) -> dict[K, V]:
+        if self._all is not None:
+            return self._all[bits]
+        leaf = self._owned.get(bits)
+        if leaf is None:
+            leaf = self._owned[bits] = self._base._nodes[bits >> 6][bits & 63].copy()
+            self.copied += 1
+        return leaf
 
     def _own_all(self) -> None:
-        if self._dict is not None:
-            self._spread()
-        for bits in range(_LEAVES):
-            self._leaf(bits)
+        self._all = [self._leaf(bits) for bits in range(_LEAVES)]
 
-    def _spread(self) -> None:
-        whole, self._dict = self._dict or {}, None
-        for key, value in whole.items():
-            self._leaf(hash(key) >> _HIGH & _LEAVES - 1)[key] = value
+    def _spread(self, small: dict[K, V]) -> None:
+        self._dict = None
+        self._all = [{} for _ in range(_LEAVES)]
+        self.copied += _LEAVES
+        self.update(small.items())
 
 
 class _Keys(KeysView[K]):
@@ -255,11 +272,5 @@ class _Items(ItemsView[K, V]):
         return chain.from_iterable(leaf.items() for leaf in self._table._leaves())
 
 
-def _no_nodes() -> list[list[dict[Any, Any]]]:
-    leaf: dict[Any, Any] = {}
-    return [[leaf] * FAN] * FAN
-
-
-_NO_NODES: Final = _no_nodes()
 EMPTY: Final[Table[Any, Any]] = Table.__new__(Table)
 EMPTY._dict, EMPTY._nodes, EMPTY._size = {}, [], 0

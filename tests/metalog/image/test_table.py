@@ -73,7 +73,7 @@ def test_a_change_copies_the_leaves_that_it_touches_and_no_other(size: int) -> N
     table = Table(large(size).items())
     builder = TableBuilder(table)
     builder["key-7"] = 0
-    del builder["key-8"]
+    assert builder.discard("key-8")
     builder["key-7"] = 1
     assert builder.copied <= 2
     after = builder.freeze()
