@@ -17,7 +17,7 @@ from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES, Files, opened
 from metalog.ids import SnapshotId
 from metalog.log.commit import Proven, proven_by_one
-from metalog.log.folder import LogFolder, read_folder
+from metalog.log.folder import LogFolder, read_folder, unreadable
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.segment import TornTail
 from metalog.log.single import SegmentSplit, read_checkpoint
@@ -119,6 +119,12 @@ class DirectoryLog:
                 f"{partition}: the snapshot {ends.replaced_by} replaces the log, which ends"
                 " before it or has an older epoch"
             )
+        if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset > ends.end:
+            problems.append(
+                f"{partition}: leader-epoch-checkpoint has epoch {newest[0].epoch} begin at offset"
+                f" {newest[0].start_offset}, past the log's end at {ends.end}: records are missing,"
+                " or it was copied later"
+            )
         if state is not None and state.leader_epoch < ends.epoch:
             problems.append(
                 f"{partition}: the log has epoch {ends.epoch}, quorum-state only"
@@ -150,8 +156,11 @@ class DirectoryLog:
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         deadline = time.monotonic() + timeout_s
-        while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(left, _POLL_EVERY_S))
+        try:
+            while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
+                time.sleep(min(left, _POLL_EVERY_S))
+        except OSError as error:
+            raise unreadable(self.path, error) from None
         return events
 
     def batches(self, start: int) -> Iterator[Batch]:

@@ -22,6 +22,7 @@ class QuorumLog:
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:
         _refuse_two_clusters(logs)
+        _refuse_one_twice(logs)
         self._logs = tuple(logs)
         newest = max(logs, key=lambda log: (log.bounds().epoch, log.bounds().end))
         self.voters: Voters = newest.voters
@@ -45,6 +46,8 @@ class QuorumLog:
         found = [str(divergence) for divergence in self.agreement.divergences]
         for log in self._logs:
             found.extend(log.problems)
+            if log.meta_properties is None or log.meta_properties.node_id is None:
+                found.append(f"{log.path}: whose it is is not known; taken for one more voter's")
             if log.damage is not None:
                 found.append(str(log.damage))
         return tuple(found)
@@ -119,6 +122,13 @@ def _epoch_below(offset: int, copy: Copy, log: DirectoryLog) -> int:
     epochs = [stamp.epoch for stamp in copy.stamps if stamp.next_offset <= offset]
     epochs += [known.epoch for known in log.snapshots() if known.end_offset <= offset]
     return max(epochs, default=0)
+
+
+def _refuse_one_twice(logs: Sequence[DirectoryLog]) -> None:
+    places = [log.folder.partition.resolve() for log in logs]
+    for log, place in zip(logs, places, strict=True):
+        if places.count(place) > 1:
+            raise InvalidSource(f"{log.path} was given twice; give each voter's folder once")
 
 
 def _refuse_two_clusters(logs: Sequence[DirectoryLog]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from metalog.errors import CorruptLog
+from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
@@ -170,12 +170,12 @@ class _Replay:
 
     def _from_base(self) -> Loader:
         """A loader that holds the best whole base; if there is none, the first damage."""
-        damage: CorruptLog | None = None
+        damage: MetalogError | None = None
         candidates = self._candidates()
         for base in candidates:
             try:
                 return self._loaded(base, self._whole)
-            except CorruptLog as error:
+            except (CorruptLog, InvalidSource) as error:
                 damage = damage or error
                 self.problems.append(
                     f"{_place(error)}; an older snapshot and the log were used instead"
@@ -235,8 +235,10 @@ class _Replay:
         )
 
 
-def _place(error: CorruptLog) -> str:
+def _place(error: MetalogError) -> str:
     """The error without its advice, for what was done instead to follow."""
+    if not isinstance(error, CorruptLog):
+        return str(error)
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 

@@ -70,8 +70,11 @@ def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, Opened
     if files.is_file(path):
         return _opened_file(path, files)
     if "+" in url:
-        folders = [base / part for part in url.split("+")]
-        return "folders", QuorumLog([DirectoryLog(folder, files=files) for folder in folders])
+        parts = url.split("+")
+        if "" in parts:
+            raise InvalidSource(f"{url}: a folder is missing beside a +; give a+b+c")
+        logs = [DirectoryLog(base / part, files=files) for part in parts]
+        return "folders", QuorumLog(logs)
     raise InvalidSource(f"{path}: there is no such file or folder; give {_FORMS}")
 
 

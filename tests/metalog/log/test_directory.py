@@ -182,6 +182,13 @@ def test_a_quorum_state_older_than_the_log_is_a_problem() -> None:
     assert "not copied at one moment" in DirectoryLog(ROOT, files=disk).problems[0]
 
 
+def test_an_epoch_past_the_logs_end_is_a_problem() -> None:
+    disk = folder(b"0\n2\n1 0\n2 7\n", **{segment_name(0): no_ops(0, 5)})
+    assert (
+        "begin at offset 7, past the log's end at 5" in DirectoryLog(ROOT, files=disk).problems[0]
+    )
+
+
 def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
     case = kafka_case("basic-4.3")
     for name in ("meta.properties", "bootstrap.checkpoint"):

@@ -78,11 +78,14 @@ def test_records_are_those_of_kafka(kafka_case):
 
 def test_records_of_checkpoints_are_those_of_kafka(kafka_case):
     for path in checkpoints(kafka_case):
-        name = "bootstrap" if path.name.startswith("bootstrap") else f"snapshot-{path.stem}"
+        stem = "bootstrap" if path.name.startswith("bootstrap") else f"snapshot-{path.stem}"
+        name = f"{stem}.records.jsonl"
+        if not kafka_case.expects(name):
+            continue
         found = [
             described(entry, batch) for batch in read_batches(path) for entry in batch.entries()
         ]
-        assert found == list(expected_lines(kafka_case, f"{name}.records.jsonl"))
+        assert found == list(expected_lines(kafka_case, name))
 
 
 def test_every_batch_is_written_back_to_the_byte(kafka_case):
@@ -96,7 +99,7 @@ def test_every_message_is_written_back_to_the_byte_and_comes_back_from_json(kafk
         for batch in read_batches(path):
             for record, entry in zip(batch.records(), batch.entries(), strict=True):
                 message = entry.message
-                if isinstance(message, Undecodable) or "\ufffd" in repr(message):
+                if isinstance(message, Undecodable) or b"\xff" in (record.value or b""):
                     continue
                 if isinstance(message, ControlMessage):
                     assert encode_control(message, entry.version) == (record.key, record.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,23 @@ def test_a_plus_in_a_name_is_a_plus(tmp_path: Path) -> None:
 def test_folders_of_two_clusters_are_refused() -> None:
     folders = [kafka_case("basic-4.3").log_dir, kafka_case("quorum-4.3/node-11").log_dir]
     assert "give the folders of one quorum" in refused("+".join(map(str, folders)))
+
+
+def test_one_folder_is_no_majority_of_its_own(tmp_path: Path) -> None:
+    folder = kafka_case("quorum-4.3/node-11").log_dir
+    (tmp_path / "again").symlink_to(folder)
+    assert "was given twice" in refused(f"{folder}+{tmp_path / 'again'}")
+    assert "a folder is missing beside a +" in refused(f"{folder}+")
+
+
+def test_a_folder_without_an_owner_is_pointed_out(tmp_path: Path) -> None:
+    folders = [kafka_case(f"quorum-4.3/{name}").log_dir for name in ("node-11", "node-13")]
+    shutil.copytree(folders[1] / "__cluster_metadata-0", tmp_path / "copy")
+    source = opened(f"{folders[0]}+{tmp_path / 'copy'}")
+    assert source.log.bounds().end == 265
+    assert source.log.problems == (
+        f"{tmp_path / 'copy'}: whose it is is not known; taken for one more voter's",
+    )
 
 
 class TestRefused:
