@@ -190,7 +190,15 @@ APIS: Final[tuple[Api, ...]] = (
         "OffsetForLeaderEpoch",
         (_need((Op.CLUSTER_ACTION, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),),
     ),
-    Api(24, "AddPartitionsToTxn", (*_WRITE_TRANSACTION, _need((Op.WRITE, On.TOPIC)))),
+    Api(
+        24,
+        "AddPartitionsToTxn",
+        (
+            *_WRITE_TRANSACTION,
+            _need((Op.WRITE, On.TOPIC)),
+            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker asks", optional=True),
+        ),
+    ),
     Api(25, "AddOffsetsToTxn", (*_WRITE_TRANSACTION, *_READ_GROUP)),
     Api(26, "EndTxn", _WRITE_TRANSACTION),
     Api(
@@ -226,7 +234,18 @@ APIS: Final[tuple[Api, ...]] = (
     ),
     Api(42, "DeleteGroups", _DELETE_GROUP),
     Api(43, "ElectLeaders", _ALTER_CLUSTER),
-    Api(44, "IncrementalAlterConfigs", _CONFIGS_WRITTEN),
+    Api(
+        44,
+        "IncrementalAlterConfigs",
+        (
+            *_CONFIGS_WRITTEN,
+            _need(
+                (Op.CLUSTER_ACTION, On.CLUSTER),
+                when="it sets a controller's log levels",
+                optional=True,
+            ),
+        ),
+    ),
     Api(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
     Api(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
     Api(47, "OffsetDelete", (*_DELETE_GROUP, *_READ_TOPIC)),

@@ -80,6 +80,8 @@ def _committed_said(replayed: Replayed) -> str:
     mark, proven = replayed.bounds.high_watermark, replayed.proven
     if mark is not None:
         return f"up to offset {mark:,}: {safe(replayed.bounds.why)}"
+    if proven.offset == 0:
+        return f"nothing is proven: {safe(proven.why)}"
     return f"proven up to offset {proven.offset:,}: {safe(proven.why)}"
 
 

@@ -1,0 +1,161 @@
+"""The table of permissions is what Kafka's own classes ask their authorizer.
+
+Which operations a request needs stands in the bytecode of its handlers: each reads the
+constants of AclOperation that it asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from authorizer.permissions import APIS, Api
+
+HANDLERS = [
+    f"kafka/server/{name}.class"
+    for name in (
+        "KafkaApis",
+        "ControllerApis",
+        "AclApis",
+        "AuthHelper",
+        "ConfigHelper",
+        "handlers/DescribeTopicPartitionsRequestHandler",
+    )
+]
+OPERATION = "org/apache/kafka/common/acl/AclOperation"
+GETSTATIC = b"\xb2"
+SHARED_BY = {
+    "TopicMetadata": ["Metadata"],
+    "ListOffset": ["ListOffsets"],
+    "GetCoordinator": ["FindCoordinator"],
+    "BrokerHeartBeat": ["BrokerHeartbeat"],
+    "CreateToken": ["CreateDelegationToken"],
+    "AuthorizeToken": ["DescribeDelegationToken"],
+    "AuthorizeRequester": ["DescribeDelegationToken"],
+    "FetchOffsetsForGroup": ["OffsetFetch"],
+    "FetchAllOffsetsForGroup": ["OffsetFetch"],
+    "FilterAlterAuthorizedTopics": ["CreatePartitions"],
+    "AuthorizeAlterResource": ["AlterConfigs", "IncrementalAlterConfigs"],
+    "ComputeDescribeClusterResponse": ["DescribeCluster"],
+    "DescribeShareGroupOffsetsForGroup": ["DescribeShareGroupOffsets"],
+    "DescribeShareGroupAllOffsetsForGroup": ["DescribeShareGroupOffsets"],
+}
+"""Methods that are not named after the request that they are for."""
+CONSTANT_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4} | {
+    15: 3,
+    16: 2,
+    17: 4,
+    18: 4,
+    19: 2,
+    20: 2,
+}
+
+
+class ClassFile:
+    """As much of a Java class (JVM specification, chapter 4) as says who reads what."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 8
+        self._texts: dict[int, str] = {}
+        self._pairs: dict[int, tuple[int, int]] = {}
+        self._read_constants()
+        self._at += 6
+        interfaces = self._u2()
+        self._at += 2 * interfaces
+
+    def operations_by_method(self) -> Iterator[tuple[str, set[str]]]:
+        """The AclOperations that each method reads, methods that read none included."""
+        wanted = {GETSTATIC + struct.pack(">H", index): name for index, name in self._operations()}
+        list(self._members())
+        for name, code in self._members():
+            yield name, {operation for read, operation in wanted.items() if read in code}
+
+    def _operations(self) -> Iterator[tuple[int, str]]:
+        for index, (owner, member) in self._pairs.items():
+            if self._texts.get(self._pairs.get(owner, (0, 0))[0]) == OPERATION:
+                yield index, self._texts[self._pairs[member][0]]
+
+    def _members(self) -> Iterator[tuple[str, bytes]]:
+        for _ in range(self._u2()):
+            _, name, _, attributes = struct.unpack_from(">4H", self._data, self._at)
+            self._at += 8
+            code = b""
+            for _ in range(attributes):
+                attribute, size = struct.unpack_from(">HI", self._data, self._at)
+                if self._texts[attribute] == "Code":
+                    code = self._data[self._at + 6 : self._at + 6 + size]
+                self._at += 6 + size
+            yield self._texts[name], code
+
+    def _read_constants(self) -> None:
+        index, count = 1, self._u2()
+        while index < count:
+            tag = self._data[self._at]
+            self._at += 1
+            if tag == 1:
+                size = self._u2()
+                text = self._data[self._at : self._at + size]
+                self._texts[index] = text.decode("utf-8", errors="replace")
+                self._at += size
+            else:
+                size = CONSTANT_SIZES[tag]
+                if size in (2, 4):
+                    first = struct.unpack_from(">H", self._data, self._at)[0]
+                    second = struct.unpack_from(">H", self._data, self._at + size - 2)[0]
+                    self._pairs[index] = (first, second)
+                self._at += size
+            index += 2 if tag in (5, 6) else 1
+
+    def _u2(self) -> int:
+        value: int = struct.unpack_from(">H", self._data, self._at)[0]
+        self._at += 2
+        return value
+
+
+@pytest.fixture(scope="module")
+def asked_by_kafka(kafka_jars: Path) -> dict[str, set[str]]:
+    """By request, the operations that its handlers name."""
+    [jar] = kafka_jars.glob("kafka_2.13-*.jar")
+    asked = defaultdict(set)
+    with zipfile.ZipFile(jar) as archive:
+        for handler in HANDLERS:
+            for method, operations in ClassFile(archive.read(handler)).operations_by_method():
+                plain = re.sub(r"^(lambda|\$anonfun)\$|\$\d+$", "", method)
+                plain = plain.removeprefix("handle").removesuffix("Request")
+                name = plain[:1].upper() + plain[1:]
+                for api in SHARED_BY.get(name, [name]):
+                    asked[api] |= operations
+    return asked
+
+
+def test_every_request_that_a_client_can_send_is_there(kafka_jars: Path) -> None:
+    [jar] = kafka_jars.glob("kafka-clients-*.jar")
+    known = {}
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if re.fullmatch(r"common/message/\w+Request\.json", name):
+                text = archive.read(name).decode()
+                definition = json.loads(re.sub(r"(^|\s)//.*", "", text))
+                if definition["validVersions"] != "none":
+                    known[definition["apiKey"]] = definition["name"].removesuffix("Request")
+    assert {api.key: api.name for api in APIS} == known
+    assert [api.key for api in APIS] == sorted(known)
+
+
+@pytest.mark.parametrize("api", APIS, ids=[api.name for api in APIS])
+def test_a_request_needs_what_kafka_asks_for(api: Api, asked_by_kafka: dict[str, set[str]]) -> None:
+    needed = {each.operation.name for need in api.needs for each in need.one_of}
+    assert needed == asked_by_kafka.get(api.name, set())
+
+
+def test_no_other_request_is_asked_about(asked_by_kafka: dict[str, set[str]]) -> None:
+    names = {api.name for api in APIS}
+    assert not {name for name, asked in asked_by_kafka.items() if asked and name not in names}
