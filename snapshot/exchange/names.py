@@ -39,7 +39,7 @@ class NamedSource(NamedTuple):
 
 
 def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
-    """What ``text`` stands for: itself, unless it begins with ``@``."""
+    """What ``text``, which begins with ``@``, stands for."""
     if text == "@":
         text = environ.get(SOURCE_VARIABLE, "")
         if not text or text == "@":

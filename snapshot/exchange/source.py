@@ -18,7 +18,6 @@ from metalog.log.folder import unreadable
 from metalog.log.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
 from metalog.log.several import QuorumLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
-from snapshot.exchange.names import look_up
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
 _LATER_SCHEMES: Final = ("topic", "quorum", "cluster", "zookeeper")
@@ -52,14 +51,18 @@ def open_source(
     files: Files = LOCAL_FILES,
 ) -> Source:
     """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be."""
-    named = look_up(text, environ, cwd or Path(), files)
-    _refuse_other_kinds(named.url)
-    path = named.base / named.url
+    base, url = cwd or Path(), text
+    config = command_config = None
+    if text.startswith("@"):
+        from snapshot.exchange.names import look_up
+
+        url, base, config, command_config = look_up(text, environ, base, files)
+    _refuse_other_kinds(url)
     try:
-        kind, log = _opened(path, named.base, named.url, files)
+        kind, log = _opened(base / url, base, url, files)
     except OSError as error:
-        raise unreadable(path, error) from None
-    return Source(text, kind, log, f"{kind} {named.url}", named.config, named.command_config)
+        raise unreadable(base / url, error) from None
+    return Source(text, kind, log, f"{kind} {url}", config, command_config)
 
 
 def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog]:
