@@ -11,7 +11,8 @@ import json
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from authorizer.api import ResourcePattern
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
-from metalog.image.manifest import Provenance
+from metalog.image.manifest import Leader, LogManifest, Provenance
 from metalog.image.metadata import EMPTY
 from metalog.log.single import SegmentLog
 from snapshot.exchange.replay import replay_source
@@ -122,13 +123,10 @@ def by_resource_type(folder: Path, watch: Stopwatch, acl_set: str) -> None:
         return authorizer.authorize_by_resource_type(context, Operation.READ, ResourceType.TOPIC)
 
     for name, principal in (("allowed", "User:test-user"), ("denied", "User:nobody")):
-        watch.time_once(f"{name}_first", 1, lambda p=principal: ask(context_of(p), None))
-        watch.time_repeated(name, ask, [(context_of(principal), None)])
+        context = RequestContext(principal, "127.0.0.2", "CLIENT")
+        watch.time_once(f"{name}_first", 1, partial(ask, context, None))
+        watch.time_repeated(name, ask, [(context, None)])
     watch.time_whole("list_all", 1, authorizer.acls)
-
-
-def context_of(principal: str) -> RequestContext:
-    return RequestContext(principal, "127.0.0.2", "CLIENT")
 
 
 def load(folder: Path, watch: Stopwatch, acl_set: str) -> None:
@@ -166,7 +164,8 @@ def heap(folder: Path, watch: Stopwatch, log: str) -> None:
     replayed = _allocated()
     authorizer = StandardAuthorizer()
     delta = MetadataDelta.of_whole(image)
-    authorizer.publish(delta, image, None)
+    manifest = LogManifest(image.provenance, Leader(-1, 1), 1, len(image.acls), 0)
+    authorizer.publish(delta, image, manifest)
     del delta
     indexed = _allocated()
     count = len(image.acls)
@@ -230,7 +229,7 @@ def first_decision(folder: Path, _: Stopwatch, log: str) -> None:
     authorizer.authorize(context, actions)
 
 
-JOBS = {
+JOBS: dict[str, Callable[..., None]] = {
     "decide": decide,
     "small": small,
     "by-resource-type": by_resource_type,

@@ -248,13 +248,14 @@ def _request_lines(name: str) -> Iterator[bytes]:
 
 def _replay_batches() -> Iterator[bytes]:
     from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+    from metalog.ids import Uuid
     from metalog.records.batch import build_batch, encode_batch
     from metalog.records.messages import AccessControlEntryRecord
 
     grants = zip(ids(), _grants(REPLAY_BATCHES * REPLAY_BATCH_RECORDS // 10), strict=False)
     records = (
         AccessControlEntryRecord(
-            id=uuid,
+            id=Uuid(uuid),
             resource_type=ResourceType[grant.resource_type],
             resource_name=grant.name,
             pattern_type=PatternType[grant.pattern_type],
@@ -271,7 +272,7 @@ def _replay_batches() -> Iterator[bytes]:
         yield encode_batch(build_batch(base, 1, REPLAY_TIME_MS + b, messages))
 
 
-def _pieces(file: str) -> Iterator[bytes]:
+def pieces(file: str) -> Iterator[bytes]:
     name, _, kind = file.partition(".")
     if kind == "acls.tsv":
         return _acl_lines(name)
@@ -290,7 +291,7 @@ def make(folder: Path = FOLDER) -> Path:
         path = folder / file
         if not path.exists() or _sum(path) != expected:
             with path.open("wb") as out:
-                out.writelines(_pieces(file))
+                out.writelines(pieces(file))
             if _sum(path) != expected:
                 raise SystemExit(f"{path}: not the workload described: its SHA-256 is {_sum(path)}")
             print(f"made {path}")
