@@ -7,8 +7,6 @@ wire, and it draws no salt of its own.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -52,13 +50,18 @@ def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
     """RFC 5802's SaltedPassword: what a client sends by KIP-554 in place of a password."""
-    return hashlib.pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
+    from hashlib import pbkdf2_hmac
+
+    return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
 
 
 def credential_of(
     mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
     """What a server keeps of RFC 5802's SaltedPassword."""
+    import hashlib
+    import hmac
+
     client_key = hmac.digest(salted, b"Client Key", mechanism.hash_name)
     return ScramCredential(
         salt=salt,

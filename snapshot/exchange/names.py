@@ -13,7 +13,6 @@ Files and folders in it are relative to it. This module must not open what a nam
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -78,6 +77,8 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _sources(path: Path, files: Files) -> dict[str, Any]:
+    import tomllib
+
     try:
         document = tomllib.loads(read_whole(files, path).decode())
     except OSError as error:
