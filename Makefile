@@ -22,6 +22,8 @@ PYTHON := $(PYTHON)
 SECOND_PYTHON := $(SECOND_PYTHON)
 
 BIN := .venv/bin
+COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
+    --generate-hashes --no-annotate --custom-compile-command 'make lock'
 SECOND := .venv-3.13
 KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
 JARS := build/kafka/$(KAFKA_VERSION)/jars
@@ -44,11 +46,11 @@ test: check kafka-if-possible ## All checks and tests, on 3.13 too where it is i
 	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
 
 .PHONY: test-second
-test-second: $(SECOND)/ready
+test-second: $(SECOND)/test-ready
 	$(SECOND)/bin/python $(PYTEST) --ignore=tests/compat
 
 .PHONY: check
-check: .venv/ready ## Lint, format, types, layers, and whether generated code is stale
+check: .venv/test-ready ## Lint, format, types, layers, and whether generated code is stale
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -56,12 +58,12 @@ check: .venv/ready ## Lint, format, types, layers, and whether generated code is
 	$(BIN)/python -m metalog.records.generate --check
 
 .PHONY: format
-format: .venv/ready ## Lay out the source as `make check` wants it
+format: .venv/test-ready ## Lay out the source as `make check` wants it
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 .PHONY: setup
-setup: .venv/ready ## The Python environment alone, in .venv
+setup: .venv/test-ready ## The Python environment alone, in .venv
 
 .PHONY: kafka
 kafka: $(JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
@@ -76,7 +78,7 @@ demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real K
 	PYTHONPATH=tests/support $(BIN)/python tests/fixtures/make/make_demo.py
 
 .PHONY: figures
-figures: .venv/ready ## Count the README's figures again and write them into it
+figures: .venv/test-ready ## Count the README's figures again and write them into it
 	METALOG_FIGURES=write $(BIN)/python $(PYTEST)
 
 .PHONY: picture
@@ -91,10 +93,9 @@ bench-quick: build/bench/ready ## The same in under five minutes, less exact
 	$(BIN)/python bench/run.py --quick
 
 .PHONY: lock
-lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies for requirements.lock
-	build/lock-venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-	    --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-	    --group dev --output-file requirements.lock pyproject.toml
+lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock
+	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
+	$(COMPILE) --upgrade --constraint requirements.lock --group test --output-file requirements-test.lock
 
 .PHONY: clean
 clean: ## Remove all that make has made
@@ -103,17 +104,24 @@ clean: ## Remove all that make has made
 .venv/ready: requirements.lock pyproject.toml
 	$(call MAKE_VENV,$(PYTHON),.venv)
 
+%/test-ready: requirements-test.lock %/ready
+	@echo 'make: installing what tests need into $*'
+	@$*/bin/python -m pip $(PIP_INSTALL) --require-hashes -r requirements-test.lock
+	@touch $@
+
 $(SECOND)/ready: requirements.lock pyproject.toml
 	$(call MAKE_VENV,$(SECOND_PYTHON),$(SECOND))
 
+PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
+
 define MAKE_VENV
 @if [[ -z "$(1)" ]]; then echo 'make: Python 3.11 or newer is not installed; install python3' >&2; exit 2; fi
-@echo 'make: installing into $(2), from requirements.lock'
+@echo 'make: installing what it needs into $(2)'
 @mkdir -p build
 @"$(1)" -m venv $(2) >build/venv.out 2>&1 || { \
     $(call INSTALL_OR_SAY,python3-venv,the venv module of $(1)); "$(1)" -m venv $(2); }
-@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
-@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
+@$(2)/bin/python -m pip $(PIP_INSTALL) --require-hashes -r requirements.lock
+@$(2)/bin/python -m pip $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 @touch $@
 endef
 
