@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from metalog.errors import InvalidRequest
 from metalog.records.fields import UNREADABLE
 from metalog.records.frame import UNKNOWN_VERSION, Undecodable, encode_body
 from metalog.records.message import ControlMessage
@@ -50,7 +51,9 @@ def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """Key and value of a control record; ``version`` is the one that the message says."""
+    """Key and value of a control record, whose message must itself say ``version``."""
+    if message.version != version:
+        raise InvalidRequest(f"{message.TYPE_NAME} of version {message.version}, not {version}")
     value = bytearray()
     encode_body(message, version, value)
     return _KEY.pack(_KEY_VERSION, message.CONTROL_TYPE), bytes(value)

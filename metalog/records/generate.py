@@ -32,7 +32,7 @@ def modules() -> Iterator[tuple[str, str]]:
 
 def formatted(source: str) -> str:
     for command in (
-        ["check", "--fix-only", "--quiet", "--select", "I,F401,A001,C901,RUF100"],
+        ["check", "--fix-only", "--quiet", "--select", "I,F401,C901,RUF100"],
         ["format"],
     ):
         source = subprocess.run(  # noqa: S603

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from metalog.records.schema import Field, MessageSchema
 
 _HEADER: Final = "# Generated from metalog/records/schema.py by metalog.records.generate.\n"
-_LINT: Final = "# ruff: noqa: A001, C901\n"
+_LINT: Final = "# ruff: noqa: C901\n"
 
 
 class _Primitive(NamedTuple):
@@ -60,6 +60,11 @@ class _Typed(NamedTuple):
     item: str
     is_array: bool
     is_nullable: bool
+
+    @property
+    def local(self) -> str:
+        """The variable that holds the field, apart from the codec's own and from builtins."""
+        return f"{self.name}_" if self.name in ("id", "version") else self.name
 
     @property
     def is_struct(self) -> bool:
@@ -226,10 +231,10 @@ def _decode_body(name: str, fields: list[_Typed]) -> list[str]:
     tagged = [f for f in fields if f.field.tag is not None]
     for f in fields:
         if f.field.tag is not None or f.first > 0:
-            lines.append(f"{f.name}: {f.annotation} = {f.default}")
+            lines.append(f"{f.local}: {f.annotation} = {f.default}")
         if f.field.tag is not None:
             continue
-        read = f"{f.name}, at = {f.read('data', 'at')}"
+        read = f"{f.local}, at = {f.read('data', 'at')}"
         lines += [f"if version >= {f.first}:", f"    {read}"] if f.first > 0 else [read]
     unknown = "unknown_tagged_fields"
     if not tagged:
@@ -242,13 +247,13 @@ def _decode_body(name: str, fields: list[_Typed]) -> list[str]:
             since = f" and version >= {f.first}" if f.first > 0 else ""
             lines += [
                 f"    {word} tag == {f.field.tag}{since}:",
-                f"        {f.name}, end = {f.read('field', '0')}",
+                f"        {f.local}, end = {f.read('field', '0')}",
                 "        check_tagged_field_end(tag, field, end)",
             ]
             word = "elif"
         lines += ["    else:", "        unknown.append((tag, field))"]
         unknown = "tuple(unknown)"
-    arguments = ", ".join([*(f.name for f in fields), unknown])
+    arguments = ", ".join([*(f.local for f in fields), unknown])
     return [*lines, f"return {name}({arguments}), at"]
 
 
@@ -300,11 +305,11 @@ def _from_json_body(name: str, fields: list[_Typed]) -> list[str]:
         if f.field.tag is not None:
             conditions.append(f'"{camel(f.field.name)}" in data')
         if conditions:
-            lines += [f"{f.name}: {f.annotation} = {f.default}", f"if {' and '.join(conditions)}:"]
-            lines.append(f"    {f.name} = {f.from_json}")
+            lines += [f"{f.local}: {f.annotation} = {f.default}", f"if {' and '.join(conditions)}:"]
+            lines.append(f"    {f.local} = {f.from_json}")
         else:
-            lines.append(f"{f.name} = {f.from_json}")
-    return [*lines, f"return {name}({', '.join(f.name for f in fields)})"]
+            lines.append(f"{f.local} = {f.from_json}")
+    return [*lines, f"return {name}({', '.join(f.local for f in fields)})"]
 
 
 def _imports(code: str, base: str) -> str:

@@ -88,9 +88,13 @@ class Message(Struct):
 
 
 class ControlMessage(Struct):
-    """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType."""
+    """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
+
+    A control record has no frame: ``version`` is its first field, and says how to read on.
+    """
 
     __slots__ = ()
+    version: int
     CONTROL_TYPE: ClassVar[int]
     TYPE_NAME: ClassVar[str]
     VERSIONS: ClassVar[range]

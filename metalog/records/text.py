@@ -1,7 +1,7 @@
 """Strings as Java reads and writes them: UTF-8, malformed bytes replaced.
 
 Both put U+FFFD for what is malformed. They differ in one case: a surrogate
-encoded in three bytes is one U+FFFD to Java and three to Python.
+encoded in three bytes, or its first two, is one U+FFFD to Java and several to Python.
 
 This module must not know where a string stands.
 """
@@ -9,9 +9,11 @@ This module must not know where a string stands.
 from __future__ import annotations
 
 import codecs
+import re
 from typing import Final
 
 _JAVA: Final = "metalog-java"
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def decode_text(data: bytes) -> str:
@@ -33,13 +35,8 @@ def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
     data, start = error.object, error.start
-    surrogate = (
-        data[start] == 0xED
-        and start + 2 < len(data)
-        and 0xA0 <= data[start + 1] <= 0xBF
-        and 0x80 <= data[start + 2] <= 0xBF
-    )
-    return "\ufffd", start + 3 if surrogate else error.end
+    surrogate = _SURROGATE.match(data, start)
+    return "\ufffd", error.end if surrogate is None else surrogate.end()
 
 
 codecs.register_error(_JAVA, _replace_as_java_does)

@@ -1,5 +1,4 @@
 # Generated from metalog/records/schema.py by metalog.records.generate.
-# ruff: noqa: A001
 
 """AccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -47,7 +46,7 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[AccessControlEntryRecord, int]:
-        id, at = read_uuid(data, at)
+        id_, at = read_uuid(data, at)
         resource_type, at = read_int8(data, at)
         resource_name, at = read_string(data, at)
         pattern_type, at = read_int8(data, at)
@@ -57,7 +56,7 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
         permission_type, at = read_int8(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
         return AccessControlEntryRecord(
-            id,
+            id_,
             resource_type,
             resource_name,
             pattern_type,
@@ -93,7 +92,7 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> AccessControlEntryRecord:
-        id = from_json(to_uuid, data, "id")
+        id_ = from_json(to_uuid, data, "id")
         resource_type = from_json(to_int8, data, "resourceType")
         resource_name = from_json(to_string, data, "resourceName")
         pattern_type = from_json(to_int8, data, "patternType")
@@ -102,7 +101,7 @@ class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
         operation = from_json(to_int8, data, "operation")
         permission_type = from_json(to_int8, data, "permissionType")
         return AccessControlEntryRecord(
-            id,
+            id_,
             resource_type,
             resource_name,
             pattern_type,

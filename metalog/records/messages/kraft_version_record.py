@@ -34,10 +34,10 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[KRaftVersionRecord, int]:
-        version, at = read_int16(data, at)
+        version_, at = read_int16(data, at)
         kraft_version, at = read_int16(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return KRaftVersionRecord(version, kraft_version, unknown_tagged_fields), at
+        return KRaftVersionRecord(version_, kraft_version, unknown_tagged_fields), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_int16(out, self.version)
@@ -52,6 +52,6 @@ class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> KRaftVersionRecord:
-        version = from_json(to_int16, data, "version")
+        version_ = from_json(to_int16, data, "version")
         kraft_version = from_json(to_int16, data, "kRaftVersion")
-        return KRaftVersionRecord(version, kraft_version)
+        return KRaftVersionRecord(version_, kraft_version)

@@ -95,13 +95,13 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[LeaderChangeMessage, int]:
-        version, at = read_int16(data, at)
+        version_, at = read_int16(data, at)
         leader_id, at = read_int32(data, at)
         voters, at = read_structs(Voter.decode, data, at, version)
         granting_voters, at = read_structs(Voter.decode, data, at, version)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
         return LeaderChangeMessage(
-            version, leader_id, voters, granting_voters, unknown_tagged_fields
+            version_, leader_id, voters, granting_voters, unknown_tagged_fields
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
@@ -121,8 +121,8 @@ class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> LeaderChangeMessage:
-        version = from_json(to_int16, data, "version")
+        version_ = from_json(to_int16, data, "version")
         leader_id = from_json(to_int32, data, "leaderId")
         voters = from_json_structs(Voter.from_json, data, "voters", version)
         granting_voters = from_json_structs(Voter.from_json, data, "grantingVoters", version)
-        return LeaderChangeMessage(version, leader_id, voters, granting_voters)
+        return LeaderChangeMessage(version_, leader_id, voters, granting_voters)

@@ -1,5 +1,4 @@
 # Generated from metalog/records/schema.py by metalog.records.generate.
-# ruff: noqa: A001
 
 """RemoveAccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -36,9 +35,9 @@ class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFie
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[RemoveAccessControlEntryRecord, int]:
-        id, at = read_uuid(data, at)
+        id_, at = read_uuid(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return RemoveAccessControlEntryRecord(id, unknown_tagged_fields), at
+        return RemoveAccessControlEntryRecord(id_, unknown_tagged_fields), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_uuid(out, self.id)
@@ -51,5 +50,5 @@ class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFie
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> RemoveAccessControlEntryRecord:
-        id = from_json(to_uuid, data, "id")
-        return RemoveAccessControlEntryRecord(id)
+        id_ = from_json(to_uuid, data, "id")
+        return RemoveAccessControlEntryRecord(id_)

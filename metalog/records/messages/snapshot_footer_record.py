@@ -33,9 +33,9 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[SnapshotFooterRecord, int]:
-        version, at = read_int16(data, at)
+        version_, at = read_int16(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return SnapshotFooterRecord(version, unknown_tagged_fields), at
+        return SnapshotFooterRecord(version_, unknown_tagged_fields), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_int16(out, self.version)
@@ -48,5 +48,5 @@ class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotFooterRecord:
-        version = from_json(to_int16, data, "version")
-        return SnapshotFooterRecord(version)
+        version_ = from_json(to_int16, data, "version")
+        return SnapshotFooterRecord(version_)

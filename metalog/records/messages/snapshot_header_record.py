@@ -36,11 +36,11 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[SnapshotHeaderRecord, int]:
-        version, at = read_int16(data, at)
+        version_, at = read_int16(data, at)
         last_contained_log_timestamp, at = read_int64(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
         return SnapshotHeaderRecord(
-            version, last_contained_log_timestamp, unknown_tagged_fields
+            version_, last_contained_log_timestamp, unknown_tagged_fields
         ), at
 
     def encode(self, out: bytearray, version: int) -> None:
@@ -56,6 +56,6 @@ class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> SnapshotHeaderRecord:
-        version = from_json(to_int16, data, "version")
+        version_ = from_json(to_int16, data, "version")
         last_contained_log_timestamp = from_json(to_int64, data, "lastContainedLogTimestamp")
-        return SnapshotHeaderRecord(version, last_contained_log_timestamp)
+        return SnapshotHeaderRecord(version_, last_contained_log_timestamp)

@@ -1,5 +1,4 @@
 # Generated from metalog/records/schema.py by metalog.records.generate.
-# ruff: noqa: A001
 
 """UnfenceBrokerRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -37,10 +36,10 @@ class UnfenceBrokerRecord(Message, _UnfenceBrokerRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[UnfenceBrokerRecord, int]:
-        id, at = read_int32(data, at)
+        id_, at = read_int32(data, at)
         epoch, at = read_int64(data, at)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return UnfenceBrokerRecord(id, epoch, unknown_tagged_fields), at
+        return UnfenceBrokerRecord(id_, epoch, unknown_tagged_fields), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_int32(out, self.id)
@@ -55,6 +54,6 @@ class UnfenceBrokerRecord(Message, _UnfenceBrokerRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> UnfenceBrokerRecord:
-        id = from_json(to_int32, data, "id")
+        id_ = from_json(to_int32, data, "id")
         epoch = from_json(to_int64, data, "epoch")
-        return UnfenceBrokerRecord(id, epoch)
+        return UnfenceBrokerRecord(id_, epoch)

@@ -182,10 +182,10 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
 
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[VotersRecord, int]:
-        version, at = read_int16(data, at)
+        version_, at = read_int16(data, at)
         voters, at = read_structs(Voter.decode, data, at, version)
         unknown_tagged_fields, at = read_tagged_fields(data, at)
-        return VotersRecord(version, voters, unknown_tagged_fields), at
+        return VotersRecord(version_, voters, unknown_tagged_fields), at
 
     def encode(self, out: bytearray, version: int) -> None:
         write_int16(out, self.version)
@@ -200,6 +200,6 @@ class VotersRecord(ControlMessage, _VotersRecordFields):
 
     @staticmethod
     def from_json(data: JsonObject, version: int) -> VotersRecord:
-        version = from_json(to_int16, data, "version")
+        version_ = from_json(to_int16, data, "version")
         voters = from_json_structs(Voter.from_json, data, "voters", version)
-        return VotersRecord(version, voters)
+        return VotersRecord(version_, voters)

@@ -1,0 +1,119 @@
+"""The declaration, field by field, against the definitions inside Kafka's jars."""
+
+import json
+import re
+import zipfile
+
+import pytest
+
+from metalog.records.messages import control_type, message_type
+from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
+
+CONTROL_TYPE_CLASS = "org/apache/kafka/common/record/internal/ControlRecordType.class"
+
+
+def definitions(jars, jar, folder):
+    """Kafka's message definitions by name; they are JSON with comment lines."""
+    [path] = jars.glob(f"{jar}-4.*.jar")
+    found = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.startswith(folder) and name.endswith(".json"):
+                text = re.sub(r"^\s*//.*$", "", archive.read(name).decode(), flags=re.MULTILINE)
+                definition = json.loads(text)
+                found[definition["name"]] = definition
+    return found
+
+
+@pytest.fixture(scope="module")
+def metadata_definitions(kafka_jars):
+    return definitions(kafka_jars, "kafka-metadata", "common/metadata/")
+
+
+@pytest.fixture(scope="module")
+def message_definitions(kafka_jars):
+    return definitions(kafka_jars, "kafka-clients", "common/message/")
+
+
+def kafkas(fields, structs):
+    """Fields as Kafka declares them; a common struct stands where it is first used."""
+    structs = dict(structs)
+    for field in fields:
+        inner = field.get("fields") or structs.pop(field["type"].removeprefix("[]"), ())
+        yield {
+            "name": field["name"],
+            "type": field["type"],
+            "versions": field["versions"],
+            "nullable": field.get("nullableVersions"),
+            "tag": field.get("tag"),
+            "tagged": field.get("taggedVersions"),
+            "default": field.get("default"),
+            "ignorable": field.get("ignorable", False),
+            "fields": list(kafkas(inner, structs)),
+        }
+
+
+def ours(fields):
+    for field in fields:
+        yield {
+            "name": field.name,
+            "type": field.type,
+            "versions": field.versions,
+            "nullable": field.nullable,
+            "tag": field.tag,
+            "tagged": field.tagged,
+            "default": field.default,
+            "ignorable": False,
+            "fields": list(ours(field.fields)),
+        }
+
+
+def common_structs(definition):
+    return {struct["name"]: struct["fields"] for struct in definition.get("commonStructs", ())}
+
+
+def assert_same(schema, definition):
+    assert schema.versions == definition["validVersions"]
+    assert definition["flexibleVersions"] == "0+"
+    assert list(ours(schema.fields)) == list(
+        kafkas(definition["fields"], common_structs(definition))
+    )
+
+
+def test_every_metadata_record_of_kafka_is_declared(metadata_definitions):
+    assert {schema.name: schema.key for schema in METADATA_RECORDS} == {
+        name: definition["apiKey"] for name, definition in metadata_definitions.items()
+    }
+
+
+@pytest.mark.parametrize("schema", METADATA_RECORDS, ids=lambda schema: schema.name)
+def test_a_metadata_record_is_declared_as_kafka_declares_it(schema, metadata_definitions):
+    assert_same(schema, metadata_definitions[schema.name])
+
+
+@pytest.mark.parametrize("schema", CONTROL_RECORDS, ids=lambda schema: schema.name)
+def test_a_control_record_is_declared_as_kafka_declares_it(schema, message_definitions):
+    assert_same(schema, message_definitions[schema.name])
+
+
+def test_every_control_type_of_kafka_has_a_message(kafka_jars):
+    """But for a producer's two markers, and UNKNOWN."""
+    [path] = kafka_jars.glob("kafka-clients-4.*.jar")
+    with zipfile.ZipFile(path) as archive:
+        code = archive.read(CONTROL_TYPE_CLASS)
+    names = {schema.type_name for schema in CONTROL_RECORDS}
+    constants = set(re.findall(rb"\x01\x00[\x01-\x40]([A-Z][A-Z_]{4,})(?=[\x00-\x1f])", code))
+    assert {name.decode() for name in constants} - {"ABORT", "COMMIT", "UNKNOWN"} - {
+        name for name in map(bytes.decode, constants) if name.startswith("CONTROL_RECORD")
+    } - {"CURRENT_CONTROL_RECORD_KEY_VERSION", "CURRENT_CONTROL_RECORD_KEY_SIZE"} == names
+
+
+def test_classes_are_found_by_key():
+    for schema in METADATA_RECORDS:
+        message = message_type(schema.key)
+        assert (message.__name__, message.API_KEY) == (schema.name, schema.key)
+    for schema in CONTROL_RECORDS:
+        message = control_type(schema.key)
+        assert (message.__name__, message.CONTROL_TYPE) == (schema.name, schema.key)
+    assert message_type(6) is None
+    assert control_type(0) is None

@@ -1,0 +1,92 @@
+"""The hot path gives what the ordinary way gives, on plain records and on all others."""
+
+from batch_files import HEADER_SIZE, with_payload
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from message_strategies import METADATA_RECORDS, messages
+
+from metalog.errors import CorruptLog
+from metalog.records import bulk
+from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
+from metalog.records.frame import encode_value
+from metalog.records.messages import AccessControlEntryRecord, NoOpRecord
+from metalog.records.record import Header, RawRecord
+
+ACL_SCHEMA = next(s for s in METADATA_RECORDS if s.name == "AccessControlEntryRecord")
+NAMES = st.sampled_from(["", "a", "pay", "x" * 40, "x" * 125, "x" * 126, "x" * 127, "x" * 300, "é"])
+ACLS = st.builds(
+    AccessControlEntryRecord,
+    id=st.binary(min_size=16, max_size=16),
+    resource_type=st.integers(-3, 7),
+    resource_name=NAMES,
+    pattern_type=st.sampled_from([3, 4, -1]),
+    principal=NAMES,
+    host=NAMES,
+    operation=st.integers(-2, 15),
+    permission_type=st.sampled_from([2, 3]),
+    unknown_tagged_fields=st.just(()),
+)
+OTHERS = st.just(NoOpRecord()) | messages(ACL_SCHEMA, 0)
+
+
+def outcome(read, batch: Batch):
+    try:
+        return read(batch)
+    except CorruptLog as fault:
+        return fault.problem, fault.offset, fault.byte
+
+
+def assert_same_either_way(batch: Batch) -> None:
+    fast = outcome(Batch.messages, batch)
+    slow = outcome(lambda batch: [entry.message for entry in batch.entries()], batch)
+    assert fast == slow
+    assert repr(fast) == repr(slow)
+
+
+@given(st.lists(st.tuples(ACLS | OTHERS, st.just(0)), min_size=1, max_size=80))
+@settings(max_examples=150)
+def test_whole_batches(pairs):
+    batch = build_batch(0, 0, 0, pairs)
+    assert batch.messages() == [message for message, _ in pairs]
+    assert_same_either_way(batch)
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_changed_bytes(data):
+    pairs = [(acl, 0) for acl in data.draw(st.lists(ACLS, min_size=1, max_size=3))]
+    whole = encode_batch(build_batch(0, 0, 0, pairs))
+    payload = bytearray(whole[HEADER_SIZE:])
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(payload) - 1))
+        payload[at] = data.draw(st.integers(0, 255) | st.sampled_from([0, 1, 0x7F, 0x80]))
+    cut = data.draw(st.integers(0, 3))
+    assert_same_either_way(decode_batch(with_payload(whole, bytes(payload[: len(payload) - cut]))))
+
+
+@given(ACLS, st.integers(0, 2), st.integers(-1, 3), st.none() | st.binary(max_size=2))
+def test_records_that_are_not_plain(acl, headers, timestamp_delta, key):
+    record = RawRecord(
+        0, timestamp_delta, 0, key, encode_value(acl, 0), (Header("h", b"v"),) * headers
+    )
+    batch = assemble_batch(0, 0, 0, [record])
+    assert batch.messages() == [acl]
+    assert_same_either_way(batch)
+
+
+def test_every_width_of_offset_delta():
+    acl = AccessControlEntryRecord(bytes(16), 2, "pay", 3, "User:a", "*", 3, 3)
+    batch = build_batch(0, 0, 0, [(acl, 0)] * 8_300)
+    assert batch.messages() == [acl] * 8_300
+
+
+def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
+    monkeypatch.setattr(bulk, "MAX_REMEMBERED", 10)
+    acls = [
+        AccessControlEntryRecord(bytes(16), 2, f"pay-{n}", 3, f"User:{n % 7}", "*", 3, 3)
+        for n in range(100)
+    ]
+    read = build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages()
+    assert read == acls
+    assert max(len(bulk._names), len(bulk._acl_ends)) <= 11
+    assert read[-1].host is read[-2].host
