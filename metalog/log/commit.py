@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import dropwhile
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
+
+NOT_ON_DISK: Final = "the high-water mark is not on disk"
 
 
 class Proven(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Final
 from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES, Files, opened
 from metalog.ids import SnapshotId
-from metalog.log.commit import Proven, proven_by_one
+from metalog.log.commit import NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder import LogFolder, read_folder, unreadable
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.segment import TornTail
@@ -134,8 +134,7 @@ class DirectoryLog:
 
     def bounds(self) -> LogBounds:
         ends = self._ends
-        why = "the high-water mark is not on disk"
-        return LogBounds(ends.start, ends.end, ends.epoch, None, why)
+        return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
         ends = self._ends

@@ -14,7 +14,7 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
 from metalog.log import layout
-from metalog.log.commit import Proven
+from metalog.log.commit import NOT_ON_DISK, Proven
 from metalog.log.folder import unreadable
 from metalog.log.layout import LeaderEpochs
 from metalog.log.segment import SegmentReader, TornTail
@@ -118,8 +118,7 @@ class SegmentLog:
             self.damage = error
         except OSError as error:
             raise unreadable(self.path, error) from None
-        why = "the high-water mark is not on disk"
-        return LogBounds(start, end, epoch, None, why)
+        return LogBounds(start, end, epoch, None, NOT_ON_DISK)
 
 
 class CheckpointLog:

@@ -46,7 +46,11 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
             continue
         start = snapshot.end_offset
         break
-    return last_voters(log.batches(start)) or found or Voters((), "nothing says who votes")
+    try:
+        found = last_voters(log.batches(start)) or found
+    except CorruptLog as error:
+        return Voters((), f"the log is damaged at offset {error.offset}")
+    return found or Voters((), "nothing says who votes")
 
 
 def _before_data(batch: Batch) -> bool:

@@ -111,7 +111,9 @@ def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> Lo
     if not folder.segments:
         return LogEnds(newest.end_offset, *newest, None, None, None, None)
     walk, damage = _walk_to_end(folder, files, known)
-    end, epoch = walk.place.next_offset, walk.place.epoch or 0
+    end, epoch = walk.place.next_offset, walk.place.epoch
+    if epoch is None:
+        epoch = newest.epoch if end == newest.end_offset else 0
     if (newest.epoch, newest.end_offset) > (epoch, end):
         return LogEnds(newest.end_offset, *newest, newest, None, None, walk.place)
     return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.place)

@@ -22,7 +22,7 @@ from metalog.loader import Loader, Ready, Skipped
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.several import QuorumLog
-from metalog.log.single import SegmentLog
+from metalog.log.single import CheckpointLog, SegmentLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
@@ -180,9 +180,9 @@ class _Replay:
                 self.problems.append(
                     f"{_place(error)}; an older snapshot and the log were used instead"
                 )
-        if damage is not None and self._salvage:
+        newest = next((base for base in candidates if base is not None), None)
+        if damage is not None and newest is not None and self._salvage:
             self.problems = [f"{_place(damage)}; salvaged is what can be read of it"]
-            newest = next(base for base in candidates if base is not None)
             return self._loaded(newest, self._left)
         raise damage or self._nothing_reaches()
 
@@ -243,8 +243,8 @@ def _place(error: MetalogError) -> str:
 
 
 class Survey(NamedTuple):
-    """The whole log read, what lies below the newest snapshot too: every record counted by
-    its type, and the first damage, if there is any."""
+    """The whole log read, what lies below the newest snapshot too (of a snapshot's file the
+    snapshot): records counted by type, and the first damage, if there is any."""
 
     records_by_type: Mapping[str, int]
     problem: CorruptLog | None
@@ -254,9 +254,15 @@ def survey_source(source: Source) -> Survey:
     counts: Counter[str] = Counter()
     problem = None
     try:
-        for event in source.log.read(source.log.bounds().start):
-            if isinstance(event, Appended):
-                counts.update(map(name_of, event.batch.messages()))
+        for batch in _all_batches(source.log):
+            counts.update(map(name_of, batch.messages()))
     except CorruptLog as error:
         problem = error
     return Survey(dict(sorted(counts.items())), problem)
+
+
+def _all_batches(log: OpenedLog) -> Iterator[Batch]:
+    if isinstance(log, CheckpointLog):
+        return log.open_snapshot(log.id)
+    events = log.read(log.bounds().start)
+    return (event.batch for event in events if isinstance(event, Appended))

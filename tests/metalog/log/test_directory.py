@@ -135,6 +135,14 @@ def test_a_snapshot_past_the_log_replaces_it(snapshot: SnapshotId, replaces: boo
         assert log.problems == ()
 
 
+def test_an_empty_segment_at_a_snapshots_end_is_a_new_log() -> None:
+    snapshot = SnapshotId(9, 4)
+    files = {segment_name(9): b"", snapshot_name(snapshot): b""}
+    log = DirectoryLog(ROOT, files=folder(b"", **files))
+    assert log.bounds()[:3] == (9, *snapshot)
+    assert log.problems == ()
+
+
 def test_a_snapshot_without_a_log() -> None:
     log = DirectoryLog(ROOT, files=folder(**{snapshot_name(SnapshotId(7, 3)): b""}))
     assert log.bounds()[:3] == (7, 7, 3)
