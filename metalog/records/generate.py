@@ -11,42 +11,41 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from metalog.records.generated_code import message_module, package_module, snake
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 
 FOLDER: Final = Path(__file__).parent / "messages"
+CONFIG: Final = Path(__file__).parents[2] / "pyproject.toml"
 
 
-def modules() -> Iterator[tuple[str, str]]:
+def modules() -> dict[str, str]:
     """Each module's file name and formatted source."""
-    for schema in METADATA_RECORDS:
-        yield f"{snake(schema.name)}.py", formatted(message_module(schema, "API_KEY"))
-    for schema in CONTROL_RECORDS:
-        yield f"{snake(schema.name)}.py", formatted(message_module(schema, "CONTROL_TYPE"))
-    yield "__init__.py", formatted(package_module(METADATA_RECORDS, CONTROL_RECORDS))
+    sources = {"__init__.py": package_module(METADATA_RECORDS, CONTROL_RECORDS)}
+    for schemas, key_name in ((METADATA_RECORDS, "API_KEY"), (CONTROL_RECORDS, "CONTROL_TYPE")):
+        for schema in schemas:
+            sources[f"{snake(schema.name)}.py"] = message_module(schema, key_name)
+    return formatted(sources)
 
 
-def formatted(source: str) -> str:
-    for command in (
-        ["check", "--fix-only", "--quiet", "--select", "I,F401,C901,RUF100"],
-        ["format"],
-    ):
-        source = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename", f"{FOLDER}/x.py", "-"],
-            input=source,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    return source
+def formatted(sources: dict[str, str]) -> dict[str, str]:
+    """``sources`` as ruff leaves them, without imports and comments that nothing needs."""
+    with TemporaryDirectory() as folder:
+        for name, source in sources.items():
+            Path(folder, name).write_text(source)
+        for command in (["check", "--fix-only", "--select", "I,F401,C901,RUF100"], ["format"]):
+            subprocess.run(  # noqa: S603
+                [sys.executable, "-m", "ruff", *command, "--quiet", "--config", CONFIG, folder],
+                check=True,
+            )
+        return {name: Path(folder, name).read_text() for name in sources}
 
 
 def main(arguments: list[str]) -> int:
-    wanted = dict(modules())
+    wanted = modules()
     present = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
     if arguments == ["--check"]:
         stale = sorted(n for n in wanted | present if wanted.get(n) != present.get(n))
