@@ -5,9 +5,15 @@ to several ids (a client that retries after a failover does it), so the way back
 ``AclsImage.ids``, gives a tuple. That way back is built when first asked for and kept
 up to date from then on: a reader that never asks does not pay for it.
 
-Adding an id that is there replaces its ACL, as in Kafka. Removing an id that is not
-there is refused: Kafka's image stops with "Failed to find existing ACL", while its
-authorizer alone would have gone on.
+What we do beside what Kafka 4.3.1 does, where a log is odd:
+
+- An id that is there is added again: its ACL is replaced. So does Kafka's image; its
+  authorizer refuses ("An ACL with ID … already exists") and keeps the old one.
+- An id that is not there is removed: refused. So does Kafka's image ("Failed to find
+  existing ACL …"), after which its loader goes on with the next record; ours stops,
+  unless it is tolerant.
+- An ACL gets a second id: both stay, and it is gone when both are. Kafka's image agrees;
+  its authorizer refuses the second, and where that is in a snapshot, the whole of it.
 
 This module must not know what an ACL allows, nor where records come from.
 """
@@ -82,13 +88,13 @@ def acl_of(record: AccessControlEntryRecord) -> Acl:
 def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
     return AccessControlEntryRecord(
         id,
-        acl.resource_type.value,
+        int(acl.resource_type),
         acl.resource_name,
-        acl.pattern_type.value,
+        int(acl.pattern_type),
         acl.principal,
         acl.host,
-        acl.operation.value,
-        acl.permission_type.value,
+        int(acl.operation),
+        int(acl.permission_type),
     )
 
 

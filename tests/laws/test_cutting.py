@@ -84,6 +84,31 @@ def test_the_mark_after_the_batches(kafka_case: KafkaCase) -> None:
     assert loader.image == world.image()
 
 
+class Keeper:
+    """Keeps each image with all that it says at the time."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[MetadataImage, list[object]]] = []
+
+    def publish(self, delta: object, image: MetadataImage, manifest: object) -> None:
+        self.kept.append((image, list(image.write())))
+
+
+def test_no_image_changes_once_it_was_published(kafka_case: KafkaCase) -> None:
+    world = world_of(kafka_case)
+    cuts = places(world)
+    if kafka_case.is_invalid or len(cuts) > 1000:
+        return
+    keeper = Keeper()
+    loader = world.loader(world.base_for(world.end), [keeper])
+    for batch in world.after(loader.position):
+        loader.handle(HighWatermark(batch.next_offset))
+        loader.handle(Appended(batch))
+    assert keeper.kept
+    for image, said in keeper.kept:
+        assert list(image.write()) == said
+
+
 IDS = [Uuid(bytes([number]) * 16) for number in range(4)]
 
 

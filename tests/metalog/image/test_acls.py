@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -44,6 +44,7 @@ CHANGES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(CHANGES, max_size=4), st.integers(0, 4))
 def test_ids_and_acls_are_those_of_a_plain_replay(
     rounds: list[list[tuple[Uuid, str | None]]], asked_in: int

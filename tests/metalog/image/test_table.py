@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.image.table import EMPTY, FAN, SMALL, Table, TableBuilder
@@ -24,6 +24,7 @@ def large(size: int = 20_000) -> dict[str, int]:
     return {f"key-{number}": number for number in range(size)}
 
 
+@settings(deadline=None)
 @given(st.lists(CHANGES, max_size=6), st.booleans())
 def test_it_holds_what_a_dict_would_after_any_changes(
     rounds: list[dict[str, int | None]], is_large: bool
