@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.insight.names import nearest_name
 from authorizer.trace import Question
-from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
 from shell.safe import shown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _unknown_principal(
     known.update(super_users)
     if principal in known:
         return None
-    return Unknown("principal", principal, nearest_name(principal, known))
+    return Unknown("principal", principal, nearest_name(principal, known - {WILDCARD_PRINCIPAL}))
 
 
 def _unknown_resource(

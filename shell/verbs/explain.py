@@ -7,19 +7,23 @@ This module must not know how an explanation is found.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shell.checklist import answer_checklist, asks_checklist, read_checklist
 from shell.context import add_config, add_source
-from shell.explanation import point_out, render
+from shell.explanation import changed_since, point_out, render
 from shell.judge import Judge, judge_of
 from shell.many import Many, asks_many
 from shell.output import Output
 from shell.question import Asked, add_question, read_question
 
+if TYPE_CHECKING:
+    from authorizer.insight.explain import Explanation
+
 USAGE: Final = "SOURCE QUESTION [options]"
-FORMATS: Final = ("text", "json")
+FORMATS: Final = ("text", "json", "markdown")
 PAGED: Final = True
+_FENCE: Final = "~~~~"
 EPILOG: Final = """\
 metalog explain /var/kafka/metadata 'Principal = User:app is Denied operation = WRITE from host = …'
 metalog explain SOURCE User:app Write topic:payments --host 10.0.0.7 --at -6h"""
@@ -50,13 +54,13 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
     explanation = judge.explain(asked.question)
     unknown = judge.unknown(asked.question)
     point_out(asked, unknown, explanation.trace.allowed, output)
-    if output.is_text:
-        render(explanation, judge, output, whole=arguments.all)
-    else:
+    if output.format == "json":
         from authorizer.insight.json import to_json
 
         record = to_json(explanation, judge.id_of)
         output.record(record | {"unknown": [each.as_json() for each in unknown]})
+    else:
+        _print(explanation, judge, arguments, output)
 
 
 def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output) -> int:
@@ -64,11 +68,22 @@ def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output
 
     for group in many.groups(output):
         explanation = judge.explain(group.asked.question, since=False)
-        if output.is_text:
-            times = "once" if group.times == 1 else f"{group.times:,} times"
-            output.line(output.paint(f"--- asked {times}, first in line {group.line}", "faint"))
-            render(explanation, judge, output, whole=arguments.all)
-            output.line()
-        else:
+        if output.format == "json":
             output.record(to_json(explanation, judge.id_of) | group.as_json())
+            continue
+        times = "once" if group.times == 1 else f"{group.times:,} times"
+        then = changed_since(group.asked, explanation.trace.allowed)
+        said = f"--- asked {times}, first in line {group.line}" + (f"; {then}" if then else "")
+        output.line(output.paint(said, "faint"))
+        _print(explanation, judge, arguments, output)
+        output.line()
     return 2 if many.bad else 0
+
+
+def _print(explanation: Explanation, judge: Judge, arguments: Namespace, output: Output) -> None:
+    """As text; for Markdown fenced, so that columns stay columns in a ticket."""
+    if output.format == "markdown":
+        output.line(_FENCE)
+    render(explanation, judge, output, whole=arguments.all)
+    if output.format == "markdown":
+        output.line(_FENCE)
