@@ -75,7 +75,11 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
             problems.append(str(error))
             return None
 
-    _refuse_other_topic(partition, files)
+    topic_id = parsed(partition / layout.PARTITION_METADATA, layout.parse_partition_metadata)
+    if topic_id not in (None, METADATA_TOPIC_ID):
+        raise InvalidSource(
+            f"{partition}: the log of an ordinary topic, not {layout.PARTITION_FOLDER}"
+        )
     checkpoint = partition / layout.LEADER_EPOCH_CHECKPOINT
     leader_epochs = LeaderEpochs(str(checkpoint))
     if files.is_file(checkpoint):
@@ -119,14 +123,3 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
         f"{path}: no metadata log in it, for lack of {layout.PARTITION_FOLDER};"
         " give a controller's metadata.log.dir"
     )
-
-
-def _refuse_other_topic(partition: Path, files: Files) -> None:
-    metadata = partition / layout.PARTITION_METADATA
-    if not files.is_file(metadata):
-        return
-    topic_id = layout.parse_partition_metadata(read_whole(files, metadata), str(metadata))
-    if topic_id != METADATA_TOPIC_ID:
-        raise InvalidSource(
-            f"{partition}: the log of an ordinary topic, not {layout.PARTITION_FOLDER}"
-        )

@@ -95,28 +95,31 @@ class LeaderEpochs(NamedTuple):
 
 def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     """Version 0, the number of entries, then ``epoch offset`` lines, both rising."""
-    lines = data.decode("latin-1").split("\n")
-    if lines == [""]:
+    lines = data.decode("latin-1").removesuffix("\n").split("\n")
+    if lines == [""] and not data:
         return LeaderEpochs(file)
-    if lines[-1] == "":
-        lines.pop()
     try:
         version, count, *entries = [[int(word) for word in line.split(" ")] for line in lines]
         starts = tuple(EpochStart(*entry) for entry in entries)
     except (TypeError, ValueError):
-        raise CorruptLog("not a leader-epoch-checkpoint", file=file) from None
+        raise _bad_epochs("not a leader-epoch-checkpoint", file) from None
     if version != [0]:
-        raise CorruptLog(f"version {version[0]} is not known; 0 is", file=file)
+        raise _bad_epochs(f"version {version[0]} is not known; 0 is", file)
     if count != [len(starts)]:
-        raise CorruptLog(f"{count[0]} entries are announced, {len(starts)} are there", file=file)
+        raise _bad_epochs(f"{count[0]} entries are announced, {len(starts)} are there", file)
     for previous, start in pairwise(starts):
         if start.epoch <= previous.epoch or start.start_offset <= previous.start_offset:
-            raise CorruptLog(
+            raise _bad_epochs(
                 f"epoch {start.epoch} from offset {start.start_offset} cannot follow"
                 f" epoch {previous.epoch} from offset {previous.start_offset}",
-                file=file,
+                file,
             )
     return LeaderEpochs(file, starts)
+
+
+def _bad_epochs(problem: str, file: str) -> CorruptLog:
+    advice = "a copy of the folder without this file is read without this check"
+    return CorruptLog(problem, file=file, advice=advice)
 
 
 class QuorumState(NamedTuple):

@@ -177,11 +177,18 @@ def test_voters(name: str, voters: tuple[int, ...]) -> None:
     assert DirectoryLog(kafka_case(name).log_dir).voters.ids == voters
 
 
-def test_a_damaged_quorum_state_is_a_problem_and_no_more() -> None:
-    disk = folder(**{segment_name(0): no_ops(0, 5), "quorum-state": b"{"})
+@pytest.mark.parametrize("name", ["quorum-state", "partition.metadata"])
+def test_a_damaged_small_file_is_a_problem_and_no_more(name: str) -> None:
+    disk = folder(**{segment_name(0): no_ops(0, 5), name: b"\xff"})
     log = DirectoryLog(ROOT, files=disk)
     assert len(appended(log.read(0))) == 5
-    assert log.problems == (f"{FOLDER}/quorum-state: not a quorum-state",)
+    assert len(log.problems) == 1
+    assert log.problems[0].startswith(f"{FOLDER / name}: not a {name}")
+
+
+def test_damaged_leader_epochs_stop() -> None:
+    with pytest.raises(CorruptLog, match="a copy of the folder without this file"):
+        DirectoryLog(ROOT, files=folder(b"0\n1\n"))
 
 
 def test_a_quorum_state_older_than_the_log_is_a_problem() -> None:
