@@ -1,6 +1,11 @@
 """File names and small files of a log's folder mean what Kafka means by them."""
 
+import json
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
@@ -16,6 +21,10 @@ from metalog.log.layout import (
     segments,
     snapshot_name,
     snapshots,
+)
+
+KEYS = st.sampled_from(
+    ["leaderId", "leaderEpoch", "votedId", "currentVoters", "voterId", "data_version"]
 )
 
 LEFTOVERS = [
@@ -122,3 +131,22 @@ def test_partition_metadata() -> None:
     for damaged in (b"", data + b"\nx", data.replace(b"0", b"1"), data + b"A"):
         with pytest.raises(CorruptLog):
             parse_partition_metadata(damaged, "f")
+
+
+@given(
+    st.binary()
+    | st.text("0123456789 \n-x").map(str.encode)
+    | st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_nothing_but_corrupt_log_escapes_a_parser(data: bytes) -> None:
+    for parse in (
+        parse_leader_epochs,
+        parse_quorum_state,
+        parse_meta_properties,
+        parse_partition_metadata,
+    ):
+        with suppress(CorruptLog):
+            parse(data, "file")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from cases import kafka_case
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metalog.errors import InvalidMoment
 from metalog.ids import SnapshotId
@@ -56,6 +60,12 @@ def test_the_forms_of_a_moment(text: str, moment: Moment) -> None:
 def test_what_is_no_moment(text: str) -> None:
     with pytest.raises(InvalidMoment, match="is no moment; give an offset"):
         parse_moment(text)
+
+
+@given(st.text() | st.from_regex(r"[-@]?[0-9T:+.Wsmhdw-]{0,30}", fullmatch=True))
+def test_any_text_is_a_moment_or_refused(text: str) -> None:
+    with suppress(InvalidMoment):
+        resolve(parse_moment(text))
 
 
 def batch(offset: int, time: int, count: int = 1) -> Batch:
