@@ -173,10 +173,12 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
     order = ", in the order in which Kafka asks them" if len(candidates) > 1 else ""
     resource = resource_said(explanation.question)
     _section("asked", [f"all that reaches {resource}{order}:"], output)
-    output.aligned((_candidate_row(number, each) for number, each in kept), indent=_INDENT)
+    digits = len(str(len(candidates)))
+    rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
+    output.aligned(rows, indent="  ")
     left_out = len(candidates) - len(kept)
     if left_out:
-        output.line(f"{_INDENT}… and {left_out:,} more that differ in more (--all)")
+        output.line(f"  … and {left_out:,} more that differ in more (--all)")
 
 
 def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
@@ -187,15 +189,14 @@ def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate
     return sorted(least[:_CANDIDATES_SHOWN])
 
 
-def _candidate_row(number: int, candidate: Candidate) -> list[Cell | str]:
+def _candidate_cells(candidate: Candidate) -> list[Cell | str]:
     acl = candidate.acl
     return [
-        Cell(f"{number:>2}", "faint"),
         permission_cell(acl.permission_type),
         Cell(shown(acl.principal), _doubt(candidate, Attribute.PRINCIPAL)),
         Cell(acl.operation.name, _doubt(candidate, Attribute.OPERATION)),
         f"{acl.pattern_type.name} {shown(acl.resource_name)}",
-        Cell(f"from {host_said(acl.host)}", _doubt(candidate, Attribute.HOST)),
+        Cell(host_said(acl.host), _doubt(candidate, Attribute.HOST)),
         _standing(candidate),
     ]
 
@@ -211,7 +212,7 @@ def _standing(candidate: Candidate) -> Cell:
         return Cell("matches, but the DENY overrides it")
     if candidate.standing is Standing.ALSO_MATCHES:
         return Cell("matches too")
-    return Cell("other " + " and ".join(_PARTS[each] for each in candidate.mismatches), "warn")
+    return Cell("other " + ", ".join(_PARTS[each] for each in candidate.mismatches), "warn")
 
 
 def _hosts(explanation: Explanation, output: Output) -> None:

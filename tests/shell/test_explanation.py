@@ -84,7 +84,7 @@ def test_each_candidate_says_in_what_it_differs() -> None:
         "decides",
         "matches, but the DENY overrides it",
         "other host",
-        "other principal and operation",
+        "other principal, operation",
     ]
 
 

@@ -12,6 +12,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from cases import REPOSITORY
 from command import run_metalog
 
 FOLDER = Path(__file__).parent
@@ -34,6 +35,7 @@ def printed(command: str) -> list[str]:
     words, _, given = command.partition(" <<< ")
     done = run_metalog(*shlex.split(words), stdin="\n".join(shlex.split(given)))
     lines = done.stdout.splitlines() + [f"! {line}" for line in done.stderr.splitlines()]
+    lines = [line.replace(f"{REPOSITORY}/", "") for line in lines]
     return lines if done.returncode == 0 else [*lines, f"(exit {done.returncode})"]
 
 
