@@ -57,10 +57,13 @@ class DirectoryLog:
         self._folder = read_folder(self.path, files)
 
     def refresh(self) -> None:
-        """Looks at the folder again."""
+        """Looks at the folder again, and at what was added since the last look."""
+        known = self._known_ends
+        self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
-        self._known_ends = None
-        self._known_voters = None
+        if known is not None:
+            place = known.place if known.place and self._is_still(known.place) else None
+            self._known_ends = find_ends(self._folder, self._files, place)
 
     @property
     def folder(self) -> LogFolder:
@@ -137,11 +140,14 @@ class DirectoryLog:
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        self.refresh()
         ends = self._ends
         if start < ends.start:
             newest = self._newest_snapshot()
             yield SnapshotNeeded(newest)
             start = newest.end_offset
+        elif start > ends.end:
+            yield Truncated(ends.end)
         limit = self.proven.offset if self._committed else ends.end
         self._polled = (limit, ends.epoch)
         if ends.damage is None or limit < ends.end:
@@ -155,11 +161,8 @@ class DirectoryLog:
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         deadline = time.monotonic() + timeout_s
-        try:
-            while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
-                time.sleep(min(left, _POLL_EVERY_S))
-        except OSError as error:
-            raise unreadable(self.path, error) from None
+        while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, _POLL_EVERY_S))
         return events
 
     def batches(self, start: int) -> Iterator[Batch]:
@@ -216,14 +219,12 @@ class DirectoryLog:
         reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
         place = self._ends.place
         self.refresh()
+        ends = self._ends
         events: list[LogEvent] = []
         kept = min(
             (begin for later, begin in self.leader_epochs.starts if later > epoch),
             default=reached,
         )
-        if place is not None and (place.next_offset > kept or self._is_cut(place)):
-            place = None
-        ends = self._known_ends = find_ends(self._folder, self._files, place)
         kept = min(kept, reached, ends.end)
         if ends.start > kept:
             newest = self._newest_snapshot()
@@ -243,15 +244,21 @@ class DirectoryLog:
         return events
 
     def _after(self, place: Place | None, start: int) -> Iterator[Batch]:
-        if place is not None and place.next_offset <= start and self._ends.replaced_by is None:
+        if place is not None and place.next_offset == start and self._ends.replaced_by is None:
             walk = iter(SegmentWalk(self._folder, self._files, place))
             return islice(walk, _MOST_BATCHES_A_POLL)
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
-    def _is_cut(self, place: Place) -> bool:
-        """Whether the file has become shorter than it was at ``place``."""
-        path = self._folder.segment_path(place.segment)
+    def _is_still(self, place: Place) -> bool:
+        """Whether what stood before ``place`` was not truncated, as far as can be seen."""
+        epoch = -1 if place.epoch is None else place.epoch
+        for later, start in self.leader_epochs.starts:
+            if later > epoch and start < place.next_offset:
+                return False
         if place.segment not in self._folder.segments:
-            return True
-        with opened(self._files, path) as file:
-            return file.size() < place.byte
+            return False
+        try:
+            with opened(self._files, self._folder.segment_path(place.segment)) as file:
+                return file.size() >= place.byte
+        except OSError as error:
+            raise unreadable(self.path, error) from None

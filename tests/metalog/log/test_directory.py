@@ -89,6 +89,32 @@ def test_reading_may_begin_anywhere() -> None:
         assert appended(log.read(start)) == [batch for batch in whole if batch.next_offset > start]
 
 
+def test_a_read_goes_to_the_end_at_its_time() -> None:
+    disk = folder(**{segment_name(0): no_ops(0, 3)})
+    log = DirectoryLog(ROOT, files=disk)
+    assert log.bounds().end == 3
+    disk.contents[FOLDER / segment_name(0)] += no_ops(3, 2)
+    assert [batch.base_offset for batch in appended(log.read(2))] == [2, 3, 4]
+    assert log.bounds().end == 5
+
+
+def test_a_damaged_log_is_read_again_once_it_is_whole() -> None:
+    disk = folder(**{segment_name(0): no_ops(0, 3)})
+    disk.contents[FOLDER / segment_name(0)][-1] ^= 1
+    log = DirectoryLog(ROOT, files=disk)
+    events = log.read(0)
+    assert isinstance(next(events), Appended)
+    with pytest.raises(CorruptLog):
+        list(events)
+    disk.contents[FOLDER / segment_name(0)][-1] ^= 1
+    assert len(appended(log.read(0))) == 3
+
+
+def test_a_reader_that_is_past_the_end_is_told() -> None:
+    log = DirectoryLog(ROOT, files=folder(**{segment_name(0): no_ops(0, 3)}))
+    assert list(log.read(9)) == [Truncated(3), HighWatermark(3)]
+
+
 def test_what_lies_below_the_log_is_in_a_snapshot() -> None:
     log = DirectoryLog(kafka_case("trimmed-4.3").log_dir)
     first, mark, *_ = log.read(0)

@@ -271,6 +271,12 @@ def test_a_value_that_is_no_message_is_undecodable_and_no_error(value):
     assert message.value == (value or b"")
 
 
+def test_no_repr_shows_what_may_be_secret():
+    record = RawRecord(0, 0, 0, b"s3cr3t", b"s3cr3t", (Header("h", b"s3cr3t"),))
+    batch = assemble_batch(0, 0, 0, [record])
+    assert "s3cr3t" not in f"{batch!r} {list(batch.records())} {list(batch.entries())} {record!r}"
+
+
 def test_a_batch_is_of_one_kind_and_not_empty():
     for messages in ([], [(NoOpRecord(), 0), (LeaderChangeMessage(), 0)]):
         with pytest.raises(InvalidRequest):
