@@ -52,9 +52,7 @@ _CHECKED: Final = struct.Struct(">hiqqqhii")
 
 _COMPRESSION_BITS: Final = 0x07
 _TIMESTAMP_TYPE_BIT: Final = 0x08
-_TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
-_DELETE_HORIZON_BIT: Final = 0x40
 _KNOWN_BITS: Final = 0x7F
 _MAX_OFFSET: Final = (1 << 63) - 1
 
@@ -68,6 +66,10 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[Header, ...]
     attributes: int
+
+    def __repr__(self) -> str:
+        """Without key, value and headers, which may be secret."""
+        return f"Record(offset={self.offset}, timestamp={self.timestamp})"
 
 
 class Entry(NamedTuple):
@@ -113,11 +115,6 @@ class Batch(NamedTuple):
         return self.attributes & _CONTROL_BIT != 0
 
     @property
-    def is_transactional(self) -> bool:
-        """Of a producer's transaction, which a metadata log has none of."""
-        return self.attributes & _TRANSACTIONAL_BIT != 0
-
-    @property
     def compression(self) -> str:
         """``none``, ``gzip``, ``snappy``, ``lz4`` or ``zstd``."""
         return NAMES[self.attributes & _COMPRESSION_BITS]
@@ -130,6 +127,13 @@ class Batch(NamedTuple):
     def size(self) -> int:
         """Bytes in the file, header included."""
         return HEADER_SIZE + len(self.data)
+
+    def __repr__(self) -> str:
+        """Without the records, which may be secret."""
+        return (
+            f"Batch(offsets {self.base_offset} to {self.last_offset}, epoch {self.epoch}, "
+            f"{self.size} bytes at {self.position} of {self.file})"
+        )
 
     def records(self) -> Iterator[Record]:
         appended = self.attributes & _TIMESTAMP_TYPE_BIT

@@ -32,6 +32,10 @@ class RawRecord(NamedTuple):
     value: bytes | None
     headers: tuple[Header, ...]
 
+    def __repr__(self) -> str:
+        """Without key, value and headers, which may be secret."""
+        return f"RawRecord(offset_delta={self.offset_delta})"
+
 
 class MalformedRecord(Exception):
     """What is wrong with record number ``index`` of a batch, at byte ``at`` of its payload."""

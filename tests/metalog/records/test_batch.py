@@ -101,7 +101,7 @@ def test_a_built_batch_says_what_it_holds():
         1_000,
         "CreateTime",
     )
-    assert (batch.is_control, batch.is_transactional, batch.compression) == (False, False, "none")
+    assert (batch.is_control, batch.compression) == (False, "none")
     assert (batch.size, batch.file, batch.position) == (len(SMALL), "f", 500)
     assert batch.messages()[:3] == [message for message, _ in ACLS]
     assert batch_size(SMALL) == len(SMALL)
