@@ -141,31 +141,31 @@ class StandardAuthorizer(Authorizer):
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take over what changed about ACLs, all of it at once."""
         changes = delta.acls
-        if changes is not None:
+        if changes is not None and (changes.changes or changes.is_replacement):
             after = image.acls.by_id
             if changes.is_replacement or len(changes.changes) > len(after) // WORTH_LOADING_ANEW:
                 self._writer.load(after.values())
             else:
                 self._writer.apply(changes.changes, changes.image.by_id)
             self._by_id = after
-        self._is_stale = False
-        self._decide_anew()
+            self._decide_anew()
+        self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
         """Open the gate: everything up to the high-water mark has been published."""
+        if self._is_loaded:
+            return
         self._is_loaded = True
         self._decide_anew()
         if not self._initial_load.done():
             self._initial_load.set_result(None)
 
     def note_staleness(self, for_ms: int) -> None:
-        """The replay stopped at a fault ``for_ms`` ago; shuts the gate if configured so.
-
-        The next image that is published opens it again.
-        """
+        """A fault has kept the log unread for so long: the gate is shut if configured so."""
         limit = self._config.stale_deny_after_ms
-        if limit is not None and for_ms >= limit and not self._is_stale:
-            self._is_stale = True
+        is_stale = limit is not None and for_ms > 0 and for_ms >= limit
+        if is_stale != self._is_stale:
+            self._is_stale = is_stale
             self._decide_anew()
 
     def load_snapshot(self, acls: Mapping[Uuid, Acl]) -> None:

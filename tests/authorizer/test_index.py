@@ -1,0 +1,175 @@
+"""The index: its invariants hold after every step, and nothing that was published changes."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from authorizer import (
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    buckets,
+    prefixes,
+    spec,
+)
+from authorizer.decide import session
+from authorizer.index import AclIndex, IndexWriter
+from metalog.ids import Uuid
+
+STEPS = 5_000
+"""In each of four parts, each with structures of other sizes."""
+
+NAMES = [
+    "",
+    *("".join(letters) for size in (1, 2, 3, 4) for letters in product("ab*", repeat=size)),
+]
+OPERATIONS = (Operation.ALL, Operation.READ, Operation.DESCRIBE)
+
+
+def _random_acl(choose: random.Random) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        choose.choice(NAMES),
+        choose.choice((PatternType.LITERAL, PatternType.PREFIXED)),
+        choose.choice(("User:a", "User:b", "User:*")),
+        choose.choice(("*", "1.1.1.1")),
+        choose.choice(OPERATIONS),
+        choose.choice((PermissionType.ALLOW, PermissionType.ALLOW, PermissionType.DENY)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("chunk", "few", "most"),
+    [(1, 1, 40), (2, 2, 40), (3, 32, 60), (256, 3, 80)],
+)
+def test_invariants_hold_after_every_step(
+    chunk: int, few: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefixes, "CHUNK", chunk)
+    monkeypatch.setattr(buckets, "FEW", few)
+    choose = random.Random(most + chunk)
+    writer = IndexWriter()
+    by_id: dict[Uuid, Acl] = {}
+    for step in range(STEPS):
+        _step(choose, writer, by_id, most)
+        index = writer.index
+        index._check()
+        assert set(index) == set(by_id.values())
+        name, operation = choose.choice(NAMES), choose.choice(OPERATIONS)
+        _hold_against_spec(index, by_id, name, operation)
+        if step % 50 == 0:
+            next(index.allowing(session("1.1.1.1", "User:a"), operation, ResourceType.TOPIC), None)
+
+
+def _step(choose: random.Random, writer: IndexWriter, by_id: dict[Uuid, Acl], most: int) -> None:
+    uuid = Uuid(choose.randrange(most * 2).to_bytes(16, "big"))
+    grow = choose.random() * most > len(by_id) and uuid not in by_id
+    if grow or (uuid in by_id and choose.random() < 0.1):
+        acl = _random_acl(choose)
+        writer.apply({uuid: acl}, by_id)
+        by_id[uuid] = acl
+    elif by_id:
+        gone = choose.sample(list(by_id), min(len(by_id), choose.choice((1, 1, 1, 3))))
+        writer.apply(dict.fromkeys(gone), by_id)
+        for each in gone:
+            del by_id[each]
+
+
+def _hold_against_spec(
+    index: AclIndex, by_id: dict[Uuid, Acl], name: str, operation: Operation
+) -> None:
+    acls = set(by_id.values())
+    who = {"User:a"}, "1.1.1.1"
+    topic = ResourceType.TOPIC
+    expected = spec.decide(acls, who, operation, topic, name, default=True)
+    asked = session("1.1.1.1", "User:a")
+    assert index.decide(asked, operation, topic, name, allow_everyone=True) == expected
+    reaching = sorted(
+        (acl for acl in acls if spec.reaches(acl, topic, name)),
+        key=lambda acl: spec.order(acl, name),
+    )
+    assert index.candidates(topic, name) == reaching
+
+
+def test_a_change_leaves_the_index_before_it_alone() -> None:
+    writer = IndexWriter()
+    choose = random.Random(11)
+    by_id: dict[Uuid, Acl] = {}
+    published: list[tuple[AclIndex, set[Acl]]] = []
+    for _ in range(300):
+        _step(choose, writer, by_id, 60)
+        published.append((writer.index, set(by_id.values())))
+    for index, acls in published:
+        index._check()
+        assert set(index) == acls
+
+
+def test_a_change_keeps_what_it_does_not_touch() -> None:
+    writer = IndexWriter()
+    acls = [
+        Acl(
+            ResourceType.TOPIC,
+            f"topic-{number:04d}",
+            PatternType.LITERAL,
+            "User:a",
+            "*",
+            Operation.READ,
+            PermissionType.ALLOW,
+        )
+        for number in range(2_000)
+    ]
+    writer.load(acls)
+    before = writer.index
+    added = acls[7]._replace(operation=Operation.WRITE)
+    writer.apply({Uuid(bytes(16)): added}, {})
+    after = writer.index
+    same = [
+        before.literal(ResourceType.TOPIC, acl.resource_name)
+        is after.literal(ResourceType.TOPIC, acl.resource_name)
+        for acl in acls
+    ]
+    assert same.count(False) == 1
+    assert set(after) == {*acls, added}
+
+
+def test_an_acl_under_two_ids_stays_until_both_are_gone() -> None:
+    acl = _random_acl(random.Random(3))
+    one, other = Uuid(b"1" * 16), Uuid(b"2" * 16)
+    for load in (True, False):
+        writer = IndexWriter()
+        if load:
+            writer.load([acl, acl])
+        else:
+            writer.apply({one: acl, other: acl}, {})
+        assert list(writer.index) == [acl]
+        writer.apply({one: None}, {one: acl, other: acl})
+        assert list(writer.index) == [acl]
+        writer.apply({other: None}, {other: acl})
+        assert list(writer.index) == []
+        writer.index._check()
+
+
+def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
+    acls = [
+        Acl(
+            ResourceType.TOPIC,
+            "one",
+            PatternType.LITERAL,
+            f"User:{number}",
+            "*",
+            operation,
+            PermissionType.ALLOW,
+        )
+        for number in range(500)
+        for operation in (Operation.WRITE, Operation.READ)
+    ]
+    writer = IndexWriter()
+    writer.load(acls)
+    expected = sorted(acls, key=lambda acl: (acl.operation, acl.principal))
+    assert writer.index.acls() == expected
+    assert writer.index.candidates(ResourceType.TOPIC, "one") == expected

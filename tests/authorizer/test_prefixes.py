@@ -1,0 +1,29 @@
+"""Finding all stored prefixes of a name by its predecessor: held against looking at each."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from authorizer.prefixes import SortedNames, up_from
+
+names = st.text("ab\uffff\U0001f600", max_size=6)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.sets(names, max_size=30), st.lists(names, max_size=5))
+def test_all_stored_prefixes_are_found_the_longest_first(
+    stored: set[str], asked: list[str]
+) -> None:
+    found = SortedNames.of(sorted(stored))
+    for name in asked:
+        prefixes = [each.name for each in up_from(found.longest_prefix(name))]
+        expected = [other for other in stored if name.startswith(other)]
+        assert prefixes == sorted(expected, key=len, reverse=True)
+    found._check()
+
+
+def test_prefixes_may_be_nested_deeper_than_a_stack() -> None:
+    stored = ["m" * depth for depth in range(1, 5_001)]
+    found = SortedNames.of(stored)
+    assert [each.name for each in up_from(found.longest_prefix("m" * 6_000))] == stored[::-1]

@@ -1,0 +1,186 @@
+"""Every answer that Kafka gave: result, rule, ACL, audit line and its level, listing order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from vectors import (
+    FAMILIES,
+    Acls,
+    read_acls,
+    read_action,
+    read_context,
+    read_filter,
+    scenarios,
+)
+
+from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer, spec
+from authorizer.audit import LOGGER, TRACE, parse_line
+from metalog.errors import AuthorizerNotReady
+from metalog.ids import parse_uuid
+
+Line = dict[str, Any]
+LEVELS = {"INFO": logging.INFO, "DEBUG": logging.DEBUG, "TRACE": TRACE}
+NOT_READY = "AUTHORIZER_NOT_READY"
+
+
+class AuditLog(logging.Handler):
+    """Keeps what was logged since it was last asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, int]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append((record.getMessage(), record.levelno))
+
+    def taken(self) -> tuple[str | None, int | None]:
+        taken, self.lines = self.lines, []
+        return taken[0] if taken else (None, None)
+
+
+@pytest.fixture
+def audit_log() -> Iterator[AuditLog]:
+    logger, handler = logging.getLogger(LOGGER), AuditLog()
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(before[0])
+    logger.propagate = before[1]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_answers_are_kafkas(
+    family: str, audit_log: AuditLog, figure: Callable[[str, int], None]
+) -> None:
+    compared, different = 0, []
+    for header, lines in scenarios(family):
+        logging.getLogger(LOGGER).setLevel(LEVELS[header["auditLogLevel"]])
+        acls = Acls(header)
+        authorizer = _loaded(header, acls)
+        for line in lines:
+            if "step" in line:
+                _change(authorizer, line)
+                acls.change(line)
+                continue
+            compared += 1
+            if _answer(authorizer, line, audit_log) != _expected(line, acls):
+                different.append(line)
+    figure("decisions", compared)
+    figure("decisions-that-differ", len(different))
+    print(f"{family}: {compared} compared, {len(different)} different")
+    assert compared
+    assert not different
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "listing"])
+def test_the_spec_says_what_kafka_says(family: str) -> None:
+    for header, lines in scenarios(family):
+        acls = Acls(header)
+        for line in lines:
+            if "step" in line:
+                acls.change(line)
+            elif line.get("rule") != "SuperUser" and line.get("result") != NOT_READY:
+                _hold_spec_against(line, header, acls)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "listing"])
+def test_kafkas_audit_lines_are_read_whole(family: str) -> None:
+    for header, lines in scenarios(family):
+        acls = Acls(header)
+        for line in lines:
+            if "step" in line:
+                acls.change(line)
+            elif line.get("audit"):
+                _hold_parser_against(line, acls)
+
+
+def _loaded(header: Line, acls: Acls) -> StandardAuthorizer:
+    config = AuthorizerConfig(frozenset(header["superUsers"]), header["allowEveryone"])
+    authorizer = StandardAuthorizer(config)
+    if header["load"] == "loadSnapshot":
+        authorizer.load_snapshot(acls.by_id)
+    else:
+        for uuid, acl in acls.by_id.items():
+            authorizer.add_acl(uuid, acl)
+    if header["ready"]:
+        authorizer.complete_initial_load()
+    return authorizer
+
+
+def _change(authorizer: StandardAuthorizer, line: Line) -> None:
+    match line["step"]:
+        case "add":
+            for uuid, acl in read_acls([line["acl"]]).items():
+                authorizer.add_acl(uuid, acl)
+        case "remove":
+            authorizer.remove_acl(parse_uuid(line["id"]))
+        case "loadSnapshot":
+            authorizer.load_snapshot(read_acls(line["acls"]))
+        case "completeInitialLoad":
+            authorizer.complete_initial_load()
+
+
+def _answer(authorizer: StandardAuthorizer, line: Line, audit_log: AuditLog) -> tuple[Any, ...]:
+    if line.get("op") == "acls":
+        return (authorizer.acls(read_filter(line["filter"])),)
+    context = read_context(line)
+    if "op" in line:
+        kind, operation = ResourceType[line["resourceType"]], Operation[line["operation"]]
+        result = authorizer.authorize_by_resource_type(context, operation, kind)
+        return result.name, audit_log.taken()[0]
+    action = read_action(line)
+    try:
+        [result] = authorizer.authorize(context, [action])
+    except AuthorizerNotReady:
+        return NOT_READY, None, None, audit_log.taken()
+    decision = authorizer.decide(context, action)
+    assert decision.result is result
+    return result.name, decision.rule, decision.acl, audit_log.taken()
+
+
+def _expected(line: Line, acls: Acls) -> tuple[Any, ...]:
+    if line.get("op") == "acls":
+        return ([acls.named(uuid) for uuid in line["ids"]],)
+    if "op" in line:
+        return line["result"], line["audit"]
+    level = LEVELS[line["auditLevel"]] if line["audit"] else None
+    return line["result"], line["rule"], acls.named(line["aclId"]), (line["audit"], level)
+
+
+def _hold_spec_against(line: Line, header: Line, acls: Acls) -> None:
+    if line.get("op") == "acls" or line["principal"] in header["superUsers"]:
+        return
+    who = {line["principal"]}, line["host"]
+    kind, operation = ResourceType[line["resourceType"]], Operation[line["operation"]]
+    listed, default = list(acls.by_id.values()), header["allowEveryone"]
+    if "op" in line:
+        allowed = spec.is_allowed_by_resource_type(listed, who, operation, kind, default)
+        assert allowed == (line["result"] == "ALLOWED"), line
+        return
+    decision = spec.decide(listed, who, operation, kind, line["resourceName"], default)
+    assert decision == (decision.result, line["rule"], acls.named(line["aclId"])), line
+    assert decision.result.name == line["result"], line
+
+
+def _hold_parser_against(line: Line, acls: Acls) -> None:
+    read = parse_line(line["audit"])
+    assert not read.ambiguous, line
+    assert read[:5] == (
+        line["principal"],
+        read.result,
+        Operation[line["operation"]],
+        line["host"],
+        ResourceType[line["resourceType"]],
+    )
+    assert read.resource_name == line.get("resourceName", "hardcode")
+    assert read.request_name == line["requestName"]
+    assert read.resource_reference_count == line.get("refCount", 0)
+    if "op" not in line:
+        assert read.result.name == line["result"]
+        assert (read.rule, read.acl) == (line["rule"], acls.named(line["aclId"]))

@@ -1,0 +1,132 @@
+"""What Kafka's StandardAuthorizer answered: scenarios, read one at a time.
+
+The whole set is used where a checkout has it beside it, else the repository's sample.
+``tests/fixtures/vectors/README.md`` says what each field means.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cases import FIXTURES, SHARED
+
+from authorizer import (
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Action,
+    Operation,
+    PatternType,
+    PermissionType,
+    RequestContext,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.ids import Uuid, parse_uuid
+
+OWN = FIXTURES / "vectors" / "decisions.jsonl.gz"
+WHOLE = SHARED / "vectors" / "decisions.jsonl.gz"
+FAMILIES = (
+    "alphabet",
+    "by-resource-type",
+    "default-rule",
+    "hosts",
+    "listing",
+    "not-ready",
+    "operations",
+    "principals",
+    "realistic",
+    "resource-types",
+    "sequence",
+    "specificity",
+    "star-names",
+    "unicode",
+)
+
+
+class Scenario(NamedTuple):
+    """``lines`` are the steps and questions, in order."""
+
+    header: dict[str, Any]
+    lines: list[dict[str, Any]]
+
+
+def scenarios(family: str) -> Iterator[Scenario]:
+    with gzip.open(WHOLE if WHOLE.is_file() else OWN, "rt", encoding="ascii") as text:
+        scenario: Scenario | None = None
+        for line in text:
+            if line.startswith('{"scenario"'):
+                if scenario is not None:
+                    yield scenario
+                header = json.loads(line)
+                scenario = Scenario(header, []) if header["family"] == family else None
+            elif scenario is not None:
+                scenario.lines.append(json.loads(line))
+        if scenario is not None:
+            yield scenario
+
+
+class Acls:
+    """The ACLs of a scenario as its steps change them."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.by_id = read_acls(header["acls"])
+
+    def change(self, line: dict[str, Any]) -> None:
+        if line["step"] == "add":
+            self.by_id.update(read_acls([line["acl"]]))
+        elif line["step"] == "remove":
+            del self.by_id[parse_uuid(line["id"])]
+        elif line["step"] == "loadSnapshot":
+            self.by_id = read_acls(line["acls"])
+
+    def named(self, id: str | None) -> Acl | None:
+        return None if id is None else self.by_id[parse_uuid(id)]
+
+
+def read_acls(listed: list[dict[str, Any]]) -> dict[Uuid, Acl]:
+    return {parse_uuid(each["id"]): read_acl(each) for each in listed}
+
+
+def read_acl(line: dict[str, Any]) -> Acl:
+    return Acl(
+        ResourceType[line["resourceType"]],
+        line["resourceName"],
+        PatternType[line["patternType"]],
+        line["principal"],
+        line["host"],
+        Operation[line["operation"]],
+        PermissionType[line["permissionType"]],
+    )
+
+
+def read_filter(line: dict[str, Any]) -> AclFilter:
+    return AclFilter(
+        ResourcePatternFilter(
+            ResourceType[line["resourceType"]], line["name"], PatternType[line["patternType"]]
+        ),
+        AccessControlEntryFilter(
+            line["principal"],
+            line["host"],
+            Operation[line["operation"]],
+            PermissionType[line["permissionType"]],
+        ),
+    )
+
+
+def read_context(line: dict[str, Any]) -> RequestContext:
+    return RequestContext(line["principal"], line["host"], line["listener"], line["requestName"])
+
+
+def read_action(line: dict[str, Any]) -> Action:
+    return Action(
+        Operation[line["operation"]],
+        ResourcePattern(ResourceType[line["resourceType"]], line["resourceName"]),
+        line["refCount"],
+        line["logIfAllowed"],
+        line["logIfDenied"],
+    )
