@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
@@ -133,6 +133,7 @@ def test_partition_metadata() -> None:
             parse_partition_metadata(damaged, "f")
 
 
+@settings(deadline=None)
 @given(
     st.binary()
     | st.text("0123456789 \n-x").map(str.encode)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 from cases import kafka_case
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import InvalidMoment
@@ -62,6 +62,7 @@ def test_what_is_no_moment(text: str) -> None:
         parse_moment(text)
 
 
+@settings(deadline=None)
 @given(st.text() | st.from_regex(r"[-@]?[0-9T:+.Wsmhdw-]{0,30}", fullmatch=True))
 def test_any_text_is_a_moment_or_refused(text: str) -> None:
     with suppress(InvalidMoment):
