@@ -18,7 +18,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple, TypeVar
 
 from authorizer.api import Action, RequestContext
-from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
+from authorizer.decide import ALLOWED, DENIED, MATCHING_ACL, AuthorizationResult, Decision
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 
@@ -97,17 +97,16 @@ _VERDICT: Final = re.compile(
     r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
     r" from host = (?P<host>[^ ]*) on resource = (?P<type>[A-Za-z_]+):"
 )
+_TAIL_START: Final = re.compile(r" for request = ")
 _TAIL: Final = re.compile(
     r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]+)"
     r"(?: based on rule (?P<rule>SuperUser|DefaultAllow|DefaultDeny|MatchingAcl\(acl=.*))?",
     re.DOTALL,
 )
-_ACL: Final = re.compile(
-    r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName=(?P<name>.*),"
-    r" patternType=(?P<pattern>[A-Z_]+), principal=(?P<principal>.*), host=(?P<host>.*),"
-    r" operation=(?P<operation>[A-Z_]+), permissionType=(?P<permission>[A-Z_]+)[\])]\)",
-    re.DOTALL,
+_ACL_START: Final = re.compile(
+    r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
+_ACL_ENDS: Final = ("])", "))")
 _PATTERN: Final = re.compile(r"(LITERAL|PREFIXED):")
 
 
@@ -117,48 +116,50 @@ def parse_line(text: str) -> AuditLine:
     A CR at the end belongs to the file; any other that the line holds is part of a name.
     """
     text = text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
-    readings = list(_readings(text))
-    if not readings:
+    readings = _readings(text)
+    best = next(readings, None)
+    if best is None:
         raise InvalidRequest(
             "no audit line of Kafka: it has no "
             "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
         )
-    best = readings[0]
-    return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings[1:]))
+    return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings))
 
 
 def _readings(text: str) -> Iterator[AuditLine]:
-    """Every way to read ``text``, the likeliest first: a name seldom holds a line's words."""
-    heads = list(_HEAD.finditer(text))
-    for head in heads[:1]:
-        for verdict in _VERDICT.finditer(text, head.end()):
-            principal = text[head.end() : verdict.start()]
-            yield from _with_resource(principal, verdict, text[verdict.end() :], len(heads) > 1)
+    """Every way to read ``text``, the likeliest first.
 
-
-def _with_resource(
-    principal: str, verdict: re.Match[str], rest: str, doubtful: bool
-) -> Iterator[AuditLine]:
-    operation = _member(Operation, verdict["operation"])
-    resource_type = _member(ResourceType, verdict["type"])
-    if operation is None or resource_type is None:
+    That is the first verdict and the last tail: whoever sends a request chooses the
+    resource's name, but not so easily the principal's, and never an ACL's.
+    """
+    head = _HEAD.search(text)
+    if head is None:
         return
-    line = AuditLine(
-        principal,
-        ALLOWED if verdict["result"] == "Allowed" else DENIED,
-        operation,
-        verdict["host"],
-        resource_type,
-        "",
-        ambiguous=doubtful,
-    )
-    tails = [tail for tail in _TAIL.finditer(rest) if tail.end() == len(rest)]
+    is_repeated = _HEAD.search(text, head.end()) is not None
+    for verdict in _VERDICT.finditer(text, head.end()):
+        operation = _member(Operation, verdict["operation"])
+        resource_type = _member(ResourceType, verdict["type"])
+        if operation is not None and resource_type is not None:
+            line = AuditLine(
+                text[head.end() : verdict.start()],
+                ALLOWED if verdict["result"] == "Allowed" else DENIED,
+                operation,
+                verdict["host"],
+                resource_type,
+                "",
+                ambiguous=is_repeated,
+            )
+            yield from _with_resource(line, text[verdict.end() :])
+
+
+def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
+    starts = [match.start() for match in _TAIL_START.finditer(rest)]
+    tails = [tail for start in reversed(starts) if (tail := _TAIL.fullmatch(rest, start))]
     for tail in tails:
-        name = rest[: tail.start()]
         rule, acl = _rule(tail["rule"])
-        for pattern_type, resource_name in _resource(name, tail is not None):
+        for pattern_type, name in _resource(rest[: tail.start()], is_modern=True):
             yield line._replace(
-                resource_name=resource_name,
+                resource_name=name,
                 pattern_type=pattern_type,
                 request_name=tail["request"],
                 resource_reference_count=int(tail["count"]),
@@ -166,33 +167,42 @@ def _with_resource(
                 acl=acl,
             )
     if not tails:
-        for pattern_type, resource_name in _resource(rest, False):
-            yield line._replace(resource_name=resource_name, pattern_type=pattern_type)
+        for pattern_type, name in _resource(rest, is_modern=False):
+            yield line._replace(resource_name=name, pattern_type=pattern_type)
 
 
-def _resource(text: str, modern: bool) -> Iterator[tuple[PatternType, str]]:
+def _resource(text: str, *, is_modern: bool) -> Iterator[tuple[PatternType, str]]:
+    """``LITERAL:name``, or, before Kafka 2.0, the name alone."""
     pattern = _PATTERN.match(text)
     if pattern is not None:
         yield PatternType[pattern[1]], text[pattern.end() :]
-    elif not modern:
+    elif not is_modern:
         yield PatternType.LITERAL, text
 
 
 def _rule(text: str | None) -> tuple[str | None, Acl | None]:
-    if text is None or not text.startswith("MatchingAcl"):
+    if text is None or not text.startswith(MATCHING_ACL):
         return text, None
-    found = _ACL.fullmatch(text)
-    if found is None:
-        return "MatchingAcl", None
-    return "MatchingAcl", Acl(
-        ResourceType[found["type"]],
-        found["name"],
-        PatternType[found["pattern"]],
-        found["principal"],
-        found["host"],
-        Operation[found["operation"]],
-        PermissionType[found["permission"]],
-    )
+    return MATCHING_ACL, _acl(text)
+
+
+def _acl(text: str) -> Acl | None:
+    """Read from its end: what a name holds must not pass for the fields after it."""
+    start = _ACL_START.match(text)
+    if start is None or not text.endswith(_ACL_ENDS):
+        return None
+    rest, _, permission_name = text[start.end() : -2].rpartition(", permissionType=")
+    rest, _, operation_name = rest.rpartition(", operation=")
+    rest, _, host = rest.rpartition(", host=")
+    rest, _, principal = rest.rpartition(", principal=")
+    name, found, pattern_name = rest.rpartition(", patternType=")
+    resource_type = _member(ResourceType, start["type"])
+    pattern_type = _member(PatternType, pattern_name)
+    operation = _member(Operation, operation_name)
+    permission = _member(PermissionType, permission_name)
+    if not (found and resource_type and pattern_type and operation and permission):
+        return None
+    return Acl(resource_type, name, pattern_type, principal, host, operation, permission)
 
 
 E = TypeVar("E", bound=IntEnum)

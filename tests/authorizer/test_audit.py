@@ -1,0 +1,146 @@
+"""Audit lines: of every Kafka that wrote them, and what a hostile name can do to one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from authorizer import Action, Operation, RequestContext, ResourceType, topic
+from authorizer.audit import format_line, parse_line
+from authorizer.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
+from metalog.acl import Acl, PatternType, PermissionType
+from metalog.errors import InvalidRequest
+
+ACL = Acl(
+    ResourceType.TOPIC,
+    "pay",
+    PatternType.PREFIXED,
+    "User:CN=app, OU=eu",
+    "*",
+    Operation.READ,
+    PermissionType.DENY,
+)
+KAFKA_4 = (
+    "Principal = User:CN=app, OU=eu is Denied operation = READ from host = 10.0.0.1"
+    " on resource = Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1"
+    " based on rule MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName=pay,"
+    " patternType=PREFIXED, principal=User:CN=app, OU=eu, host=*, operation=READ,"
+    " permissionType=DENY])"
+)
+KAFKA_3 = KAFKA_4.replace("[", "(").replace("]", ")")
+ACL_AUTHORIZER = (
+    "Principal = User:CN=app, OU=eu is Denied Operation = DescribeConfigs from host = 10.0.0.1"
+    " on resource = TransactionalId:LITERAL:my tx for request = Produce with resourceRefCount = 2"
+)
+SIMPLE_ACL_AUTHORIZER = (
+    "Principal = User:bob is Allowed Operation = ClusterAction from host = 10.0.0.1"
+    " on resource = Cluster:LITERAL:kafka-cluster"
+)
+KAFKA_0_9 = (
+    "Principal = User:bob is Allowed Operation = Read from host = 10.0.0.1"
+    " on resource = Topic:payments"
+)
+
+
+def test_the_line_of_4_is_read_and_written() -> None:
+    line = parse_line(KAFKA_4)
+    assert line[:10] == (
+        "User:CN=app, OU=eu",
+        DENIED,
+        Operation.READ,
+        "10.0.0.1",
+        ResourceType.TOPIC,
+        "payments",
+        "Fetch",
+        1,
+        "MatchingAcl",
+        ACL,
+    )
+    assert not line.ambiguous
+    context = RequestContext(line.principal, line.host, request_name="Fetch")
+    action = Action(Operation.READ, topic("payments"))
+    assert format_line(context, action, Decision(DENIED, "MatchingAcl", ACL)) == KAFKA_4
+
+
+def test_lines_of_earlier_kafkas_are_read() -> None:
+    assert parse_line(KAFKA_3) == parse_line(KAFKA_4)
+    line = parse_line(ACL_AUTHORIZER)
+    assert line.operation is Operation.DESCRIBE_CONFIGS
+    assert line.resource_type is ResourceType.TRANSACTIONAL_ID
+    assert (line.resource_name, line.request_name, line.rule) == ("my tx", "Produce", None)
+    line = parse_line(SIMPLE_ACL_AUTHORIZER)
+    assert (line.result, line.operation) == (ALLOWED, Operation.CLUSTER_ACTION)
+    assert (line.resource_name, line.request_name) == ("kafka-cluster", None)
+    assert parse_line(KAFKA_0_9).resource_name == "payments"
+
+
+@pytest.mark.parametrize("line", [KAFKA_4, KAFKA_3, ACL_AUTHORIZER, SIMPLE_ACL_AUTHORIZER])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[2026-11-21 18:35:36,123] INFO ",
+        "2026-11-21T18:35:36.123Z broker-1 kafka[99]: INFO [authorizer] ",
+        "\tkafka_1  | ",
+    ],
+)
+@pytest.mark.parametrize("suffix", ["", " (kafka.authorizer.logger)", "\n", "\r\n"])
+def test_what_a_log_puts_around_a_line_is_left_out(line: str, prefix: str, suffix: str) -> None:
+    assert parse_line(prefix + line + suffix) == parse_line(line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Principal = User:a", "nothing of the kind", KAFKA_4.replace("READ from", "REED from")],
+)
+def test_other_lines_are_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest):
+        parse_line(text)
+
+
+def test_an_unknown_operation_of_the_acl_does_not_hide_the_line() -> None:
+    line = parse_line(KAFKA_4.replace("operation=READ", "operation=LEVITATE"))
+    assert (line.rule, line.acl) == ("MatchingAcl", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KAFKA_4.replace("Topic:LITERAL:payments", f"Topic:LITERAL:x {KAFKA_4}"),
+        KAFKA_4.replace(
+            "User:CN=app, OU=eu is",
+            "User:a is Allowed operation = READ from host ="
+            " 1.1.1.1 on resource = Topic:LITERAL:b is",
+            1,
+        ),
+        KAFKA_4.replace(":payments", ":p" + KAFKA_4[KAFKA_4.index(" for request") :]),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_flagged(text: str) -> None:
+    assert parse_line(text).ambiguous
+
+
+def test_a_name_cannot_forge_a_line() -> None:
+    hostile = "a\r\nb\v\f\0\x85\u2028\u2029\tc"
+    context = RequestContext(f"User:{hostile}", "1.1.1.1", request_name="Fetch")
+    line = format_line(context, Action(Operation.READ, topic(hostile)), DENIED_BY_DEFAULT)
+    assert line.splitlines() == [line]
+    assert "a\\r\\nb\\u000b\\f\\u0000\\u0085\\u2028\\u2029\tc" in line
+
+
+@given(st.text(), st.text(), st.text("0123456789abcdef.:", min_size=1))
+def test_whatever_is_written_is_read_the_same_or_flagged(
+    principal: str, name: str, host: str
+) -> None:
+    context = RequestContext(f"User:{principal}", host, request_name="Fetch")
+    text = format_line(context, Action(Operation.READ, topic(name)), DENIED_BY_DEFAULT)
+    line = parse_line(text)
+    assert (
+        line.ambiguous
+        or format_line(
+            RequestContext(line.principal, line.host, request_name="Fetch"),
+            Action(line.operation, topic(line.resource_name)),
+            DENIED_BY_DEFAULT,
+        )
+        == text
+    )

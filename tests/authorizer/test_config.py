@@ -1,0 +1,59 @@
+"""Kafka's keys, read as Kafka reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from authorizer.config import AuthorizerConfig, from_properties
+from metalog.errors import InvalidRequest
+
+
+def test_nothing_configured() -> None:
+    assert from_properties({}) == (AuthorizerConfig(), [])
+
+
+def test_super_users_are_separated_by_semicolons() -> None:
+    config, warnings = from_properties({"super.users": " User:a ; User:CN=b, OU=c;;Group:d:e"})
+    assert config.super_users == {"User:a", "User:CN=b, OU=c", "Group:d:e"}
+    assert not warnings
+
+
+@pytest.mark.parametrize("text", ["User:a,User:b", "User:a, User:b", "User:a,b"])
+def test_a_comma_is_pointed_out(text: str) -> None:
+    config, [warning] = from_properties({"super.users": text})
+    assert config.super_users == {text}
+    assert "semicolons" in warning
+
+
+def test_a_super_user_without_a_type_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="User:admin"):
+        from_properties({"super.users": "User:a;admin"})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "warned"),
+    [
+        ("true", True, 0),
+        (" TRUE ", True, 0),
+        (True, True, 0),
+        ("false", False, 0),
+        ("yes", False, 1),
+    ],
+)
+def test_allow_everyone(value: object, expected: bool, warned: int) -> None:
+    config, warnings = from_properties({"allow.everyone.if.no.acl.found": value})
+    assert config.allow_everyone is expected
+    assert len(warnings) == warned
+
+
+def test_early_start_listeners_are_the_controllers_unless_named() -> None:
+    controllers = {"controller.listener.names": "CONTROLLER, C2"}
+    assert from_properties(controllers)[0].early_start_listeners == {"CONTROLLER", "C2"}
+    named = {**controllers, "early.start.listeners": "REPLICATION"}
+    assert from_properties(named)[0].early_start_listeners == {"REPLICATION"}
+
+
+def test_stale_deny_after() -> None:
+    assert from_properties({"stale.deny.after.ms": "1500"})[0].stale_deny_after_ms == 1500
+    with pytest.raises(InvalidRequest):
+        from_properties({"stale.deny.after.ms": "soon"})
