@@ -92,6 +92,11 @@ def changed_since(asked: Asked, allowed: bool) -> str:
     return "ALLOWED then" if asked.audit.result else "DENIED then"
 
 
+def doubted(asked: Asked) -> str:
+    """What to say of a line that a hostile name may have forged."""
+    return "readable in two ways" if asked.audit is not None and asked.audit.ambiguous else ""
+
+
 def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: Output) -> None:
     """What a person should know before believing the answer, on stderr."""
     if asked.host_as_typed is not None:

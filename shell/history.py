@@ -37,7 +37,7 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
         start = replayed.bounds.start if base is None else base.end_offset
         try:
             held = list(_snapshot_acls(replayed, base))
-            return since(start, held, _changes(replayed, start), config, question)
+            return since(start, held, acl_changes(replayed, start), config, question)
         except CorruptLog:
             continue
     return None
@@ -68,7 +68,8 @@ def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tupl
                 yield message.id, acl_of(message)
 
 
-def _changes(replayed: Replayed, start: int) -> Iterator[AclChange]:
+def acl_changes(replayed: Replayed, start: int) -> Iterator[AclChange]:
+    """What happened to the ACLs from offset ``start`` up to where the replay ended."""
     pending: list[AclChange] | None = None
     for batch in _batches(replayed, start):
         for offset, message in enumerate(batch.messages(), batch.base_offset):

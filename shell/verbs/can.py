@@ -19,6 +19,7 @@ from shell.explanation import (
     asked_from,
     because,
     changed_since,
+    doubted,
     headline,
     point_out,
     resource_said,
@@ -102,12 +103,13 @@ def _answer_many(many: Many, judge: Judge, output: Output) -> int:
 def _row(group: Group, decision: Decision, counted: bool) -> list[Cell | str]:
     question = group.asked.question
     allowed = bool(decision.result)
+    remarks = (changed_since(group.asked, allowed), doubted(group.asked))
     return [
         *([f"{group.times:>6,}"] if counted else ()),
         result_cell(allowed),
         shown(question.principal),
         f"{question.operation.name} on {resource_said(question)}",
         f"from {asked_from(question)}",
-        *([Cell(changed_since(group.asked, allowed), "warn")] if counted else ()),
+        *([Cell(", ".join(filter(None, remarks)), "warn")] if counted else ()),
         Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),
     ]
