@@ -30,7 +30,7 @@ def story(kafka: RealKafka) -> None:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def case(kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> KafkaCase:
     folder = tmp_path_factory.mktemp("made-now")
     make_case(
