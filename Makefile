@@ -81,9 +81,10 @@ demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real K
 figures: .venv/test-ready ## Count the README's figures again and write them into it
 	METALOG_FIGURES=write $(BIN)/python $(PYTEST)
 
-.PHONY: picture
-picture: .venv/ready ## Draw docs/images again from what the command prints
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/images/draw.py
+.PHONY: transcripts
+transcripts: .venv/test-ready ## Write anew what the command prints: transcripts and the README's picture
+	METALOG_WRITE_TRANSCRIPTS=1 $(BIN)/python -m pytest --quiet tests/transcripts
+	$(BIN)/python docs/images/draw.py
 
 .PHONY: bench bench-quick
 bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md

@@ -1,4 +1,4 @@
-"""Draws ``explain.svg``: what `metalog explain` makes of a pasted line. ``make picture``.
+"""Draws ``explain.svg``: what `metalog explain` makes of a pasted line (``make transcripts``).
 
 ``explain.txt`` is the same as text. Both are committed, and a test compares them with what
 the command prints.
