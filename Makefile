@@ -33,7 +33,7 @@ PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTE
 
 .PHONY: help
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 .PHONY: run
 run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why

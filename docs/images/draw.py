@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 FOLDER: Final = Path(__file__).resolve().parent
-WIDTH: Final = 118
+WIDTH: Final = 100
 DENIED_LINE: Final = (
     "Principal = User:billing is Denied operation = READ from host = 10.0.4.12 on resource = "
     "Topic:LITERAL:payments-eu for request = Fetch with resourceRefCount = 1 "
