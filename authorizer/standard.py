@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from authorizer import audit
@@ -26,7 +27,7 @@ from authorizer.api import (
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import IndexWriter
-from authorizer.scopes import Decider, Identity, Verdicts
+from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest
 from metalog.ids import Uuid, uuid_text
@@ -55,6 +56,7 @@ class StandardAuthorizer(Authorizer):
         self._is_loaded = False
         self._is_stale = False
         self._initial_load: Future[None] = Future()
+        self._initial_load.set_running_or_notify_cancel()  # all listeners share it: no cancelling
         self._decide_anew()
 
     @classmethod
@@ -157,7 +159,7 @@ class StandardAuthorizer(Authorizer):
             return
         self._is_loaded = True
         self._decide_anew()
-        if not self._initial_load.done():
+        with suppress(InvalidStateError):
             self._initial_load.set_result(None)
 
     def note_staleness(self, for_ms: int) -> None:
@@ -190,10 +192,11 @@ class StandardAuthorizer(Authorizer):
         self._decide_anew()
 
     def close(self) -> None:
-        if not self._initial_load.done():
-            self._initial_load.set_exception(
-                AuthorizerNotReady("the authorizer was closed before its initial load was complete")
-            )
+        closed = AuthorizerNotReady(
+            "the authorizer was closed before its initial load was complete"
+        )
+        with suppress(InvalidStateError):
+            self._initial_load.set_exception(closed)
 
     def _own_ids(self) -> dict[Uuid, Acl]:
         if not isinstance(self._by_id, dict):
@@ -221,18 +224,21 @@ def _authorize_one(decider: Decider, identity: Identity, action: Action) -> Auth
 
 
 def _verdicts(decider: Decider, identity: Identity, resource: ResourcePattern) -> Verdicts:
-    if resource.pattern_type is not LITERAL:
-        raise InvalidRequest(
-            f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
-        )
-    scope = decider.scope(resource.resource_type, identity)
+    scope = _scope(decider, identity, resource)
     return scope.verdicts.get(resource.name) or scope.on(resource.name)
 
 
 def _decision(decider: Decider, context: RequestContext, action: Action) -> Decision:
-    resource = action.resource
-    scope = decider.scope(resource.resource_type, context.identity)
-    return scope.decide(action.operation, resource.name)
+    scope = _scope(decider, context.identity, action.resource)
+    return scope.decide(action.operation, action.resource.name)
+
+
+def _scope(decider: Decider, identity: Identity, resource: ResourcePattern) -> Scope:
+    if resource.pattern_type is not LITERAL:
+        raise InvalidRequest(
+            f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
+        )
+    return decider.scope(resource.resource_type, identity)
 
 
 def _audit(

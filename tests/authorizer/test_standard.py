@@ -1,0 +1,325 @@
+"""StandardAuthorizer as a broker meets it: gate, futures, super users, images, audit levels."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from authorizer import (
+    Acl,
+    Action,
+    AuthorizationResult,
+    AuthorizerConfig,
+    Operation,
+    PatternType,
+    PermissionType,
+    RequestContext,
+    ResourcePattern,
+    ResourceType,
+    StandardAuthorizer,
+    group,
+    topic,
+)
+from authorizer.audit import LOGGER
+from metalog.errors import AuthorizerNotReady, InvalidRequest
+from metalog.ids import Uuid
+from metalog.image.acls import record_of
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import NOTHING, Leader, LogManifest
+from metalog.image.metadata import EMPTY, MetadataImage
+from metalog.records.messages import NoOpRecord, RemoveAccessControlEntryRecord
+
+ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
+APP = RequestContext("User:app", "10.0.0.1", "CLIENT", "Produce")
+ADMIN = RequestContext("User:admin", "10.0.0.1")
+READ = Action(Operation.READ, topic("payments"))
+WRITE = Action(Operation.WRITE, topic("payments"))
+MANIFEST = LogManifest(NOTHING, Leader(1, 1), 1, 1, 1)
+
+
+def _acl(name: str, operation: Operation = Operation.READ, host: str = "*") -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        name,
+        PatternType.PREFIXED,
+        "User:app",
+        host,
+        operation,
+        PermissionType.ALLOW,
+    )
+
+
+def _id(number: int) -> Uuid:
+    return Uuid(number.to_bytes(16, "big"))
+
+
+def _publish(
+    authorizer: StandardAuthorizer, image: MetadataImage, *messages: object
+) -> MetadataImage:
+    delta = MetadataDelta(image)
+    for message in messages:
+        delta.replay(message)
+    after = delta.apply(NOTHING)
+    authorizer.publish(delta, after, MANIFEST)
+    return after
+
+
+def test_the_example_of_the_readme() -> None:
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")], super_users=["User:admin"])
+    assert authorizer.authorize(APP, [READ, WRITE]) == (ALLOWED, DENIED)
+    assert authorizer.is_allowed(APP, READ)
+    assert not authorizer.is_allowed(APP, WRITE)
+    assert authorizer.is_allowed(ADMIN, WRITE)
+    assert authorizer.acl_count() == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_results_refuse_to_be_true(count: int) -> None:
+    results = StandardAuthorizer.from_acls([]).authorize(APP, [READ] * count)
+    assert len(results) == count
+    with pytest.raises(TypeError):
+        bool(results)
+
+
+def test_before_the_initial_load_only_super_users_are_answered() -> None:
+    authorizer = StandardAuthorizer.configured(
+        {"super.users": "User:admin", "allow.everyone.if.no.acl.found": "true"}
+    )
+    authorizer.add_acl(_id(1), _acl("pay"))
+    assert authorizer.is_allowed(ADMIN, WRITE)
+    assert authorizer.authorize_by_resource_type(ADMIN, Operation.READ, ResourceType.TOPIC)
+    for ask in (
+        lambda: authorizer.authorize(APP, [READ]),
+        lambda: authorizer.authorize(APP, [READ, WRITE]),
+        lambda: authorizer.is_allowed(APP, READ),
+        lambda: authorizer.decide(APP, READ),
+        lambda: authorizer.authorize_by_resource_type(APP, Operation.READ, ResourceType.TOPIC),
+    ):
+        with pytest.raises(AuthorizerNotReady) as error:
+            ask()
+        assert error.value.code.name == "AUTHORIZER_NOT_READY"
+    authorizer.complete_initial_load()
+    assert authorizer.is_allowed(APP, READ)
+
+
+def test_listeners_wait_for_the_initial_load_unless_they_start_early() -> None:
+    authorizer = StandardAuthorizer.configured({"early.start.listeners": "CONTROLLER"})
+    opened = authorizer.start({"CLIENT": "0.0.0.0:9092", "CONTROLLER": "0.0.0.0:9093"})
+    assert opened["CONTROLLER"].done()
+    assert not opened["CLIENT"].done()
+    assert not opened["CLIENT"].cancel()
+    authorizer.complete_initial_load()
+    assert opened["CLIENT"].result(timeout=0) is None
+    authorizer.complete_initial_load()
+    authorizer.close()
+    assert authorizer.start({"LATE": ""})["LATE"].done()
+
+
+def test_only_close_fails_the_futures() -> None:
+    authorizer = StandardAuthorizer()
+    opened = authorizer.start({"CLIENT": "0.0.0.0:9092"})
+    authorizer.note_staleness(10_000)
+    assert not opened["CLIENT"].done()
+    authorizer.close()
+    with pytest.raises(AuthorizerNotReady, match="closed"):
+        opened["CLIENT"].result(timeout=0)
+    authorizer.close()
+
+
+def test_a_stale_image_stays_in_force_unless_configured_otherwise() -> None:
+    patient = StandardAuthorizer.from_acls([_acl("pay")])
+    patient.note_staleness(1 << 40)
+    assert patient.is_allowed(APP, READ)
+    strict = StandardAuthorizer(AuthorizerConfig(stale_deny_after_ms=1_000))
+    image = _publish(strict, EMPTY, record_of(_id(1), _acl("pay")))
+    strict.complete_initial_load()
+    strict.note_staleness(999)
+    assert strict.is_allowed(APP, READ)
+    strict.note_staleness(1_000)
+    with pytest.raises(AuthorizerNotReady):
+        strict.is_allowed(APP, READ)
+    _publish(strict, image, NoOpRecord())
+    assert strict.is_allowed(APP, READ)
+
+
+def test_actions_are_on_literal_resources_only() -> None:
+    authorizer = StandardAuthorizer.from_acls([], super_users=["User:admin"])
+    prefixed = Action(
+        Operation.READ, ResourcePattern(ResourceType.TOPIC, "pay", PatternType.PREFIXED)
+    )
+    for context in (APP, ADMIN):
+        for actions in ([prefixed], [READ, prefixed]):
+            for _ in range(2):
+                with pytest.raises(InvalidRequest, match="LITERAL"):
+                    authorizer.authorize(context, actions)
+        with pytest.raises(InvalidRequest, match="LITERAL"):
+            authorizer.decide(context, prefixed)
+        authorizer.authorize(context, [Action(Operation.READ, topic("pay"))])
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        (Operation.ANY, ResourceType.TOPIC),
+        (Operation.UNKNOWN, ResourceType.TOPIC),
+        (Operation.READ, ResourceType.ANY),
+        (Operation.READ, ResourceType.UNKNOWN),
+    ],
+)
+def test_by_resource_type_takes_one_operation_and_one_type(
+    operation: Operation, kind: ResourceType
+) -> None:
+    with pytest.raises(InvalidRequest):
+        StandardAuthorizer.from_acls([]).authorize_by_resource_type(APP, operation, kind)
+
+
+def test_by_resource_type_is_kept_up_to_date() -> None:
+    authorizer = StandardAuthorizer.from_acls([])
+
+    def may_read() -> bool:
+        return bool(authorizer.authorize_by_resource_type(APP, Operation.READ, ResourceType.TOPIC))
+
+    assert not may_read()
+    authorizer.add_acl(_id(10), _acl("pay"))
+    assert may_read()
+    denied = _acl("pay", Operation.ALL)._replace(permission_type=PermissionType.DENY)
+    authorizer.add_acl(_id(11), denied)
+    assert not may_read()
+    authorizer.add_acl(_id(12), _acl("pa", host="10.0.0.1"))
+    assert may_read()
+    authorizer.remove_acl(_id(12))
+    assert not may_read()
+    authorizer.remove_acl(_id(11))
+    assert may_read()
+
+
+def test_additional_principals_match_acls_but_are_no_super_users() -> None:
+    acls = [_acl("pay")._replace(principal="Group:payers")]
+    authorizer = StandardAuthorizer.from_acls(acls, super_users=["Group:admins"])
+    payer = RequestContext("User:x", "h", additional_principals=["Group:payers"])
+    admin = RequestContext("User:x", "h", additional_principals=["Group:admins"])
+    assert authorizer.is_allowed(payer, READ)
+    assert not authorizer.is_allowed(admin, READ)
+    assert not authorizer.is_allowed(RequestContext("User:x", "h"), READ)
+
+
+def test_one_acl_under_two_ids_stays_until_both_are_gone() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+    authorizer.load_snapshot({_id(1): _acl("pay"), _id(2): _acl("pay")})
+    assert authorizer.acl_count() == 2
+    assert authorizer.acls() == [_acl("pay")]
+    authorizer.remove_acl(_id(1))
+    assert authorizer.is_allowed(APP, READ)
+    authorizer.remove_acl(_id(2))
+    assert not authorizer.is_allowed(APP, READ)
+    assert authorizer.acl_count() == 0
+
+
+def test_an_id_that_is_bound_again_lets_go_of_what_it_had() -> None:
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    authorizer.add_acl(_id(1), _acl("other"))
+    assert authorizer.acls() == [_acl("other")]
+    with pytest.raises(InvalidRequest):
+        authorizer.remove_acl(_id(2))
+
+
+def test_images_are_taken_over_as_they_are_published() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+    image = _publish(
+        authorizer, EMPTY, record_of(_id(1), _acl("pay")), record_of(_id(2), _acl("pay"))
+    )
+    assert authorizer.is_allowed(APP, READ)
+    for number in range(3, 60):
+        image = _publish(authorizer, image, record_of(_id(number), _acl(f"t{number}")))
+    image = _publish(authorizer, image, RemoveAccessControlEntryRecord(_id(1)))
+    assert authorizer.is_allowed(APP, READ)
+    image = _publish(authorizer, image, RemoveAccessControlEntryRecord(_id(2)))
+    assert not authorizer.is_allowed(APP, READ)
+    assert authorizer.acl_count() == len(image.acls) == 57
+    snapshot = MetadataDelta(image, is_replacement=True)
+    snapshot.replay(record_of(_id(99), _acl("pay")))
+    snapshot.finish_snapshot()
+    authorizer.publish(snapshot, snapshot.apply(NOTHING), MANIFEST)
+    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acl_count() == 1
+
+
+def test_what_is_published_about_other_things_forgets_nothing() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+    image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay")))
+    authorizer.is_allowed(APP, READ)
+    decider = authorizer._decider
+    _publish(authorizer, image, NoOpRecord())
+    assert authorizer._decider is decider
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("authorizer.scopes.REMEMBERED", 50)
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    for number in range(500):
+        assert authorizer.is_allowed(APP, Action(Operation.READ, topic(f"pay{number}")))
+        assert not authorizer.is_allowed(APP, Action(Operation.READ, group("x" * number)))
+        held = [scope for each in authorizer._decider.scopes for scope in each.values()]
+        assert sum(len(scope.verdicts) for scope in held) <= 50
+        assert all(len(name) <= 255 for scope in held for name in scope.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [("WARNING", 0), ("INFO", 1), ("DEBUG", 2), (5, 4)],
+)
+def test_audit_levels_are_kafkas(
+    level: str | int, expected: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    quiet = [
+        Action(each.operation, each.resource, 1, log_if_allowed=False, log_if_denied=False)
+        for each in (READ, WRITE)
+    ]
+    with caplog.at_level(level, logger=LOGGER):
+        authorizer.authorize(APP, [READ, WRITE, *quiet])
+    lines = [record for record in caplog.records if record.name == LOGGER]
+    assert len(lines) == expected
+    assert {record.levelno for record in lines} <= {logging.INFO, logging.DEBUG, 5}
+
+
+def test_one_call_is_answered_from_one_image_while_a_writer_writes() -> None:
+    """Two topics are always granted together, by one snapshot or delta, or not at all."""
+    both = {_id(1): _acl("payments"), _id(2): _acl("orders")}
+    actions = [READ, Action(Operation.READ, topic("orders"))] * 3
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+    done = threading.Event()
+    mixed: list[object] = []
+    asked = [0] * 4
+
+    def read(number: int) -> None:
+        while not done.is_set():
+            results = authorizer.authorize(APP, actions)
+            asked[number] += 1
+            if len(set(results)) != 1:
+                mixed.append(results)
+            authorizer.acls()
+            authorizer.authorize_by_resource_type(APP, Operation.READ, ResourceType.TOPIC)
+
+    readers = [threading.Thread(target=read, args=(number,)) for number in range(4)]
+    for reader in readers:
+        reader.start()
+    image = EMPTY
+    try:
+        for _ in range(300):
+            authorizer.load_snapshot(both)
+            authorizer.load_snapshot({})
+            image = _publish(authorizer, image, *(record_of(*item) for item in both.items()))
+            image = _publish(authorizer, image, *map(RemoveAccessControlEntryRecord, both))
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not mixed
+    assert all(asked)
