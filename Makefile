@@ -14,7 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 TRY_PYTHONS = for python in $(1); do \
     if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
     then command -v "$$python"; break; fi; done
-MANAGED = $$(pyenv prefix $(1) 2>/dev/null || ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).* 2>/dev/null | tail -n 1)/bin/python$(1)
+MANAGED = "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python$(1) \
+    "$$(dirname "$$(command -v pyenv)")"/../versions/$(1).*/bin/python$(1)
 
 PYTHON ?= $(shell $(call TRY_PYTHONS,python3.11 $(call MANAGED,3.11) python3.12 python3.13 python3.14 python3))
 SECOND_PYTHON ?= $(shell $(call TRY_PYTHONS,python3.13 $(call MANAGED,3.13)))
