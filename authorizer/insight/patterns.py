@@ -58,9 +58,9 @@ def _meant_as_prefix(own: str, name: str) -> NearPattern | None:
 def _near_prefix(own: str, name: str) -> NearPattern | None:
     length = len(own)
     starless = own.rstrip(WILDCARD)
-    if starless != own and name.startswith(starless):
-        if starless:
-            return NearPattern(NearMissKind.PREFIXED_STAR, starless, _PREFIXED)
+    if starless and starless != own and name.startswith(starless):
+        return NearPattern(NearMissKind.PREFIXED_STAR, starless, _PREFIXED)
+    if own and not starless and not name.startswith(WILDCARD):
         return NearPattern(NearMissKind.PREFIXED_STAR, WILDCARD, _LITERAL)
     if own.casefold() == name[:length].casefold():
         return NearPattern(NearMissKind.NAME_CASE, name[:length], _PREFIXED)

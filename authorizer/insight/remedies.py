@@ -139,7 +139,10 @@ def _mended(near: Iterable[NearMiss], question: Question) -> list[Remedy]:
         acl, mended = miss.acl, miss.would_match
         if miss.kind not in _MENDABLE or not _may_be_added(mended):
             continue
-        never_matched = miss.attribute is Attribute.HOST and not can_be_a_client(acl.host)
+        is_about_host = miss.attribute is Attribute.HOST
+        if is_about_host and question.host is None:
+            continue
+        never_matched = is_about_host and not can_be_a_client(acl.host)
         remove = (acl,) if never_matched else ()
         found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss))
     return found

@@ -24,7 +24,7 @@ def of_spec(acls, config, question):
     return spec.decide(acls, who, question.operation, *resource, config.allow_everyone)
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(worlds)
 def test_the_decision_and_the_rule_are_those_of_the_scan(world):
     acls, config, question = world
@@ -35,7 +35,7 @@ def test_the_decision_and_the_rule_are_those_of_the_scan(world):
         assert traced.decision == of_spec(acls, config, question)
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(worlds)
 def test_every_acl_that_reaches_the_resource_is_a_candidate_once(world):
     acls, config, question = world
@@ -47,7 +47,7 @@ def test_every_acl_that_reaches_the_resource_is_a_candidate_once(world):
     assert candidates == sorted(reaching, key=lambda acl: spec.order(acl, question.resource_name))
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(worlds)
 def test_the_reasons_are_true(world):
     """An attribute misses just where making it general makes the ACL match, all being mended."""
@@ -70,7 +70,7 @@ def matches_alone(acl, question):
     return of_spec([acl], config, question).acl is not None
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(worlds)
 def test_the_standings_are_true(world):
     acls, config, question = world

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from small_world import HOSTS, worlds
+from small_world import HOSTS, for_many_worlds
 
 from authorizer.insight.explain import explain
 from authorizer.insight.hosts import can_be_a_client, java_text
@@ -31,10 +30,8 @@ def test_the_text_that_java_gives(host, java):
     assert java_text(host) == java
 
 
-@settings(max_examples=400)
-@given(worlds)
-def test_the_named_hosts_are_just_those_that_are_answered_otherwise(world):
-    acls, config, question = world
+@for_many_worlds
+def test_the_named_hosts_are_just_those_that_are_answered_otherwise(acls, config, question):
     question = question._replace(host=None)
     explanation = explain(acls, config, question)
     said = {answer.host: (answer.allowed, answer.acl) for answer in explanation.hosts}
@@ -46,7 +43,6 @@ def test_the_named_hosts_are_just_those_that_are_answered_otherwise(world):
             assert host not in said
 
 
-@given(worlds)
-def test_a_question_with_a_host_is_about_that_host_alone(world):
-    acls, config, question = world
+@for_many_worlds
+def test_a_question_with_a_host_is_about_that_host_alone(acls, config, question):
     assert explain(acls, config, question._replace(host="10.0.0.1")).hosts == ()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
-from small_world import worlds
+from small_world import for_many_worlds
 
 from authorizer.config import AuthorizerConfig
 from authorizer.insight.explain import explain
@@ -35,10 +34,8 @@ def the_near_miss(acl, question=ASKED):
     return miss
 
 
-@settings(max_examples=400)
-@given(worlds)
-def test_changing_the_one_attribute_makes_it_match(world):
-    acls, config, question = world
+@for_many_worlds
+def test_changing_the_one_attribute_makes_it_match(acls, config, question):
     for miss in explain(acls, config, question).near_misses:
         changed = miss.would_match
         assert miss.acl in acls
@@ -47,10 +44,8 @@ def test_changing_the_one_attribute_makes_it_match(world):
         assert differing(miss.acl, changed) <= {miss.attribute}
 
 
-@settings(max_examples=200)
-@given(worlds)
-def test_near_misses_would_have_turned_the_answer_and_come_ranked(world):
-    acls, config, question = world
+@for_many_worlds
+def test_near_misses_would_have_turned_the_answer_and_come_ranked(acls, config, question):
     explanation = explain(acls, config, question)
     if explanation.trace.decision.rule == "SuperUser":
         assert explanation.near_misses == ()
@@ -61,10 +56,8 @@ def test_near_misses_would_have_turned_the_answer_and_come_ranked(world):
         assert allows is not explanation.trace.allowed
 
 
-@settings(max_examples=100)
-@given(worlds)
-def test_the_order_of_the_acls_does_not_matter(world):
-    acls, config, question = world
+@for_many_worlds
+def test_the_order_of_the_acls_does_not_matter(acls, config, question):
     assert explain(acls, config, question) == explain(acls[::-1] + acls, config, question)
 
 

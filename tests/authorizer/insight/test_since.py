@@ -19,7 +19,7 @@ histories = st.lists(st.tuples(ids, st.none() | acls), max_size=12).map(
 bases = st.dictionaries(ids, acls, max_size=4)
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(bases, histories, configs, questions)
 def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
     state = dict(base)
