@@ -6,7 +6,7 @@ This module must not know what any verb does with them.
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, HelpFormatter, Namespace
+from argparse import Action, ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Final, NoReturn
@@ -90,6 +90,14 @@ class _Formatter(HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=96)
+
+    def _format_action_invocation(self, action: Action) -> str:
+        """``-o, --output FORMAT``, whichever Python formats it."""
+        if not action.option_strings:
+            return str(action.metavar)
+        names = ", ".join(action.option_strings)
+        value = action.metavar if isinstance(action.metavar, str) else None
+        return names if action.nargs == 0 or value is None else f"{names} {value}"
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(indent + line for line in text.strip().splitlines())
