@@ -17,7 +17,7 @@ from sortedcontainers import SortedDict
 
 from authorizer.buckets import Bucket, bucket_of
 from authorizer.decide import ALLOW, Decision, Who, decide, decision_order
-from authorizer.prefixes import Prefix, SortedNames, up_from
+from authorizer.prefixes import SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
@@ -76,33 +76,25 @@ class AclIndex:
             for bucket in patterns.buckets.values():
                 yield from bucket
 
-    def literal(self, resource_type: ResourceType, name: str) -> Bucket | None:
-        return self._literals[resource_type].buckets.get(name)
+    def literals(self, resource_type: ResourceType) -> Patterns:
+        return self._literals[resource_type]
 
-    def wildcard(self, resource_type: ResourceType, name: str) -> Bucket | None:
-        """The bucket of LITERAL ``*`` if it reaches ``name`` and is not its own literal.
-
-        As in Kafka it does not reach a longer name that begins with ``*``.
-        """
-        if name.startswith(WILDCARD):
-            return None
-        return self._literals[resource_type].buckets.get(WILDCARD)
-
-    def longest_prefix(self, resource_type: ResourceType, name: str) -> Prefix | None:
-        return self._prefixed[resource_type].names.longest_prefix(name)
-
-    def prefixed(self, resource_type: ResourceType, prefix: Prefix) -> Bucket:
-        return self._prefixed[resource_type].buckets[prefix.name]
+    def prefixed(self, resource_type: ResourceType) -> Patterns:
+        return self._prefixed[resource_type]
 
     def reaching(self, resource_type: ResourceType, name: str) -> Iterator[Bucket]:
-        """The buckets of all patterns that reach a resource: literal, long to short, wildcard."""
-        literal = self.literal(resource_type, name)
+        """The buckets of all patterns that reach a resource: literal, long to short, wildcard.
+
+        As in Kafka the wildcard does not reach a longer name that begins with ``*``.
+        """
+        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
+        literal = literals.buckets.get(name)
         if literal is not None:
             yield literal
-        for prefix in up_from(self.longest_prefix(resource_type, name)):
-            yield self.prefixed(resource_type, prefix)
-        wildcard = self.wildcard(resource_type, name)
-        if wildcard is not None:
+        for prefix in up_from(prefixed.names.longest_prefix(name)):
+            yield prefixed.buckets[prefix.name]
+        wildcard = literals.buckets.get(WILDCARD)
+        if wildcard is not None and not name.startswith(WILDCARD):
             yield wildcard
 
     def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
@@ -153,7 +145,7 @@ class AclIndex:
         if name is None:
             names = [list(kind.names) for kind in kinds]
         elif pattern_type is PatternType.MATCH:
-            prefix = self.longest_prefix(resource_type, name)
+            prefix = kinds[1].names.longest_prefix(name)
             names = [list({name, WILDCARD}), [each.name for each in up_from(prefix)]]
         else:
             names = [[name], [name]]

@@ -38,7 +38,6 @@ Verdicts = tuple[AuthorizationResult, ...]
 RESOURCE_TYPES: Final = range(len(ResourceType))
 Masks = tuple[int, int]
 """The operations that are allowed, and those that are denied, a bit each."""
-NO_MASKS: Final = (0, 0)
 
 
 class Decider:
@@ -91,7 +90,9 @@ class Scope:
         "_by_type",
         "_decider",
         "_is_super_user",
+        "_literals",
         "_prefix_masks",
+        "_prefixed",
         "_resource_type",
         "_who",
         "_wildcard_masks",
@@ -111,9 +112,11 @@ class Scope:
         self._resource_type = resource_type
         self._who = session(*identity)
         self._is_super_user = is_super_user
-        wildcard = decider.index.literal(resource_type, WILDCARD)
+        self._literals = decider.index.literals(resource_type).buckets
+        self._prefixed = decider.index.prefixed(resource_type)
+        wildcard = self._literals.get(WILDCARD)
         self._wildcard_masks = None if wildcard is None else wildcard.masks(self._who)
-        self._prefix_masks: dict[Prefix, Masks] = {}
+        self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
 
     def on(self, name: str) -> Verdicts:
@@ -145,10 +148,9 @@ class Scope:
 
     def _allowed(self, name: str) -> int:
         """The operations that are allowed on ``name``, a bit each."""
-        index = self._decider.index
-        prefix = index.longest_prefix(self._resource_type, name)
-        literal = index.literal(self._resource_type, name)
-        allowed, denied = self._masks_up_from(prefix)
+        prefix = self._prefixed.names.longest_prefix(name)
+        allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
+        literal = self._literals.get(name)
         if literal is not None:
             more_allowed, more_denied = literal.masks(self._who)
             allowed |= more_allowed
@@ -168,10 +170,9 @@ class Scope:
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
             prefix = prefix.shorter
-        allowed, denied = NO_MASKS if prefix is None else known[prefix]
+        allowed, denied = known[prefix]
         for each in reversed(unknown):
-            bucket = self._decider.index.prefixed(self._resource_type, each)
-            more_allowed, more_denied = bucket.masks(self._who)
+            more_allowed, more_denied = self._prefixed.buckets[each.name].masks(self._who)
             allowed |= more_allowed
             denied |= more_denied
             known[each] = allowed, denied
@@ -180,15 +181,14 @@ class Scope:
     def _may_on_some(self, operation: Operation) -> bool:
         if self._wildcard_masks is not None and self._wildcard_masks[1] >> operation & 1:
             return False
-        index, resource_type = self._decider.index, self._resource_type
-        for acl in index.allowing(self._who, operation, resource_type):
+        index = self._decider.index
+        for acl in index.allowing(self._who, operation, self._resource_type):
             name = acl.resource_name
-            denied = self._masks_up_from(index.longest_prefix(resource_type, name))[1]
+            denied = self._masks_up_from(self._prefixed.names.longest_prefix(name))[1]
             if acl.pattern_type is PatternType.LITERAL:
                 if name == WILDCARD:
                     return True
-                literal = index.literal(resource_type, name)
-                denied |= 0 if literal is None else literal.masks(self._who)[1]
+                denied |= self._literals[name].masks(self._who)[1]
             if not denied >> operation & 1:
                 return True
         return False

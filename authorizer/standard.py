@@ -97,8 +97,14 @@ class StandardAuthorizer(Authorizer):
         ``AuthorizerNotReady`` until the initial load is complete, unless a super user asks.
         """
         decider, identity = self._decider, context.identity
-        if len(actions) == 1:
-            results = _authorize_one(decider, identity, actions[0])
+        if len(actions) == 1:  # the commonest question goes straight through, and makes no object
+            action = actions[0]
+            resource = action.resource
+            scope = decider.scopes[resource.resource_type].get(identity)
+            if scope is None or resource.pattern_type is not LITERAL:
+                scope = _scope(decider, identity, resource)
+            verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
+            results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
         else:
             results = AuthorizationResults(
                 [_verdicts(decider, identity, each.resource)[each.operation] for each in actions]
@@ -210,17 +216,6 @@ class StandardAuthorizer(Authorizer):
             self._config.allow_everyone,
             self._is_loaded and not self._is_stale,
         )
-
-
-def _authorize_one(decider: Decider, identity: Identity, action: Action) -> AuthorizationResults:
-    """The commonest question, straight through: no object is made."""
-    resource = action.resource
-    scope = decider.scopes[resource.resource_type].get(identity)
-    if scope is None or resource.pattern_type is not LITERAL:
-        verdicts = _verdicts(decider, identity, resource)
-    else:
-        verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
-    return ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
 
 
 def _verdicts(decider: Decider, identity: Identity, resource: ResourcePattern) -> Verdicts:

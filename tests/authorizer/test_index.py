@@ -129,8 +129,8 @@ def test_a_change_keeps_what_it_does_not_touch() -> None:
     writer.apply({Uuid(bytes(16)): added}, {})
     after = writer.index
     same = [
-        before.literal(ResourceType.TOPIC, acl.resource_name)
-        is after.literal(ResourceType.TOPIC, acl.resource_name)
+        before.literals(ResourceType.TOPIC).buckets[acl.resource_name]
+        is after.literals(ResourceType.TOPIC).buckets[acl.resource_name]
         for acl in acls
     ]
     assert same.count(False) == 1
