@@ -11,7 +11,7 @@ This module must not know how an error is shown or sent.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
@@ -37,6 +37,20 @@ class ErrorCode(IntEnum):
     USER_AUTHORIZATION_FAILED = 20_002
 
 
+class ApiError(NamedTuple):
+    """One item's outcome: Kafka's error code, and its message where there is one."""
+
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+    def __bool__(self) -> bool:
+        """True for a failure."""
+        return self.code is not ErrorCode.NONE
+
+
+SUCCESS: Final = ApiError()
+
+
 class MetalogError(Exception):
     """Anything that this project raises on purpose; ``str()`` of it is one line."""
 
@@ -49,6 +63,16 @@ class InvalidRequest(MetalogError):
 
 class InvalidSource(InvalidRequest):
     """A SOURCE that cannot be opened: not there, not readable, or not what it was taken for."""
+
+
+class InvalidTarget(InvalidRequest):
+    """A TARGET that may not be written to, and what to use instead."""
+
+
+class LogFenced(InvalidRequest):
+    """This writer's time is over, for good: another one has come, or the disk failed it."""
+
+    code = ErrorCode.NOT_CONTROLLER
 
 
 class InvalidMoment(InvalidRequest):

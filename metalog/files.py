@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from errno import EACCES, EAGAIN
 from pathlib import Path
-from typing import Protocol
+from threading import Lock
+from typing import ClassVar, Protocol
 
 
 class ReadableFile(Protocol):
@@ -39,6 +41,12 @@ class WritableFile(Protocol):
     def close(self) -> None: ...
 
 
+class Held(Protocol):
+    """A lock; ``close`` gives it back."""
+
+    def close(self) -> None: ...
+
+
 class Files(Protocol):
     def is_folder(self, path: Path) -> bool: ...
 
@@ -52,6 +60,19 @@ class Files(Protocol):
 
     def create(self, path: Path) -> WritableFile:
         """A new, empty file; what stood there under that name is gone."""
+        ...
+
+    def extend(self, path: Path, size: int) -> WritableFile:
+        """An existing file, to be written on from byte ``size``; what is past it is cut off."""
+        ...
+
+    def make_folder(self, path: Path) -> None:
+        """``path`` and the folders above it, as far as they are missing."""
+        ...
+
+    def lock(self, path: Path) -> Held:
+        """Hold ``path``, made if missing, against every other process and the rest of this
+        one; ``BlockingIOError`` if somebody holds it. Java's FileChannel.tryLock minds it."""
         ...
 
     def rename(self, source: Path, target: Path) -> None:
@@ -79,6 +100,19 @@ def read_whole(files: Files, path: Path) -> bytes:
     """All of a small file."""
     with opened(files, path) as file:
         return file.read_at(0, file.size())
+
+
+def replace_whole(files: Files, path: Path, data: bytes) -> None:
+    """A small file, durably: after a crash it holds what it held, or all of ``data``."""
+    part = path.with_name(path.name + ".tmp")
+    file = files.create(part)
+    try:
+        file.write(data)
+        file.sync()
+    finally:
+        file.close()
+    files.rename(part, path)
+    files.sync_folder(path.parent)
 
 
 class _LocalReadable:
@@ -123,6 +157,44 @@ class _LocalWritable:
         os.close(self._descriptor)
 
 
+class _LocalLock:
+    """An fcntl lock. It belongs to the process, and closing any descriptor of its file
+    drops it, so a file that this process holds is not even opened again."""
+
+    _held: ClassVar[set[tuple[int, int]]] = set()
+    _changing: ClassVar[Lock] = Lock()
+
+    def __init__(self, path: Path) -> None:
+        import fcntl
+
+        with self._changing:
+            with suppress(FileNotFoundError):
+                if _identity(path.stat()) in self._held:
+                    raise BlockingIOError(EAGAIN, "held by this very process", str(path))
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                if error.errno in (EACCES, EAGAIN):
+                    raise BlockingIOError(EAGAIN, "held by another process", str(path)) from None
+                raise
+            self._descriptor: int | None = descriptor
+            self._identity = _identity(os.fstat(descriptor))
+            self._held.add(self._identity)
+
+    def close(self) -> None:
+        with self._changing:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+                self._held.discard(self._identity)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
 class LocalFiles:
     """The disk of this machine. No lock is ever taken for reading."""
 
@@ -141,6 +213,22 @@ class LocalFiles:
     def create(self, path: Path) -> WritableFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         return _LocalWritable(os.open(path, flags, 0o644))
+
+    def extend(self, path: Path, size: int) -> WritableFile:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, size)
+            os.lseek(descriptor, size, os.SEEK_SET)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return _LocalWritable(descriptor)
+
+    def make_folder(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def lock(self, path: Path) -> Held:
+        return _LocalLock(path)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)

@@ -8,13 +8,19 @@ is named here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from metalog.acl import Acl, AclFilter
+from metalog.errors import SUCCESS, ApiError
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.records.batch import Batch
+from metalog.records.message import Message
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class LogBounds(NamedTuple):
@@ -110,6 +116,73 @@ class LiveLog(Log, Protocol):
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         """What has come since the last poll or read; empty after ``timeout_s`` seconds."""
         ...
+
+
+@runtime_checkable
+class WritableLog(LiveLog, Protocol):
+    """A log with one writer, which is fenced when another one claims it.
+
+    Once claimed, ``read`` and ``poll`` give what was appended here too.
+    """
+
+    def claim(self) -> int:
+        """Become the writer, in a new epoch, and append its LEADER_CHANGE.
+
+        ``InvalidTarget`` where this log may not be written, ``CorruptLog`` where it is
+        damaged: both leave it as it was.
+        """
+        ...
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; durable when it returns.
+
+        Returns the log's new end offset. ``InvalidRequest`` where the batch would be larger
+        than Kafka reads: nothing was written. ``LogFenced`` once and for all after a failed
+        write, and where ``epoch`` is not that of the last claim.
+        """
+        ...
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """What a log without a metadata.version begins with: (message, version) pairs."""
+        ...
+
+    def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
+        ...
+
+
+AclCreateResult = ApiError
+"""The outcome for one ACL; KIP-504's AclCreateResult."""
+
+
+class AclDeleteResult(NamedTuple):
+    """What one filter matched, or why it was refused; KIP-504's AclDeleteResult."""
+
+    error: ApiError = SUCCESS
+    deleted: Sequence[Acl] = ()
+
+
+class AclMutator(Protocol):
+    """Changes ACLs (KIP-801). ``context`` says who asks; whether they may was decided before.
+
+    One future for each item, in their order. What was decided is in its result; that
+    nothing could be written is its exception.
+    """
+
+    def create_acls(
+        self, context: object, acls: Sequence[Acl]
+    ) -> Sequence[Future[AclCreateResult]]: ...
+
+    def delete_acls(
+        self, context: object, filters: Sequence[AclFilter]
+    ) -> Sequence[Future[AclDeleteResult]]: ...
+
+
+@runtime_checkable
+class UsesAclMutator(Protocol):
+    """A publisher through which ACLs can be changed too."""
+
+    def set_acl_mutator(self, mutator: AclMutator | None) -> None: ...
 
 
 class Publisher(Protocol):

@@ -11,7 +11,7 @@ module must not know who asks, nor whether they may.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from metalog.acl import (
     CLUSTER_NAME,
@@ -31,6 +31,7 @@ from metalog.controller.result import (
 from metalog.errors import ErrorCode
 from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid, uuid_text
 from metalog.image.acls import AclsImage, record_of
+from metalog.ports import AclDeleteResult
 from metalog.records.messages import RemoveAccessControlEntryRecord
 
 Entropy = Callable[[int], bytes]
@@ -44,13 +45,6 @@ _TOO_MANY_DELETED: Final = ApiError(
     ErrorCode.INVALID_REQUEST,
     f"Cannot remove more than {MAX_RECORDS_PER_USER_OPERATION} acls in a single delete operation.",
 )
-
-
-class AclDeleteResult(NamedTuple):
-    """What one filter matched, or why it was refused."""
-
-    error: ApiError = SUCCESS
-    deleted: Sequence[Acl] = ()
 
 
 def create_acls(

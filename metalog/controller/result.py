@@ -8,26 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from metalog.errors import ErrorCode
+from metalog.errors import SUCCESS, ApiError
+
+__all__ = ["MAX_RECORDS_PER_USER_OPERATION", "SUCCESS", "ApiError", "ControllerResult"]
 
 R = TypeVar("R")
 
 MAX_RECORDS_PER_USER_OPERATION: Final = 10_000
 """Kafka's bound on the records of one request."""
-
-
-class ApiError(NamedTuple):
-    """One item's outcome: Kafka's error code, and its message where there is one."""
-
-    code: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-
-    def __bool__(self) -> bool:
-        """True for a failure."""
-        return self.code is not ErrorCode.NONE
-
-
-SUCCESS: Final = ApiError()
 
 
 class ControllerResult(NamedTuple, Generic[R]):

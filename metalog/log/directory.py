@@ -82,6 +82,11 @@ class DirectoryLog:
         return self._folder.leader_epochs
 
     @property
+    def ends(self) -> LogEnds:
+        """Where the log began and ended at the last look."""
+        return self._ends
+
+    @property
     def torn_tail(self) -> TornTail | None:
         return self._ends.torn_tail
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
-from metalog.ids import SnapshotId, Uuid, parse_uuid
+from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, SnapshotId, Uuid, parse_uuid, uuid_text
 from metalog.properties import parse_properties, properties_mapping
 
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
@@ -26,6 +26,7 @@ QUORUM_STATE: Final = "quorum-state"
 PARTITION_METADATA: Final = "partition.metadata"
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
 SEGMENT_SUFFIX: Final = ".log"
+LOCK: Final = ".lock"
 
 _SEGMENT_NAME: Final = re.compile(r"([0-9]{20})\.log")
 _SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
@@ -35,6 +36,14 @@ _MAX_EPOCH: Final = 2**31 - 1
 
 def segment_name(base_offset: int) -> str:
     return f"{base_offset:020d}{SEGMENT_SUFFIX}"
+
+
+def index_name(base_offset: int) -> str:
+    return f"{base_offset:020d}.index"
+
+
+def time_index_name(base_offset: int) -> str:
+    return f"{base_offset:020d}.timeindex"
 
 
 def segment_base_offset(name: str) -> int | None:
@@ -117,6 +126,12 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     return LeaderEpochs(file, starts)
 
 
+def leader_epochs_bytes(starts: Sequence[EpochStart]) -> bytes:
+    """What ``parse_leader_epochs`` reads."""
+    lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
 def _bad_epochs(problem: str, file: str) -> CorruptLog:
     advice = "a copy of the folder without this file is read without this check"
     return CorruptLog(problem, file=file, advice=advice)
@@ -153,6 +168,28 @@ def parse_quorum_state(data: bytes, file: str) -> QuorumState:
     return parsed
 
 
+def quorum_state_bytes(state: QuorumState) -> bytes:
+    """What ``parse_quorum_state`` reads, and Kafka."""
+    if state.data_version == 0:
+        fields: dict[str, object] = {
+            "clusterId": "",
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": state.voted_id,
+            "appliedOffset": 0,
+            "currentVoters": [{"voterId": voter} for voter in state.voters],
+        }
+    else:
+        fields = {
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": state.voted_id,
+            "votedDirectoryId": uuid_text(ZERO_UUID),
+        }
+    fields["data_version"] = state.data_version
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
 class MetaProperties(NamedTuple):
     """``meta.properties``: whose folder this is; ids are None where the file lacks them."""
 
@@ -174,6 +211,20 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
         )
     except ValueError as error:
         raise CorruptLog(f"not a meta.properties ({error})", file=file) from None
+
+
+def meta_properties_bytes(properties: MetaProperties) -> bytes:
+    """A ``meta.properties`` of version 1, as Kafka formats it."""
+    lines = {
+        "node.id": properties.node_id,
+        "directory.id": properties.directory_id,
+        "version": properties.version,
+        "cluster.id": properties.cluster_id,
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items()).encode()
+
+
+PARTITION_METADATA_BYTES: Final = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
 
 
 def parse_partition_metadata(data: bytes, file: str) -> Uuid:

@@ -81,6 +81,17 @@ class MemoryDisk:
         self.contents[path] = bytearray()
         return MemoryWritable(self, path)
 
+    def extend(self, path: Path, size: int) -> MemoryWritable:
+        self.step(f"cut {path.name}")
+        del self.contents[path][size:]
+        return MemoryWritable(self, path)
+
+    def make_folder(self, path: Path) -> None:
+        self.step(f"make {path.name}/")
+
+    def lock(self, path: Path) -> MemoryReadable:
+        return MemoryReadable(b"")
+
     def rename(self, source: Path, target: Path) -> None:
         self.step(f"rename {source.name} {target.name}")
         self.contents[target] = self.contents.pop(source)

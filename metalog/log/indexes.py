@@ -1,0 +1,51 @@
+"""The entries of a segment's ``.index`` and ``.timeindex``, as Kafka's LogSegment makes them.
+
+An offset entry for about every 4096 bytes of log: the last offset of a batch, and the byte
+at which that batch begins. A time entry beside it: the largest timestamp so far, and the
+last offset of the batch that has it. Offsets are relative to the segment's base.
+Pure. This module must not know files.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from metalog.records.batch import Batch
+
+INTERVAL_BYTES: Final = 4096
+_OFFSET_ENTRY: Final = struct.Struct(">ii")
+_TIME_ENTRY: Final = struct.Struct(">qi")
+
+
+class IndexBuilder:
+    """Takes a segment's batches in order; what each adds to the two files comes back."""
+
+    __slots__ = ("_base", "_indexed_time", "_interval", "_largest", "_since_entry")
+
+    def __init__(self, base_offset: int, interval_bytes: int = INTERVAL_BYTES) -> None:
+        self._base = base_offset
+        self._interval = interval_bytes
+        self._since_entry = 0
+        self._largest = (-1, base_offset)
+        self._indexed_time = -1
+
+    def add(self, batch: Batch, position: int) -> tuple[bytes, bytes]:
+        """The entries that ``batch`` at byte ``position`` adds, most often none."""
+        if batch.max_timestamp > self._largest[0]:
+            self._largest = (batch.max_timestamp, batch.last_offset)
+        offset_entry = time_entry = b""
+        if self._since_entry > self._interval:
+            offset_entry = _OFFSET_ENTRY.pack(batch.last_offset - self._base, position)
+            time_entry = self.last_time_entry()
+            self._since_entry = 0
+        self._since_entry += batch.size
+        return offset_entry, time_entry
+
+    def last_time_entry(self) -> bytes:
+        """The largest timestamp so far, which ends the time index of a finished segment."""
+        timestamp, offset = self._largest
+        if timestamp <= self._indexed_time:
+            return b""
+        self._indexed_time = timestamp
+        return _TIME_ENTRY.pack(timestamp, offset - self._base)

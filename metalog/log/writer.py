@@ -1,0 +1,275 @@
+"""The one writer of a metadata log in a folder: claims it, then appends durably.
+
+Claiming takes ``.lock`` as Kafka takes it, cuts off what a crash tore, and begins a new
+epoch: quorum-state, leader-epoch-checkpoint, then a LEADER_CHANGE batch, each durable
+before the next. What is acknowledged was written and synced. The first write or sync that
+fails fences the writer for good; what a failed sync left behind only a new claim may judge.
+
+All that is in this log is committed, since its node is the only voter. This module must
+not know what records mean.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
+from metalog.files import LOCAL_FILES, Files, Held, replace_whole
+from metalog.ids import SnapshotId
+from metalog.log import layout
+from metalog.log.appender import Appender, SegmentLimits
+from metalog.log.directory import DirectoryLog
+from metalog.log.layout import EpochStart, QuorumState
+from metalog.log.ownership import Owned, check_ownership
+from metalog.log.segment import TornTail
+from metalog.log.single import read_checkpoint
+from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split
+from metalog.records.batch import Batch, build_batch
+from metalog.records.checkpoint import check_snapshot
+from metalog.records.frame import Undecodable
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage
+from metalog.records.messages.leader_change_message import Voter
+
+_log = logging.getLogger(__name__)
+
+MAX_BATCH_BYTES: Final = 8 << 20
+"""The largest batch that Kafka's controller writes and its readers take."""
+
+
+def _system_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class WritableDirectoryLog:
+    """``path`` is a ``metadata.log.dir``, formatted and stopped.
+
+    ``voters`` are those of the node's configuration, where the folder has none yet.
+    ``torn_tail`` says what the claim cut off, if anything.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        voters: Collection[int] | None = None,
+        limits: SegmentLimits | None = None,
+        files: Files = LOCAL_FILES,
+        now_ms: Callable[[], int] = _system_ms,
+    ) -> None:
+        self.torn_tail: TornTail | None = None
+        self._log = DirectoryLog(path, files=files)
+        self._voters = voters
+        self._limits = limits or SegmentLimits()
+        self._files = files
+        self._now_ms = now_ms
+        self._held: Held | None = None
+        self._appender: Appender | None = None
+        self._fenced: str | None = None
+        self._start = self._end = 0
+        self._epoch = -1
+        self._news: list[LogEvent] = []
+
+    @property
+    def path(self) -> Path:
+        return self._log.path
+
+    def claim(self) -> int:
+        if self._appender is not None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
+        self._held = self._locked()
+        try:
+            self._log.refresh()
+            owned = check_ownership(self._log, self._voters)
+            self._begin_epoch(owned)
+        except OSError as error:
+            self.close()
+            raise _unwritable(self.path, error) from error
+        except BaseException:
+            self.close()
+            raise
+        return self._epoch
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        return self._append(epoch, records)
+
+    def close(self) -> None:
+        appender, self._appender = self._appender, None
+        try:
+            if appender is not None:
+                appender.finish()
+        except OSError as error:
+            _log.warning("%s: its indexes were not finished (%s)", self.path, error)
+        finally:
+            if appender is not None:
+                appender.close()
+            if self._held is not None:
+                self._held.close()
+                self._held = None
+            self._fenced = self._fenced or "closed"
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        path = self._log.folder.bootstrap
+        if path is None:
+            raise InvalidTarget(
+                f"{self.path}: a log without a metadata.version, and no"
+                f" {layout.BOOTSTRAP_CHECKPOINT} beside it to begin with; format the folder"
+            )
+        return [
+            _readable(entry.message, entry.version, str(path))
+            for batch in check_snapshot(read_checkpoint(path, self._files))
+            if not batch.is_control
+            for entry in batch.entries()
+        ]
+
+    def bounds(self) -> LogBounds:
+        if self._appender is None:
+            return self._log.bounds()
+        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        self._news = []
+        return self._log.read(start)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        if self._appender is None and not self._news:
+            return self._log.poll(timeout_s)
+        if not self._news:
+            time.sleep(timeout_s)
+        news, self._news = self._news, []
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        return self._log.splits()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return self._log.snapshots()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        return self._log.open_snapshot(id)
+
+    def _locked(self) -> Held:
+        log_dir = self._log.folder.log_dir
+        if log_dir is None:
+            raise InvalidTarget(
+                f"{self.path}: not written to, since no {layout.META_PROPERTIES} says whose"
+                " folder it is; give the metadata.log.dir of the node itself"
+            )
+        try:
+            return self._files.lock(log_dir / layout.LOCK)
+        except BlockingIOError:
+            raise InvalidTarget(
+                f"{log_dir}: a running node holds its {layout.LOCK}; stop it first, or change"
+                " the running cluster (cluster://HOST:PORT)"
+            ) from None
+        except OSError as error:
+            raise _unwritable(log_dir, error) from error
+
+    def _begin_epoch(self, owned: Owned) -> None:
+        ends, folder, state = self._log.ends, self._log.folder, self._log.quorum_state
+        partition = folder.partition
+        epochs = self._epoch_starts()
+        self._files.make_folder(partition)
+        if not self._files.is_file(partition / layout.PARTITION_METADATA):
+            replace_whole(
+                self._files,
+                partition / layout.PARTITION_METADATA,
+                layout.PARTITION_METADATA_BYTES,
+            )
+        self._start, self._end = ends.start, ends.end
+        self._appender = self._opened_segment(partition)
+        self.torn_tail = ends.torn_tail
+        if self.torn_tail is not None:
+            _log.warning("cut off what was torn: %s", self.torn_tail)
+        self._epoch = max(ends.epoch, state.leader_epoch if state else 0) + 1
+        elected = QuorumState(
+            owned.node_id, self._epoch, -1, (owned.node_id,), min(owned.quorum.kraft_version, 1)
+        )
+        self._replace(partition / layout.QUORUM_STATE, layout.quorum_state_bytes(elected))
+        self._replace(
+            partition / layout.LEADER_EPOCH_CHECKPOINT,
+            layout.leader_epochs_bytes([*epochs, EpochStart(self._epoch, self._end)]),
+        )
+        self._append(self._epoch, _beginning_of_epoch(owned))
+
+    def _opened_segment(self, partition: Path) -> Appender:
+        ends, segments = self._log.ends, self._log.folder.segments
+        if not segments:
+            return Appender(partition, ends.end, self._files, self._limits)
+        is_last = ends.place is not None and ends.place.segment == segments[-1]
+        size = ends.place.byte if ends.place is not None and is_last else 0
+        return Appender(partition, segments[-1], self._files, self._limits, size=size)
+
+    def _epoch_starts(self) -> list[EpochStart]:
+        """Where the epochs of the log as it is begin: its checkpoint may lack the newest,
+        and may have one of which no batch was written."""
+        ends = self._log.ends
+        starts = [s for s in self._log.leader_epochs.starts if s.start_offset < ends.end]
+        if (starts[-1].epoch if starts else -1) < ends.epoch:
+            for batch in self._log.batches(ends.start):
+                if not starts or batch.epoch > starts[-1].epoch:
+                    starts.append(EpochStart(batch.epoch, batch.base_offset))
+        return starts
+
+    def _replace(self, path: Path, data: bytes) -> None:
+        replace_whole(self._files, path, data)
+
+    def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:
+        appender = self._appender
+        if self._fenced is not None or appender is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if epoch != self._epoch:
+            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+        batch = build_batch(self._end, epoch, self._now_ms(), records)
+        if batch.size > MAX_BATCH_BYTES:
+            raise InvalidRequest(
+                f"{len(records)} records are a batch of {batch.size} bytes, more than the"
+                f" {MAX_BATCH_BYTES} that Kafka reads; send fewer at a time"
+            )
+        try:
+            appender.append(batch)
+        except BaseException as error:
+            self._fence(appender, error)
+            if isinstance(error, OSError):
+                raise LogFenced(f"{self.path}: {self._fenced}") from error
+            raise
+        self._end = batch.next_offset
+        self._news += HighWatermark(self._end), Appended(batch)
+        return self._end
+
+    def _fence(self, appender: Appender, error: BaseException) -> None:
+        """Nothing is asked of the files again; the lock stays until ``close``."""
+        reason = error.strerror if isinstance(error, OSError) else None
+        self._fenced = (
+            f"a write failed ({reason or error or type(error).__name__}), and nothing more is"
+            " written; start anew, which finds out what is on the disk"
+        )
+        self._appender = None
+        appender.close()
+
+
+def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
+    quorum = owned.quorum
+    voter = (Voter(owned.node_id),)
+    records: list[tuple[ControlMessage, int]] = [
+        (LeaderChangeMessage(0, owned.node_id, voter, voter), 0)
+    ]
+    if quorum.voters is not None and not quorum.is_in_log:
+        records.append((KRaftVersionRecord(0, quorum.kraft_version), 0))
+        records.append((quorum.voters, quorum.voters.version))
+    return records
+
+
+def _readable(message: object, version: int, file: str) -> tuple[Message, int]:
+    if isinstance(message, Undecodable) or not isinstance(message, Message):
+        raise CorruptLog("a record that cannot be read", file=file)
+    return message, version
+
+
+def _unwritable(path: Path, error: OSError) -> InvalidTarget:
+    place = error.filename if error.filename is not None else path
+    return InvalidTarget(f"{place}: cannot be written ({error.strerror or error})")

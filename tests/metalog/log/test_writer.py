@@ -1,0 +1,329 @@
+"""Who may write a folder's log, and what stands in it afterwards."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from memory_disk import MemoryDisk
+from tiny_log import ace
+from written_log import batches_in, copied, formatted
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
+from metalog.log.appender import SegmentLimits
+from metalog.log.directory import DirectoryLog
+from metalog.log.writer import WritableDirectoryLog
+from metalog.ports import Appended, HighWatermark, WritableLog
+from metalog.records.messages import (
+    FeatureLevelRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    VotersRecord,
+)
+
+PARTITION = "__cluster_metadata-0"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_it_is_a_writable_log(tmp_path: Path) -> None:
+    assert isinstance(WritableDirectoryLog(formatted(tmp_path / "d")), WritableLog)
+    assert not isinstance(DirectoryLog(tmp_path / "d"), WritableLog)
+
+
+def test_kafkas_log_is_continued_in_the_next_epoch(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    before = batches_in(folder)
+    log = WritableDirectoryLog(folder, now_ms=lambda: 1_795_252_999_000)
+    epoch = log.claim()
+    end = log.append(epoch, [(ace(1), 0), (ace(2), 0)])
+    log.close()
+
+    after = batches_in(folder)
+    assert after[: len(before)] == before
+    leader, change = after[len(before) :]
+    assert (epoch, leader.epoch, change.epoch) == (2, 2, 2)
+    [message] = leader.messages()
+    assert isinstance(message, LeaderChangeMessage)
+    assert (message.leader_id, [each.voter_id for each in message.voters]) == (1, [1])
+    assert change.messages() == [ace(1), ace(2)]
+    assert end == change.next_offset
+    assert {entry.timestamp for entry in change.entries()} == {1_795_252_999_000}
+
+    read = DirectoryLog(folder)
+    assert read.problems == ()
+    assert read.quorum_state is not None
+    assert (read.quorum_state.leader_id, read.quorum_state.leader_epoch) == (1, 2)
+    assert read.leader_epochs.starts == ((1, 0), (2, leader.base_offset))
+
+
+def test_the_small_files_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d", dynamic=False)
+    log = WritableDirectoryLog(folder, voters=[1])
+    log.claim()
+    log.close()
+    kafkas = copied("basic-4.3", tmp_path / "kafka")
+    for name in ("quorum-state", "leader-epoch-checkpoint", "partition.metadata"):
+        assert (folder / PARTITION / name).read_bytes() == (kafkas / PARTITION / name).read_bytes()
+
+
+def test_a_dynamic_quorums_first_batch_names_its_voters(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d")
+    for epoch in (1, 2):
+        log = WritableDirectoryLog(folder)
+        assert log.claim() == epoch
+        log.close()
+    first, second = batches_in(folder)
+    assert [type(message) for message in first.messages()] == [
+        LeaderChangeMessage,
+        KRaftVersionRecord,
+        VotersRecord,
+    ]
+    assert [type(message) for message in second.messages()] == [LeaderChangeMessage]
+    state = (folder / PARTITION / "quorum-state").read_text()
+    assert '"data_version":1' in state
+    assert "currentVoters" not in state
+
+
+def test_bootstrap_records_are_those_of_the_format(tmp_path: Path) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    records = log.bootstrap_records()
+    assert records[0] == (FeatureLevelRecord("metadata.version", 30), 0)
+    (tmp_path / "d" / "bootstrap.checkpoint").unlink()
+    log = WritableDirectoryLog(tmp_path / "d")
+    with pytest.raises(InvalidTarget, match="format the folder"):
+        log.bootstrap_records()
+
+
+def test_what_was_appended_is_polled(tmp_path: Path) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    epoch = log.claim()
+    assert len([event for event in log.read(0) if isinstance(event, Appended)]) == 1
+    assert log.poll(0) == []
+    end = log.append(epoch, [(ace(1), 0)])
+    mark, appended = log.poll(0)
+    assert mark == HighWatermark(end)
+    assert isinstance(appended, Appended)
+    assert log.bounds().high_watermark == end == log.bounds().end
+    assert log.poll(0) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        ("quorum-4.3/node-11", "one of 3 voters (11, 12, 13)"),
+        ("dynamic-4.3/node-2-running", "one of 2 voters (1, 2)"),
+    ],
+)
+def test_a_quorum_with_others_is_not_written_to(tmp_path: Path, case: str, why: str) -> None:
+    folder = copied(case, tmp_path / "d")
+    before = contents(folder)
+    with pytest.raises(InvalidTarget) as refused:
+        WritableDirectoryLog(folder).claim()
+    assert why in str(refused.value)
+    assert "cluster://" in str(refused.value)
+    assert contents(folder) == before
+
+
+def test_an_observers_copy_is_not_written_to(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d", node=2)
+    with pytest.raises(InvalidTarget, match="node 2 does not vote") as refused:
+        WritableDirectoryLog(folder).claim()
+    assert "cluster://" in str(refused.value)
+
+
+def test_nothing_is_written_where_nothing_says_who_votes(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d", dynamic=False)
+    before = contents(folder)
+    for voters, why in (
+        (None, "nothing says who votes"),
+        ([1, 2], "one of 2 voters"),
+        ([7], "node 1 does not vote"),
+    ):
+        with pytest.raises(InvalidTarget, match=why):
+            WritableDirectoryLog(folder, voters=voters).claim()
+    assert contents(folder) == before
+    assert WritableDirectoryLog(folder, voters=[1]).claim() == 1
+
+
+def test_configured_voters_must_be_the_folders(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    with pytest.raises(InvalidTarget, match="the configuration names the voters 1, 2"):
+        WritableDirectoryLog(folder, voters=[1, 2]).claim()
+
+
+def test_another_disk_of_the_voter_is_not_the_voter(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d")
+    properties = folder / "meta.properties"
+    properties.write_text(properties.read_text().replace("o_4CMk", "AAAAAA"))
+    with pytest.raises(InvalidTarget, match="another directory"):
+        WritableDirectoryLog(folder).claim()
+
+
+def test_a_folder_without_its_node_is_not_written_to(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    (folder / "meta.properties").unlink()
+    with pytest.raises(InvalidTarget, match=r"meta\.properties"):
+        WritableDirectoryLog(folder).claim()
+    with pytest.raises(InvalidTarget, match=r"meta\.properties"):
+        WritableDirectoryLog(folder / PARTITION).claim()
+
+
+@pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "quorum-state"])
+def test_a_damaged_small_file_refuses_the_writer(tmp_path: Path, name: str) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    (folder / PARTITION / name).write_text("nonsense\n")
+    before = contents(folder)
+    with pytest.raises(CorruptLog):
+        WritableDirectoryLog(folder).claim()
+    assert contents(folder) == before
+
+
+def test_a_damaged_segment_refuses_the_writer(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    segment = folder / PARTITION / f"{0:020d}.log"
+    data = bytearray(segment.read_bytes())
+    data[5000] ^= 1
+    segment.write_bytes(data)
+    before = contents(folder)
+    with pytest.raises(CorruptLog):
+        WritableDirectoryLog(folder).claim()
+    assert contents(folder) == before
+
+
+def test_a_torn_tail_is_cut_off_and_told_of(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    segment = folder / PARTITION / f"{0:020d}.log"
+    whole = segment.read_bytes()
+    *_, last = batches_in(folder)
+    segment.write_bytes(whole[:-7])
+    log = WritableDirectoryLog(folder)
+    log.claim()
+    assert log.torn_tail is not None
+    assert (log.torn_tail.offset, log.torn_tail.size) == (last.base_offset, last.size - 7)
+    log.close()
+    assert DirectoryLog(folder).problems == ()
+    assert batches_in(folder)[-1].base_offset == last.base_offset
+
+
+def test_a_second_writer_is_refused_in_this_process_and_in_others(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d")
+    first = WritableDirectoryLog(folder)
+    first.claim()
+    with pytest.raises(InvalidTarget, match=r"holds its \.lock"):
+        WritableDirectoryLog(folder).claim()
+    script = (
+        "import sys\nfrom metalog.log.writer import WritableDirectoryLog\n"
+        "WritableDirectoryLog(sys.argv[1]).claim()"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert "holds its .lock" in other.stderr
+    first.close()
+    assert WritableDirectoryLog(folder).claim() == 2
+
+
+def test_segments_roll_by_size_and_by_time(tmp_path: Path) -> None:
+    now = [1000]
+    folder = formatted(tmp_path / "d")
+    limits = SegmentLimits(max_bytes=2000, max_ms=100)
+    log = WritableDirectoryLog(folder, limits=limits, now_ms=lambda: now[0])
+    epoch = log.claim()
+    for number in range(40):
+        now[0] += 1
+        log.append(epoch, [(ace(number), 0)])
+    sizes = [path.stat().st_size for path in sorted((folder / PARTITION).glob("*.log"))]
+    assert len(sizes) > 1
+    assert max(sizes) <= 2000
+    now[0] += 101
+    log.append(epoch, [(ace(41), 0)])
+    assert len(list((folder / PARTITION).glob("*.log"))) == len(sizes) + 1
+    log.close()
+    assert len(batches_in(folder)) == 42
+    for suffix in ("index", "timeindex"):
+        assert len(list((folder / PARTITION).glob(f"*.{suffix}"))) == len(sizes) + 1
+
+
+def test_an_epoch_without_a_batch_leaves_no_trace(tmp_path: Path) -> None:
+    """The process died between leader-epoch-checkpoint and LEADER_CHANGE."""
+    folder = copied("basic-4.3", tmp_path / "d")
+    checkpoint = folder / PARTITION / "leader-epoch-checkpoint"
+    end = batches_in(folder)[-1].next_offset
+    checkpoint.write_text(f"0\n2\n1 0\n2 {end}\n")
+    log = WritableDirectoryLog(folder)
+    epoch = log.claim()
+    log.close()
+    assert DirectoryLog(folder).leader_epochs.starts == ((1, 0), (epoch, end))
+    assert batches_in(folder)[-1].epoch == epoch
+
+
+def test_a_missing_epoch_checkpoint_is_made_from_the_log(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "d")
+    (folder / PARTITION / "leader-epoch-checkpoint").unlink()
+    end = batches_in(folder)[-1].next_offset
+    log = WritableDirectoryLog(folder)
+    log.claim()
+    log.close()
+    assert DirectoryLog(folder).leader_epochs.starts == ((1, 0), (2, end))
+
+
+def test_a_log_that_begins_at_a_snapshot_is_continued(tmp_path: Path) -> None:
+    folder = copied("trimmed-4.3", tmp_path / "d")
+    log = WritableDirectoryLog(folder)
+    epoch = log.claim()
+    end = log.append(epoch, [(ace(1), 0)])
+    log.close()
+    read = DirectoryLog(folder)
+    assert (read.bounds().start, read.bounds().end) == (608, end)
+    assert read.problems == ()
+
+
+def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    epoch = log.claim()
+    huge = ace(1, "n" * (9 << 20))
+    with pytest.raises(InvalidRequest, match="more than the 8388608"):
+        log.append(epoch, [(huge, 0)])
+    log.append(epoch, [(ace(1), 0)])
+
+
+def test_an_older_epoch_and_an_unclaimed_log_are_fenced(tmp_path: Path) -> None:
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    with pytest.raises(LogFenced, match="not claimed"):
+        log.append(1, [(ace(1), 0)])
+    epoch = log.claim()
+    with pytest.raises(LogFenced, match="epoch 0 is over"):
+        log.append(epoch - 1, [(ace(1), 0)])
+    log.close()
+    with pytest.raises(LogFenced, match="closed"):
+        log.append(epoch, [(ace(1), 0)])
+    with pytest.raises(LogFenced):
+        log.claim()
+
+
+def test_a_failed_write_or_sync_fences_for_good(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d")
+    trial = MemoryDisk.of(folder)
+    log = WritableDirectoryLog(folder, files=trial)
+    epoch = log.claim()
+    claimed = len(trial.steps)
+    log.append(epoch, [(ace(1), 0)])
+    assert trial.steps[claimed:] == [f"write {0:020d}.log", f"sync {0:020d}.log"]
+    for fail_at in range(claimed, len(trial.steps)):
+        disk = MemoryDisk.of(folder)
+        disk._fail_at = fail_at
+        log = WritableDirectoryLog(folder, files=disk)
+        epoch = log.claim()
+        with pytest.raises(LogFenced, match="No space left"):
+            log.append(epoch, [(ace(1), 0)])
+        steps = len(disk.steps)
+        with pytest.raises(LogFenced, match="nothing more is written"):
+            log.append(epoch, [(ace(2), 0)])
+        assert len(disk.steps) == steps
