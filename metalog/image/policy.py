@@ -29,7 +29,10 @@ from metalog.records.messages import (
     message_type,
 )
 
-_CONCERNING: Final = frozenset(
+_MARKERS: Final = frozenset(
+    kind.API_KEY for kind in (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+)
+_CONCERNING: Final = _MARKERS | frozenset(
     kind.API_KEY
     for kind in (
         AccessControlEntryRecord,
@@ -38,9 +41,6 @@ _CONCERNING: Final = frozenset(
         RemoveUserScramCredentialRecord,
         DelegationTokenRecord,
         RemoveDelegationTokenRecord,
-        BeginTransactionRecord,
-        EndTransactionRecord,
-        AbortTransactionRecord,
     )
 )
 
@@ -49,6 +49,11 @@ def concerns_authorization(message: Any) -> bool:
     """Whether a strict loader must not pass over ``message``."""
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY
     return api_key is None or api_key in _CONCERNING
+
+
+def may_be_marker(message: Any) -> bool:
+    """Whether ``message`` cannot be read and may begin or end a transaction."""
+    return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKERS)
 
 
 def name_of(message: Any) -> str:

@@ -30,7 +30,7 @@ from metalog.image.manifest import (
     SnapshotManifest,
 )
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.image.policy import name_of
+from metalog.image.policy import may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Screen, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
@@ -250,11 +250,15 @@ class Loader:
                 advice="it is read anew from its beginning",
             )
         while self._waiting and self._waiting[-1].next_offset > offset:
-            self._waiting_size -= self._waiting.pop().size
+            dropped = self._waiting.pop()
+            self._waiting_size -= dropped.size
+            offset = max(min(offset, dropped.base_offset), self._taken.offset)
         self._read = min(offset, self._read)
         self._read_epoch = self._waiting[-1].epoch if self._waiting else self._taken.epoch
 
     def _pass_gap(self, gap: Gap) -> None:
+        if gap.start > self._read:
+            self._screen.pass_gap(Gap(self._read, gap.start, lost=True))
         self._screen.pass_gap(gap)
         self._read = max(self._read, gap.end)
 
@@ -301,7 +305,10 @@ class Loader:
         for offset, message in enumerate(messages, first):
             kind, transaction = type(message), self._transaction
             if kind not in _MARKERS:
-                (run if transaction is None else transaction.entries).append((offset, message))
+                if transaction is None or may_be_marker(message):
+                    run.append((offset, message))
+                else:
+                    transaction.entries.append((offset, message))
             elif kind is BeginTransactionRecord:
                 if transaction is not None:
                     raise _out_of_turn(batch, offset, f"{kind.__name__} inside a transaction")

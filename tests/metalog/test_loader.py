@@ -168,6 +168,19 @@ def test_a_truncation_drops_what_waits() -> None:
     assert ids(loader.image) == {1, 4}
 
 
+@pytest.mark.parametrize("mark", [1, 2])
+def test_a_truncation_inside_a_batch_asks_for_the_rest_of_it_again(mark: int) -> None:
+    loader = loaded(batch(0, ace(1)), batch(1, ace(2), ace(3), ace(4)), mark=mark)
+    loader.handle(Truncated(3))
+    assert loader.position == mark
+    loader.handle(HighWatermark(5))
+    with pytest.raises(CorruptLog, match=f"from offset {mark} up to 3"):
+        loader.handle(Appended(batch(3, ace(5))))
+    loader.handle(Appended(batch(1, ace(2), ace(3))))
+    loader.handle(Appended(batch(3, ace(5), ace(6))))
+    assert ids(loader.image) == {1, 2, 3, 5, 6}
+
+
 def test_a_truncation_to_the_end_changes_nothing() -> None:
     loader = loaded(batch(0, ace(1)), batch(1, ace(2)), mark=1)
     loader.handle(Truncated(2))
@@ -221,6 +234,15 @@ def test_a_gap_that_hides_nothing_counts_for_the_position() -> None:
     loader.handle(HighWatermark(4))
     loader.handle(Appended(batch(3, ace(2))))
     assert loader.image.provenance.offset == 4
+
+
+def test_a_gap_hides_nothing_before_its_start() -> None:
+    loader = loaded(batch(0, ace(1)), mark=9)
+    with pytest.raises(CorruptLog, match="from offset 1 up to 3"):
+        loader.handle(Gap(3, 5, lost=False))
+    tolerant = loaded(batch(0, ace(1)), mark=9, tolerant=True)
+    tolerant.handle(Gap(3, 5, lost=False))
+    assert [(skipped.offset, skipped.records) for skipped in tolerant.skipped.values()] == [(1, 2)]
 
 
 @pytest.mark.parametrize("mark", [0, 100])

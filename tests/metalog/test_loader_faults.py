@@ -108,6 +108,18 @@ def test_what_concerns_authorization_stops_a_strict_loader(key: int) -> None:
     assert [skipped.records for skipped in tolerant.skipped.values()] == [1]
 
 
+@pytest.mark.parametrize(
+    "value", [bytes((1, 23, 9)), bytes((1, 24, 9, 0)), bytes((1, 25)), b"\x07"]
+)
+def test_what_may_end_a_transaction_is_not_kept_waiting_for_its_end(value: bytes) -> None:
+    begun = values(0, raw(ace(1)), raw(BEGIN), raw(ace(2)))
+    with pytest.raises(UnreadableRecord) as stopped:
+        loaded(begun, values(3, raw(ace(3)), value), mark=5)
+    assert stopped.value.offset == 4
+    tolerant = loaded(begun, values(3, raw(ace(3)), value), mark=5, tolerant=True)
+    assert [skipped.offset for skipped in tolerant.skipped.values()] == [4]
+
+
 @pytest.mark.parametrize("value", [b"", b"\x02\x12\x00", b"\xff"])
 def test_what_cannot_be_told_stops_a_strict_loader(value: bytes) -> None:
     with pytest.raises(UnreadableRecord):
