@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from authorizer.decide import ALLOW, ALLOWS, DENIES, Who, order_in_pattern
+from authorizer.decide import ALLOW, ALLOWS, DENIES, Who, sorted_in_pattern
 from metalog.acl import Acl
 from metalog.image.table import Table
 
@@ -48,7 +48,7 @@ class FewAcls:
 
     def in_order(self) -> tuple[Acl, ...]:
         if not self._is_sorted:
-            self._acls = tuple(sorted(self._acls, key=order_in_pattern))
+            self._acls = sorted_in_pattern(self._acls)
             self._is_sorted = True
         return self._acls
 
@@ -98,7 +98,7 @@ class ManyAcls:
 
     def in_order(self) -> tuple[Acl, ...]:
         if self._sorted is None:
-            self._sorted = tuple(sorted(self, key=order_in_pattern))
+            self._sorted = sorted_in_pattern(self)
         return self._sorted
 
     def adding(self, acl: Acl) -> Bucket:

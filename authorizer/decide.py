@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from enum import Enum
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from metalog.acl import (
@@ -105,6 +106,17 @@ def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
     prefixes from long to short, wildcard; within a pattern by operation, principal, host."""
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
+
+
+def sorted_in_pattern(acls: Iterable[Acl]) -> tuple[Acl, ...]:
+    """ACLs of one pattern in Kafka's order; Java's order of ASCII texts is also Python's."""
+    listed = list(acls)
+    texts = "".join([acl.principal + acl.host for acl in listed])
+    return tuple(sorted(listed, key=_AS_IT_STANDS if texts.isascii() else order_in_pattern))
+
+
+_AS_IT_STANDS: Final = itemgetter(2, 5, 3, 4, 6)
+"""Of an ``Acl``: the fields of ``order_in_pattern``."""
 
 
 def order_in_pattern(acl: Acl) -> tuple[object, ...]:

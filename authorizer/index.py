@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from operator import itemgetter
 from typing import Final
 
 from sortedcontainers import SortedDict
@@ -32,11 +34,13 @@ from metalog.ids import Uuid
 from metalog.image.table import Table
 
 LITERAL: Final = PatternType.LITERAL
+PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
 
-Grant = tuple[ResourceType, str, str, Operation]
-"""Whom an ALLOW allows what: resource type, principal, host, operation."""
-Grants = Table[Grant, Table[Acl, bool]]
-NO_ACLS: Final[Table[Acl, bool]] = Table()
+Grant = tuple[ResourceType, PatternType, str, str, Operation]
+"""Whom ALLOWs allow what: resource type, pattern type, principal, host, operation."""
+Names = Table[str, bool]
+Grants = Table[Grant, Names]
+NO_NAMES: Final[Names] = Table()
 
 
 class Patterns:
@@ -119,13 +123,13 @@ class AclIndex:
 
     def allowing(
         self, who: Who, operation: Operation, resource_type: ResourceType
-    ) -> Iterator[Acl]:
-        """The ALLOWs of ``operation`` (implied ones aside) to ``who``, whatever they reach."""
+    ) -> Iterator[tuple[PatternType, str]]:
+        """The patterns on which ALLOWs of ``operation`` (implied ones aside) mean ``who``."""
         grants = self._all_grants()
-        for principal in who.principals:
-            for host in who.hosts:
-                for granted in (Operation.ALL, operation):
-                    yield from grants.get((resource_type, principal, host, granted), ())
+        operations = (Operation.ALL, operation)
+        for grant in product(PATTERN_TYPES, who.principals, who.hosts, operations):
+            for name in grants.get((resource_type, *grant), NO_NAMES):
+                yield grant[0], name
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> list[Acl]:
         """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing."""
@@ -143,19 +147,18 @@ class AclIndex:
         _, name, pattern_type = acl_filter.pattern
         kinds = (self._literals[resource_type], self._prefixed[resource_type])
         if name is None:
-            names = [list(kind.names) for kind in kinds]
-        elif pattern_type is PatternType.MATCH:
+            return _all_buckets(*kinds)
+        names = ([name], [name])
+        if pattern_type is PatternType.MATCH:
             prefix = kinds[1].names.longest_prefix(name)
-            names = [list({name, WILDCARD}), [each.name for each in up_from(prefix)]]
-        else:
-            names = [[name], [name]]
+            names = (list({name, WILDCARD}), [each.name for each in up_from(prefix)])
         items = [
-            (name, kind.buckets.get(name))
+            (name, kind.buckets[name])
             for kind, listed in zip(kinds, names, strict=True)
             for name in listed
+            if name in kind.buckets
         ]
-        items.sort(key=lambda item: java_order(item[0]), reverse=True)
-        return [bucket for _, bucket in items if bucket is not None]
+        return _in_reverse(items)
 
     def changed(
         self,
@@ -207,29 +210,47 @@ class AclIndex:
             _check(self._grants == _grants_of(self))
 
 
+def _all_buckets(literals: Patterns, prefixed: Patterns) -> list[Bucket]:
+    items: list[tuple[str, Bucket]] = []
+    for kind in (literals, prefixed):
+        buckets = dict(kind.buckets.items())
+        items += [(name, buckets[name]) for name in kind.names]
+    return _in_reverse(items)
+
+
+def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
+    """Buckets by name, from the last to the first in Java's order; of equal ones as given."""
+    if "".join([name for name, _ in items]).isascii():
+        items.sort(key=itemgetter(0), reverse=True)
+    else:
+        items.sort(key=lambda item: java_order(item[0]), reverse=True)
+    return [bucket for _, bucket in items]
+
+
 def _check(holds: bool) -> None:
     if not holds:
         raise AssertionError("an invariant of the index is broken")
 
 
 def _grants_of(acls: Iterable[Acl]) -> Grants:
-    found: dict[Grant, list[tuple[Acl, bool]]] = {}
+    found: dict[Grant, dict[str, bool | None]] = {}
     for acl in acls:
         if acl.permission_type is ALLOW:
-            found.setdefault(_grant(acl), []).append((acl, True))
-    return Table((grant, Table(pairs)) for grant, pairs in found.items())
+            found.setdefault(_grant(acl), {})[acl.resource_name] = True
+    return Table((grant, NO_NAMES.changed(names)) for grant, names in found.items())
 
 
 def _grant(acl: Acl) -> Grant:
-    return acl.resource_type, acl.principal, acl.host, acl.operation
+    return acl.resource_type, acl.pattern_type, acl.principal, acl.host, acl.operation
 
 
 def _grants_changed(grants: Grants, acl: Acl, is_added: bool) -> Grants:
     if acl.permission_type is not ALLOW:
         return grants
     grant = _grant(acl)
-    holders = grants.get(grant, NO_ACLS).changed({acl: True if is_added else None})
-    return grants.changed({grant: holders or None})
+    before = grants.get(grant, NO_NAMES)
+    names = before.changed({acl.resource_name: True if is_added else None})
+    return grants.changed({grant: names or None})
 
 
 class IndexWriter:

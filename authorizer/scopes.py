@@ -181,11 +181,10 @@ class Scope:
     def _may_on_some(self, operation: Operation) -> bool:
         if self._wildcard_masks is not None and self._wildcard_masks[1] >> operation & 1:
             return False
-        index = self._decider.index
-        for acl in index.allowing(self._who, operation, self._resource_type):
-            name = acl.resource_name
+        allowing = self._decider.index.allowing(self._who, operation, self._resource_type)
+        for pattern_type, name in allowing:
             denied = self._masks_up_from(self._prefixed.names.longest_prefix(name))[1]
-            if acl.pattern_type is PatternType.LITERAL:
+            if pattern_type is PatternType.LITERAL:
                 if name == WILDCARD:
                     return True
                 denied |= self._literals[name].masks(self._who)[1]

@@ -7,8 +7,7 @@ from collections.abc import Collection, Set
 from authorizer import decide as d
 from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
 
-LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-ALLOW, DENY = PermissionType.ALLOW, PermissionType.DENY
+LITERAL, ALLOW = PatternType.LITERAL, PermissionType.ALLOW
 Acls = Collection[Acl]
 Who = tuple[Set[str], str]  # the principals of a session, and its host
 
@@ -50,13 +49,13 @@ def is_allowed_by_resource_type(
     acls: Acls, who: Who, op: Operation, kind: ResourceType, default: bool
 ) -> bool:
     found = [a for a in acls if a.resource_type is kind and matches(a, who, op)]
-    denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is DENY}
+    denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is not ALLOW}
     allowed = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is ALLOW}
     if decide(acls, who, op, kind, "hardcode", default).result is d.ALLOWED:
         return True
-    if (LITERAL, "*") in denied or (LITERAL, "*") in allowed:
+    if (LITERAL, "*") in denied | allowed:
         return (LITERAL, "*") not in denied
     return any(
-        denied.isdisjoint((PREFIXED, name[:end]) for end in range(1, len(name) + 1))
+        denied.isdisjoint((PatternType.PREFIXED, name[:end]) for end in range(len(name) + 1))
         for _, name in allowed - denied
     )
