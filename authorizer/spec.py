@@ -8,7 +8,6 @@ from authorizer import decide as d
 from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
 
 LITERAL, ALLOW = PatternType.LITERAL, PermissionType.ALLOW
-Acls = Collection[Acl]
 Who = tuple[Set[str], str]  # the principals of a session, and its host
 
 
@@ -32,7 +31,7 @@ def order(acl: Acl, name: str) -> tuple[object, ...]:
 
 
 def decide(
-    acls: Acls, who: Who, op: Operation, kind: ResourceType, name: str, default: bool
+    acls: Collection[Acl], who: Who, op: Operation, kind: ResourceType, name: str, default: bool
 ) -> d.Decision:
     candidates = sorted((a for a in acls if reaches(a, kind, name)), key=lambda a: order(a, name))
     denials = [a for a in candidates if a.permission_type is not ALLOW and matches(a, who, op)]
@@ -46,7 +45,7 @@ def decide(
 
 
 def is_allowed_by_resource_type(
-    acls: Acls, who: Who, op: Operation, kind: ResourceType, default: bool
+    acls: Collection[Acl], who: Who, op: Operation, kind: ResourceType, default: bool
 ) -> bool:
     found = [a for a in acls if a.resource_type is kind and matches(a, who, op)]
     denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is not ALLOW}
