@@ -2,17 +2,21 @@
 
 The high-water mark is not on disk, so a copy of a leader whose followers lag looks like
 one whose followers caught up. Proof is: a snapshot (only committed records go into one),
-being the only voter, or the same records in the folders of a majority.
+being the only voter, or the same records in the folders of a majority. Those count as
+Kafka's leader counts them: once a majority holds a record of the newest leader's epoch,
+it and all before it; what is older may still lose to a voter of a later epoch.
 Pure. This module must not read anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from itertools import dropwhile
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
 
 NOT_ON_DISK: Final = "the high-water mark is not on disk"
 
@@ -52,15 +56,26 @@ class Copy(NamedTuple):
     """One node's log: its batches in order from ``start`` on.
 
     A snapshot vouches for what lies below ``start``. ``voter`` is the node's id, or None
-    where its folder does not say it, ``snapshot_end`` the end of its newest snapshot or 0.
+    where its folder does not say it, ``snapshot`` its newest, (0, 0) for none.
     """
 
     name: str
     voter: int | None
     start: int
     end: int
-    snapshot_end: int
+    snapshot: SnapshotId
     stamps: Sequence[Stamp]
+
+    @property
+    def epoch(self) -> int:
+        return self.stamps[-1].epoch if self.stamps else self.snapshot.epoch
+
+    def epoch_before(self, offset: int) -> int | None:
+        """That of the record before ``offset``; None where nothing here tells it."""
+        place = bisect_left(self.stamps, offset, key=lambda stamp: stamp.next_offset)
+        if place < len(self.stamps) and self.stamps[place].base_offset < offset:
+            return self.stamps[place].epoch
+        return self.snapshot.epoch if offset == self.snapshot.end_offset else None
 
 
 class Divergence(NamedTuple):
@@ -87,10 +102,8 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a majority of ``voters`` shares, or that a snapshot holds.
-
-    Where the voters are not known, the copies given are taken for all of them.
-    """
+    """The longest prefix that a majority of ``voters`` shares for good, or that a snapshot
+    holds; no ``voters`` means that they are not known, and then no majority is either."""
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
     for left, first in enumerate(copies):
@@ -99,16 +112,15 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
             shared[left][right] = shared[right][left] = end
             if end < min(first.end, copies[right].end):
                 divergences.append(Divergence(first.name, copies[right].name, end))
-    count = len(voters) or len(copies)
-    majority = count // 2 + 1
-    best = Proven(0, "fewer than a majority of the voters' folders were given")
+    majority = len(voters) // 2 + 1
+    best = Proven(0, _why_nothing(copies, voters))
     reference = 0
     for place, copy in enumerate(copies):
         for candidate in (
-            Proven(copy.snapshot_end, f"a snapshot of {copy.name} ends there"),
+            Proven(copy.snapshot.end_offset, f"a snapshot of {copy.name} ends there"),
             Proven(
-                _held_by(majority, copies, shared[place], voters),
-                f"{majority} of {count} voters hold the same up to there",
+                _held_for_good(place, copies, shared[place], voters),
+                f"{majority} of {len(voters)} voters hold the same up to there",
             ),
         ):
             if candidate.offset > best.offset:
@@ -117,17 +129,45 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     return Agreement(*best, holders, tuple(divergences))
 
 
-def _held_by(
-    majority: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
+def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
+    if not voters:
+        return "who votes is not known"
+    if len(_by_voter(copies, [copy.end for copy in copies], voters)) <= len(voters) // 2:
+        return "fewer than a majority of the voters' folders were given"
+    return "no majority holds a record of the newest epoch"
+
+
+def _held_for_good(
+    place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """How far ``majority`` different voters share what one copy holds."""
+    """How far a majority of the voters shares what one copy holds, and must keep it.
+
+    It must if the newest leader's epoch has begun by then, or if no voter without it has
+    a later epoch, with which to win a vote; for that all voters must be known.
+    """
+    ends = _by_voter(copies, shared, voters)
+    epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
+    newest = max(copy.epoch for copy in copies)
+    for end in sorted(ends.values(), reverse=True)[len(voters) // 2 :] if voters else ():
+        epoch = copies[place].epoch_before(end)
+        if epoch is None:
+            continue
+        others = [epochs[voter] for voter, held in ends.items() if held < end]
+        if epoch == newest or (len(ends) >= len(voters) and max(others, default=0) <= epoch):
+            return end
+    return 0
+
+
+def _by_voter(
+    copies: Sequence[Copy], numbers: Sequence[int], voters: Collection[int]
+) -> Mapping[object, int]:
+    """The largest of the ``numbers`` of each voter's copies; a nameless one is a voter more."""
     by_voter: dict[object, int] = {}
-    for place, (copy, end) in enumerate(zip(copies, shared, strict=True)):
-        if copy.voter is None or not voters or copy.voter in voters:
+    for place, (copy, number) in enumerate(zip(copies, numbers, strict=True)):
+        if copy.voter is None or copy.voter in voters:
             voter = copy.voter if copy.voter is not None else f"copy {place}"
-            by_voter[voter] = max(end, by_voter.get(voter, 0))
-    ends = sorted(by_voter.values(), reverse=True)
-    return ends[majority - 1] if len(ends) >= majority else 0
+            by_voter[voter] = max(number, by_voter.get(voter, 0))
+    return by_voter
 
 
 def _common_end(first: Copy, second: Copy) -> int:
@@ -136,8 +176,10 @@ def _common_end(first: Copy, second: Copy) -> int:
     end = min(first.end, second.end)
     lefts = dropwhile(lambda stamp: stamp.next_offset <= start, first.stamps)
     rights = dropwhile(lambda stamp: stamp.next_offset <= start, second.stamps)
+    has_matched = False
     for left, right in zip(lefts, rights, strict=False):
         if left == right:
+            has_matched = True
             continue
         if left.base_offset == right.base_offset and left.epoch == right.epoch:
             raise CorruptLog(
@@ -145,5 +187,14 @@ def _common_end(first: Copy, second: Copy) -> int:
                 f" {left.epoch}; they are not of one quorum, or one of them is damaged",
                 offset=left.base_offset,
             )
-        return min(left.base_offset, right.base_offset)
+        end = min(left.base_offset, right.base_offset)
+        break
+    if not has_matched and end == start and _epochs_differ_before(start, first, second):
+        return start - 1
     return end
+
+
+def _epochs_differ_before(offset: int, first: Copy, second: Copy) -> bool:
+    """Whether one copy has another leader's record there than the other's snapshot holds."""
+    epochs = first.epoch_before(offset), second.epoch_before(offset)
+    return None not in epochs and epochs[0] != epochs[1]

@@ -110,7 +110,7 @@ def _copy(log: DirectoryLog) -> Copy:
         voter=properties.node_id if properties is not None else None,
         start=bounds.start,
         end=bounds.end,
-        snapshot_end=snapshots[-1].end_offset if snapshots else 0,
+        snapshot=snapshots[-1] if snapshots else SnapshotId(0, 0),
         stamps=[
             Stamp(batch.base_offset, batch.next_offset, batch.epoch, batch.crc)
             for batch in log.batches(bounds.start)

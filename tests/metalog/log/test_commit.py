@@ -3,6 +3,7 @@
 import pytest
 
 from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
 from metalog.log.commit import Agreement, Copy, Stamp, agree, proven_by_one
 
 
@@ -13,6 +14,7 @@ def copy(
     forks: tuple[int, int] | None = None,
     start: int = 0,
     snap: int = 0,
+    snap_epoch: int = 1,
 ) -> Copy:
     """A log of one-record batches in epoch 1; ``forks`` is (offset, epoch) of another leader's."""
     fork, epoch = forks or (end, 1)
@@ -20,7 +22,8 @@ def copy(
         Stamp(at, at + 1, *((1, at) if at < fork else (epoch, at + 1000)))
         for at in range(start, end)
     ]
-    return Copy(f"node-{voter}", voter, start, end, snap, stamps)
+    snapshot = SnapshotId(snap, snap_epoch if snap else 0)
+    return Copy(f"node-{voter}", voter, start, end, snapshot, stamps)
 
 
 def proven(*copies: Copy, voters: tuple[int, ...] = (1, 2, 3)) -> int:
@@ -56,7 +59,13 @@ def test_two_copies_of_one_voter_count_once() -> None:
 
 
 def test_copies_without_a_name_count_each() -> None:
-    assert proven(copy(None, 9), copy(None, 7), copy(None, 5), voters=()) == 7
+    assert proven(copy(None, 9), copy(None, 7), copy(None, 5)) == 7
+
+
+def test_where_nobody_knows_who_votes_only_a_snapshot_proves() -> None:
+    agreement = agree([copy(1, 9), copy(2, 9)], ())
+    assert (agreement.committed, agreement.why) == (0, "who votes is not known")
+    assert proven(copy(1, 9, snap=3), copy(2, 9), voters=()) == 3
 
 
 def test_a_snapshot_proves_more_than_a_majority() -> None:
@@ -81,3 +90,30 @@ def test_a_log_that_begins_at_a_snapshot_agrees_below_it() -> None:
 def test_other_records_in_one_epoch_are_damage() -> None:
     with pytest.raises(CorruptLog, match="offset 5: node-1 and node-2 hold other records"):
         proven(copy(1, 9), copy(2, 9, forks=(5, 1)))
+
+
+def test_an_older_epoch_counts_once_a_majority_holds_the_newest() -> None:
+    """As in Raft's figure 8: what node 3 lacks may still lose to it in a vote."""
+    leader, follower = copy(1, 5, forks=(4, 4)), copy(2, 4)
+    rival = copy(3, 4, forks=(2, 3))
+    assert proven(leader, follower, rival) == 2
+    assert proven(leader, follower) == 0
+    assert agree([leader, follower], (1, 2, 3)).why == (
+        "no majority holds a record of the newest epoch"
+    )
+    assert proven(leader, copy(2, 5, forks=(4, 4)), rival) == 5
+    assert proven(leader, follower, copy(3, 3)) == 4, "nobody has a later epoch to win with"
+
+
+def test_who_has_other_records_below_anothers_snapshot_does_not_hold_what_it_holds() -> None:
+    """Node 1 led epoch 1 and wrote records that nobody took; node 2 began at a snapshot."""
+    deposed = copy(1, 7)
+    for follower in (
+        copy(2, 5, start=5, snap=5, snap_epoch=2),
+        copy(2, 7, start=5, snap=5, snap_epoch=2, forks=(5, 2)),
+    ):
+        for copies in ([deposed, follower], [follower, deposed]):
+            agreement = agree(copies, (1, 2, 3))
+            assert agreement.committed == 5
+            assert [copies[place].voter for place in agreement.holders] == [2]
+            assert [each.offset for each in agreement.divergences] == [4]
