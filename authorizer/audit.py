@@ -119,11 +119,21 @@ def parse_line(text: str) -> AuditLine:
     readings = _readings(text)
     best = next(readings, None)
     if best is None:
-        raise InvalidRequest(
+        raise _unreadable(text)
+    return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings))
+
+
+def _unreadable(text: str) -> InvalidRequest:
+    head = _HEAD.search(text)
+    verdict = _VERDICT.search(text, head.end()) if head is not None else None
+    if verdict is None:
+        return InvalidRequest(
             "no audit line of Kafka: it has no "
             "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
         )
-    return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings))
+    if _member(Operation, verdict["operation"]) is None:
+        return InvalidRequest(f"the audit line's operation {verdict['operation']} is not known")
+    return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
 
 
 def _readings(text: str) -> Iterator[AuditLine]:
@@ -153,8 +163,16 @@ def _readings(text: str) -> Iterator[AuditLine]:
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
+    """With a tail at the end, or with one and whatever a log layout puts behind it, or with none.
+
+    Only Kafka before 2.4 wrote lines with no tail, and in those a name may hold one.
+    """
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
+    may_have_none = False
     tails = [tail for start in reversed(starts) if (tail := _TAIL.fullmatch(rest, start))]
+    if not tails:
+        tails = [tail for start in reversed(starts) if (tail := _TAIL.match(rest, start))]
+        may_have_none = not any(tail["rule"] for tail in tails)
     for tail in tails:
         rule, acl = _rule(tail["rule"])
         for pattern_type, name in _resource(rest[: tail.start()], is_modern=True):
@@ -166,7 +184,7 @@ def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
                 rule=rule,
                 acl=acl,
             )
-    if not tails:
+    if may_have_none:
         for pattern_type, name in _resource(rest, is_modern=False):
             yield line._replace(resource_name=name, pattern_type=pattern_type)
 
@@ -188,10 +206,10 @@ def _rule(text: str | None) -> tuple[str | None, Acl | None]:
 
 def _acl(text: str) -> Acl | None:
     """Read from its end: what a name holds must not pass for the fields after it."""
-    start = _ACL_START.match(text)
-    if start is None or not text.endswith(_ACL_ENDS):
+    start, end = _ACL_START.match(text), max(map(text.rfind, _ACL_ENDS))
+    if start is None or end < 0:
         return None
-    rest, _, permission_name = text[start.end() : -2].rpartition(", permissionType=")
+    rest, _, permission_name = text[start.end() : end].rpartition(", permissionType=")
     rest, _, operation_name = rest.rpartition(", operation=")
     rest, _, host = rest.rpartition(", host=")
     rest, _, principal = rest.rpartition(", principal=")

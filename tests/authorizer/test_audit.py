@@ -90,11 +90,31 @@ def test_what_a_log_puts_around_a_line_is_left_out(line: str, prefix: str, suffi
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "Principal = User:a", "nothing of the kind", KAFKA_4.replace("READ from", "REED from")],
+    "line", [KAFKA_4, KAFKA_3, KAFKA_4.split("MatchingAcl")[0] + "DefaultDeny"]
 )
-def test_other_lines_are_refused(text: str) -> None:
-    with pytest.raises(InvalidRequest):
+@pytest.mark.parametrize("suffix", ['"', '"}', "  ", " thread=17", " (kafka.authorizer.logger) x"])
+def test_what_follows_a_line_never_gets_into_a_name(line: str, suffix: str) -> None:
+    assert parse_line(line + suffix) == parse_line(line)
+
+
+def test_what_follows_a_line_of_2_4_may_be_a_part_of_a_name() -> None:
+    line = parse_line(ACL_AUTHORIZER + ' "')
+    assert line.ambiguous
+    assert line._replace(ambiguous=False) == parse_line(ACL_AUTHORIZER)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no audit line of Kafka"),
+        ("Principal = User:a", "no audit line of Kafka"),
+        ("nothing of the kind", "no audit line of Kafka"),
+        (KAFKA_4.replace("READ from", "REED from"), "operation REED is not known"),
+        (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is not known"),
+    ],
+)
+def test_other_lines_are_refused(text: str, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said):
         parse_line(text)
 
 
