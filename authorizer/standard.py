@@ -29,13 +29,14 @@ from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import IndexWriter
 from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
-from metalog.errors import AuthorizerNotReady, InvalidRequest
+from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid, uuid_text
 
 if TYPE_CHECKING:
     from metalog.image.delta import MetadataDelta
     from metalog.image.manifest import Manifest
     from metalog.image.metadata import MetadataImage
+    from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
 
 _log = logging.getLogger(__name__)
 _audit_log = logging.getLogger(audit.LOGGER)
@@ -57,6 +58,7 @@ class StandardAuthorizer(Authorizer):
         self._is_stale = False
         self._initial_load: Future[None] = Future()
         self._initial_load.set_running_or_notify_cancel()  # all listeners share it: no cancelling
+        self._mutator: AclMutator | None = None
         self._decide_anew()
 
     @classmethod
@@ -145,6 +147,30 @@ class StandardAuthorizer(Authorizer):
 
     def acl_count(self) -> int:
         return len(self._by_id)
+
+    def set_acl_mutator(self, mutator: AclMutator | None) -> None:
+        """Who changes the log that this is fed from; a Replica that writes says so itself."""
+        self._mutator = mutator
+
+    def create_acls(
+        self, context: RequestContext, acls: Sequence[Acl]
+    ) -> Sequence[Future[AclCreateResult]]:
+        """One future for each of ``acls``, done when it is durable and decided by.
+
+        Whether ``context`` may is for the caller to ask first (ALTER on the cluster).
+        """
+        return self._acl_mutator().create_acls(context, acls)
+
+    def delete_acls(
+        self, context: RequestContext, filters: Sequence[AclFilter]
+    ) -> Sequence[Future[AclDeleteResult]]:
+        """One future for each of ``filters``, as ``create_acls``."""
+        return self._acl_mutator().delete_acls(context, filters)
+
+    def _acl_mutator(self) -> AclMutator:
+        if self._mutator is None:
+            raise NotController("nothing here can change ACLs: no log is open for writing")
+        return self._mutator
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take over what changed about ACLs, all of it at once."""

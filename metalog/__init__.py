@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metalog.loader import Loader as Loader
     from metalog.log.directory import DirectoryLog as DirectoryLog
     from metalog.log.memory import MemoryLog as MemoryLog
+    from metalog.log.writer import WritableDirectoryLog as WritableDirectoryLog
     from metalog.replica import Replica as Replica
 
 _MODULES: Final = {
@@ -26,6 +27,7 @@ _MODULES: Final = {
     "MetadataImage": "metalog.image.metadata",
     "Provenance": "metalog.image.manifest",
     "Replica": "metalog.replica",
+    "WritableDirectoryLog": "metalog.log.writer",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "MetadataImage",
     "Provenance",
     "Replica",
+    "WritableDirectoryLog",
 ]
 
 

@@ -69,10 +69,14 @@ class InvalidTarget(InvalidRequest):
     """A TARGET that may not be written to, and what to use instead."""
 
 
-class LogFenced(InvalidRequest):
-    """This writer's time is over, for good: another one has come, or the disk failed it."""
+class NotController(InvalidRequest):
+    """Nothing here can change the log."""
 
     code = ErrorCode.NOT_CONTROLLER
+
+
+class LogFenced(NotController):
+    """This writer's time is over, for good: another one has come, or the disk failed it."""
 
 
 class InvalidMoment(InvalidRequest):

@@ -4,6 +4,9 @@ The replica reads its log to the end, then polls it for more, and feeds the load
 feeds the publishers. A fault does not end it: the last good image stays in force, and
 the log is read again from there after a while, longer each time up to ``MAX_BACKOFF_S``.
 
+With a ``WritableLog`` it is the log's one writer: it claims it when it starts, and what is
+asked for by any thread is carried out on its own (see ``changes``).
+
 Only the replica's thread touches loader and publishers; any thread may read the
 replica's attributes. This module must not know what kind of log it has.
 """
@@ -11,16 +14,34 @@ replica's attributes. This module must not know what kind of log it has.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from threading import Event, Thread
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
-from metalog.errors import MetalogError
+from metalog.acl import Acl, AclFilter
+from metalog.changes import Change, Changes, each_of
+from metalog.controller import acl as acl_control
+from metalog.controller.acl import Entropy
+from metalog.controller.scram import AlterScramRequest, alter_credentials
+from metalog.errors import ApiError, LogFenced, MetalogError, NotController
 from metalog.image.metadata import MetadataImage
-from metalog.loader import Loader, PublisherFault, Skipped, State, feed
-from metalog.ports import LiveLog, Log, Publisher
+from metalog.loader import Loader, Loading, PublisherFault, Skipped, Stale, State, feed
+from metalog.ports import (
+    AclCreateResult,
+    AclDeleteResult,
+    LiveLog,
+    Log,
+    Publisher,
+    UsesAclMutator,
+    WritableLog,
+)
+
+R = TypeVar("R")
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +54,10 @@ MAX_BACKOFF_S: Final = 10.0
 class Replica:
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
-    A log that is no ``LiveLog`` is read once.
+    A log that is no ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
+    which raises what ``claim`` raises, and closed at the end. A future of a change is done
+    when the change is durable and published; its exception says that nothing is known to
+    have been written.
     """
 
     def __init__(
@@ -43,10 +67,14 @@ class Replica:
         *,
         tolerant: bool = False,
         monotonic_s: Callable[[], float] = time.monotonic,
+        entropy: Entropy = os.urandom,
     ) -> None:
         self._source = log
-        self._loader = Loader(publishers, tolerant=tolerant)
+        self._publishers = tuple(publishers)
+        self._loader = Loader(self._publishers, tolerant=tolerant)
+        self._changes = Changes(log, self._loader) if isinstance(log, WritableLog) else None
         self._monotonic_s = monotonic_s
+        self._entropy = entropy
         self._is_closing = Event()
         self._thread: Thread | None = None
 
@@ -65,14 +93,50 @@ class Replica:
     def start(self) -> None:
         if self._thread is not None:
             raise RuntimeError("a replica is started only once")
+        if self._changes is not None:
+            self._changes.claim()
+            self._offer(self)
         self._thread = Thread(target=self._run, name="metalog-replica", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Stop following and wait for the thread; may be called again."""
         self._is_closing.set()
+        if self._changes is not None:
+            self._changes.stop(LogFenced("the replica was closed"))
         if self._thread is not None:
             self._thread.join()
+        if self._changes is not None:
+            self._changes.close()
+            self._offer(None)
+
+    def submit(self, change: Change[R]) -> Future[R]:
+        """Carry out ``change``: a pure function of the image, which may be called on the
+        image after other changes of its group."""
+        if self._changes is None:
+            raise NotController("this replica only reads its log; open a log that can be written")
+        return self._changes.submit(change)
+
+    def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
+        """One future for each of ``acls``; all of them are one request and one batch."""
+        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
+        return each_of(self.submit(lambda image: change(image.acls)), len(acls))
+
+    def delete_acls(
+        self, context: object, filters: Sequence[AclFilter]
+    ) -> list[Future[AclDeleteResult]]:
+        """One future for each of ``filters``."""
+        change = partial(acl_control.delete_acls, filters=filters)
+        return each_of(self.submit(lambda image: change(image.acls)), len(filters))
+
+    def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
+        """One outcome a user (KIP-554)."""
+        return self.submit(lambda image: alter_credentials(image, request))
+
+    def _offer(self, mutator: Replica | None) -> None:
+        for publisher in self._publishers:
+            if isinstance(publisher, UsesAclMutator):
+                publisher.set_acl_mutator(mutator)
 
     @property
     def image(self) -> MetadataImage:
@@ -105,6 +169,8 @@ class Replica:
             except Exception as fault:
                 self._loader.note_fault(fault)
                 _log.exception("replay stopped by a fault of its own, and begins again soon")
+            if self._changes is not None and isinstance(self._loader.state, (Loading, Stale)):
+                self._changes.fail_waiting(self._loader.state.fault)
             if failing_since is None or self._loader.position > before:
                 failing_since, backoff = self._monotonic_s(), MIN_BACKOFF_S
             self._loader.note_staleness(round((self._monotonic_s() - failing_since) * 1000))
@@ -119,6 +185,10 @@ class Replica:
             feed(self._loader, log, (event,))
             if self._is_closing.is_set():
                 return
-        if isinstance(log, LiveLog):
+        if self._changes is not None:
+            self._changes.activate()
+            while not self._is_closing.is_set():
+                self._changes.carry_out_next()
+        elif isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))

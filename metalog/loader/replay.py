@@ -123,6 +123,10 @@ class Loader:
         return self._read
 
     @property
+    def is_transaction_open(self) -> bool:
+        return self._transaction is not None
+
+    @property
     def state(self) -> State:
         if not self._is_ready:
             fault = None if self._fault is None else self._fault[1]

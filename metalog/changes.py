@@ -1,0 +1,205 @@
+"""Changes to a log, carried out in groups by its one writer.
+
+What waits is one group. Each request is decided on the image after those before it in the
+group; then all their records are appended as one batch and synced once, replayed, and only
+then answered. So what was answered is durable and in force, and a group whose append fails
+fails as a whole: the log is fenced, and no further change is accepted.
+
+``submit`` is for any thread; all else is for the replica's. This module must not know what
+a change is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Any, Final, NamedTuple, TypeVar
+
+from metalog.controller.activation import activation_batches
+from metalog.controller.result import ControllerResult
+from metalog.errors import InvalidRequest, LogFenced, MetalogError
+from metalog.image.delta import MetadataDelta
+from metalog.image.metadata import MetadataImage
+from metalog.loader import Loader, feed
+from metalog.ports import WritableLog
+from metalog.records.message import Message
+
+R = TypeVar("R")
+Change = Callable[[MetadataImage], ControllerResult[R]]
+"""Pure: an image to records and an answer."""
+
+MAX_GROUP: Final = 1024
+"""Requests that are carried out together."""
+
+
+class _Request(NamedTuple):
+    change: Change[Any]
+    future: Future[Any]
+
+
+class _Decided(NamedTuple):
+    request: _Request
+    result: ControllerResult[Any]
+
+
+class Changes:
+    """The changes to ``log``, whose images ``loader`` makes."""
+
+    def __init__(self, log: WritableLog, loader: Loader) -> None:
+        self._log = log
+        self._loader = loader
+        self._epoch = -1
+        self._waiting: SimpleQueue[_Request | None] = SimpleQueue()
+        self._accepting = Lock()
+        self._refusal: Exception | None = None
+
+    def submit(self, change: Change[R]) -> Future[R]:
+        future: Future[R] = Future()
+        with self._accepting:
+            if self._refusal is None:
+                self._waiting.put(_Request(change, future))
+                return future
+        future.set_exception(self._refusal)
+        return future
+
+    def claim(self) -> None:
+        """Raises what the log's ``claim`` raises."""
+        self._epoch = self._log.claim()
+
+    def activate(self) -> None:
+        """Write what a new leader writes, once all of the log was replayed."""
+        if self._refusal is not None:
+            return
+        try:
+            for records in activation_batches(
+                self._loader.image, self._loader.is_transaction_open, self._log.bootstrap_records
+            ):
+                self._log.append(self._epoch, records)
+                feed(self._loader, self._log, self._log.poll(0))
+        except BaseException as error:
+            self.stop(error if isinstance(error, MetalogError) else _broken(error))
+            raise
+
+    def carry_out_next(self) -> None:
+        """Wait for a group and carry it out; returns after ``stop`` too.
+
+        Raises what the replay of its records raises; the writer is fenced then.
+        """
+        group = []
+        first = self._waiting.get()
+        with suppress(Empty):
+            while first is not None:
+                if first.future.set_running_or_notify_cancel():
+                    group.append(first)
+                if len(group) == MAX_GROUP:
+                    break
+                first = self._waiting.get_nowait()
+        if self._refusal is not None:
+            _fail(group, self._refusal)
+        elif group:
+            self._carry_out(group)
+
+    def stop(self, refusal: Exception) -> None:
+        """Accept no more; what waits and what comes fails with ``refusal``."""
+        with self._accepting:
+            self._refusal = self._refusal or refusal
+        self._waiting.put(None)
+
+    def fail_waiting(self, fault: Exception | None) -> None:
+        """The log cannot be replayed just now: whoever waits is told."""
+        with suppress(Empty):
+            while True:
+                request = self._waiting.get_nowait()
+                if request is not None and request.future.set_running_or_notify_cancel():
+                    request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
+
+    def close(self) -> None:
+        """After ``stop``, and after the thread that carried changes out has ended."""
+        self.fail_waiting(self._refusal)
+        self._log.close()
+
+    def _carry_out(self, group: Sequence[_Request]) -> None:
+        decided = self._decided(group)
+        records = [record for each in decided for record in each.result.records]
+        try:
+            if records:
+                self._log.append(self._epoch, records)
+        except InvalidRequest as error:
+            if isinstance(error, LogFenced):
+                self._give_up(decided, error)
+            elif len(decided) == 1:
+                decided[0].request.future.set_exception(error)
+            else:
+                for each in decided:
+                    self._carry_out([each.request])
+            return
+        except BaseException as error:
+            self._give_up(decided, _broken(error))
+            raise
+        try:
+            feed(self._loader, self._log, self._log.poll(0) if records else ())
+        except BaseException as error:
+            self._give_up(decided, LogFenced(f"written, but it cannot be replayed: {error}"))
+            raise
+        for each in decided:
+            each.request.future.set_result(each.result.response)
+
+    def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
+        """What each of ``group`` comes to, after those before it; who fails has failed alone."""
+        image = self._loader.image
+        decided = []
+        for request in group:
+            try:
+                result = request.change(image)
+                if result.records:
+                    image = _after(image, result.records, is_last=request is group[-1])
+            except Exception as error:
+                request.future.set_exception(error)
+            else:
+                decided.append(_Decided(request, result))
+        return decided
+
+    def _give_up(self, decided: Sequence[_Decided], error: Exception) -> None:
+        self.stop(error)
+        _fail([each.request for each in decided], error)
+
+
+def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:
+    """A future for each of the ``count`` results that ``whole`` will have."""
+    parts: list[Future[R]] = [Future() for _ in range(count)]
+
+    def settle(done: Future[list[R]]) -> None:
+        error = done.exception()
+        if error is not None:
+            for part in parts:
+                part.set_exception(error)
+        else:
+            for part, result in zip(parts, done.result(), strict=True):
+                part.set_result(result)
+
+    for part in parts:
+        part.set_running_or_notify_cancel()
+    whole.add_done_callback(settle)
+    return parts
+
+
+def _after(
+    image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
+) -> MetadataImage:
+    """``image`` after ``records``; ``CorruptLog`` if they contradict it. The last of a group
+    is only checked, since nobody asks for the image after it."""
+    delta = MetadataDelta(image)
+    delta.replay_all(enumerate(message for message, _ in records))
+    return image if is_last else delta.apply(image.provenance)
+
+
+def _fail(group: Sequence[_Request], error: Exception) -> None:
+    for request in group:
+        request.future.set_exception(error)
+
+
+def _broken(error: BaseException) -> LogFenced:
+    return LogFenced(f"the writer broke off ({type(error).__name__}: {error})")
