@@ -1,0 +1,127 @@
+"""What a file of ACLs says: entries with the notes beside them, what it owns, SCRAM users.
+
+Every format is read into a ``Document`` and written from one. This module must not know
+any format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from metalog.acl import WILDCARD, Acl, PatternType, ResourceType, java_order
+from metalog.scram import ScramCredential, ScramMechanism
+
+
+class Place(NamedTuple):
+    """Where something stands in a file; lines and columns count from 1, 0 is unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        line = f", line {self.line}" if self.line else ""
+        return f"{self.file}{line}{f', column {self.column}' if self.column else ''}"
+
+
+class Notes(NamedTuple):
+    """What people write beside an ACL; Kafka knows nothing of it. ``expires`` is ISO 8601."""
+
+    comment: str | None = None
+    owner: str | None = None
+    ticket: str | None = None
+    expires: str | None = None
+
+
+NO_NOTES: Final = Notes()
+
+
+class Entry(NamedTuple):
+    """One ACL, its notes, and where it was read."""
+
+    acl: Acl
+    notes: Notes = NO_NOTES
+    place: Place | None = None
+
+
+class Own(NamedTuple):
+    """ACLs that a file answers for: only among these may what it does not name be removed.
+
+    A ``name`` or ``principal`` of None is any. PREFIXED owns every ACL, literal or prefixed,
+    whose name begins so; the wildcard ``*`` is owned only by LITERAL ``*`` or by any name.
+    """
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.LITERAL
+    principal: str | None = None
+
+    def covers(self, acl: Acl) -> bool:
+        if self.resource_type not in (ResourceType.ANY, acl.resource_type):
+            return False
+        if self.principal not in (None, acl.principal):
+            return False
+        if self.name is None:
+            return True
+        is_literal = acl.pattern_type is PatternType.LITERAL
+        if self.pattern_type is PatternType.LITERAL:
+            return is_literal and acl.resource_name == self.name
+        is_wildcard = is_literal and acl.resource_name == WILDCARD
+        return acl.resource_name.startswith(self.name) and not is_wildcard
+
+
+class ScramUser(NamedTuple):
+    """A user's credential for one mechanism; its salt is empty where a file leaves it out."""
+
+    user: str
+    mechanism: ScramMechanism
+    credential: ScramCredential
+
+
+class Document(NamedTuple):
+    """A file of ACLs. Its order is the file's; an ACL may stand in it twice."""
+
+    entries: tuple[Entry, ...] = ()
+    owns: tuple[Own, ...] = ()
+    users: tuple[ScramUser, ...] = ()
+
+    @property
+    def acls(self) -> tuple[Acl, ...]:
+        """Each ACL once, in order."""
+        return tuple(dict.fromkeys(entry.acl for entry in self.entries))
+
+
+def joined(documents: Iterable[Document]) -> Document:
+    """Several files as one."""
+    parts = list(documents)
+    return Document(
+        tuple(entry for part in parts for entry in part.entries),
+        tuple(dict.fromkeys(own for part in parts for own in part.owns)),
+        tuple(dict.fromkeys(user for part in parts for user in part.users)),
+    )
+
+
+def acl_order(acl: Acl) -> tuple[object, ...]:
+    """The order of every export: by principal, then resource, then what is said."""
+    return (
+        java_order(acl.principal),
+        acl.resource_type,
+        java_order(acl.resource_name),
+        acl.pattern_type,
+        acl.permission_type,
+        java_order(acl.host),
+        acl.operation,
+    )
+
+
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """Each ACL once, with the notes that stand with it first, in the order of exports."""
+    first: dict[Acl, Entry] = {}
+    for entry in entries:
+        first.setdefault(entry.acl, entry)
+    return sorted(first.values(), key=lambda entry: acl_order(entry.acl))
+
+
+def users_in_order(users: Iterable[ScramUser]) -> list[ScramUser]:
+    return sorted(users, key=lambda each: (java_order(each.user), each.mechanism))

@@ -1,0 +1,109 @@
+"""JSON text as nodes: one value, or many in a row as in JSON lines.
+
+This module must not know what the nodes mean.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Final
+
+from metalog.errors import InvalidRequest
+from snapshot.exchange.formats.document import Place
+from snapshot.exchange.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
+
+_BLANKS: Final = re.compile(r"[ \t\r\n]*")
+_PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def json_values(text: str, file: str) -> Iterator[Node]:
+    """Each value in ``text``; ``InvalidRequest`` where it is no JSON."""
+    reader = _Reader(text, file)
+    while reader.position < len(text):
+        yield reader.value(0)
+        reader.skip()
+
+
+class _Reader:
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._file = file
+        self._lines = [match.end() for match in re.finditer("\n", text)]
+        self.position = 0
+        self.skip()
+
+    def skip(self) -> None:
+        match = _BLANKS.match(self._text, self.position)
+        if match is not None:
+            self.position = match.end()
+
+    def value(self, depth: int) -> Node:
+        place, start = self._place(self.position), self._text[self.position : self.position + 1]
+        if depth > MAX_DEPTH:
+            raise fault(place, f"nested more than {MAX_DEPTH} deep")
+        if start == '"':
+            return self._string()
+        if start == "{":
+            return Fields(list(self._pairs(depth)), place)
+        if start == "[":
+            return Items(list(self._items(depth)), place)
+        plain = _PLAIN.match(self._text, self.position)
+        if plain is None:
+            raise self._wrong("a value is missing")
+        self.position = plain.end()
+        return Text(None if plain[0] == "null" else plain[0], place)
+
+    def _string(self) -> Text:
+        place = self._place(self.position)
+        try:
+            value, self.position = scanstring(self._text, self.position + 1, True)
+        except JSONDecodeError as error:
+            self.position = min(error.pos, len(self._text))
+            raise self._wrong(error.msg[0].lower() + error.msg[1:].removesuffix(" at")) from None
+        return Text(value, place)
+
+    def _pairs(self, depth: int) -> Iterator[tuple[Text, Node]]:
+        for _ in self._parts("}"):
+            if self._text[self.position : self.position + 1] != '"':
+                raise self._wrong('a key is missing, in "quotes"')
+            key = self._string()
+            self.skip()
+            self._expect(":")
+            yield key, self.value(depth + 1)
+
+    def _items(self, depth: int) -> Iterator[Node]:
+        for _ in self._parts("]"):
+            yield self.value(depth + 1)
+
+    def _parts(self, end: str) -> Iterator[None]:
+        """Once for each part up to ``end``, which begins where the position then is."""
+        self.position += 1
+        self.skip()
+        if self._text[self.position : self.position + 1] == end:
+            self.position += 1
+            return
+        while True:
+            yield
+            self.skip()
+            if self._text[self.position : self.position + 1] == end:
+                self.position += 1
+                return
+            self._expect(",", f"{end}")
+
+    def _expect(self, mark: str, other: str = "") -> None:
+        if self._text[self.position : self.position + 1] != mark:
+            raise self._wrong(f"{mark} {'or ' + other + ' ' if other else ''}is missing")
+        self.position += 1
+        self.skip()
+
+    def _place(self, position: int) -> Place:
+        line = bisect_right(self._lines, position)
+        start = self._lines[line - 1] if line else 0
+        return Place(self._file, line + 1, position - start + 1)
+
+    def _wrong(self, problem: str) -> InvalidRequest:
+        return fault(self._place(self.position), f"no JSON: {problem}")
