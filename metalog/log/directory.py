@@ -106,7 +106,7 @@ class DirectoryLog:
     @property
     def proven(self) -> Proven:
         """What this folder alone proves to be committed."""
-        snapshots = self._folder.snapshots
+        snapshots = self.snapshots()
         properties = self._folder.meta_properties
         return proven_by_one(
             end=self._ends.end,
@@ -127,6 +127,11 @@ class DirectoryLog:
                 f"{partition}: the snapshot {ends.replaced_by} replaces the log, which ends"
                 " before it or has an older epoch"
             )
+        problems += [
+            f"{self._folder.snapshot_path(named)}: {problem}"
+            for named in self._folder.snapshots
+            if (problem := self._contradiction(named)) is not None
+        ]
         if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset > ends.end:
             problems.append(
                 f"{partition}: leader-epoch-checkpoint has epoch {newest[0].epoch} begin at offset"
@@ -192,7 +197,8 @@ class DirectoryLog:
         ]
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        return self._folder.snapshots
+        """Those that can be of this log; ``problems`` names any other."""
+        return [named for named in self._folder.snapshots if self._contradiction(named) is None]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
@@ -211,9 +217,24 @@ class DirectoryLog:
             self._known_ends = find_ends(self._folder, self._files)
         return self._known_ends
 
+    def _contradiction(self, id: SnapshotId) -> str | None:
+        """Why no snapshot of this log can have this name."""
+        if self._ends.damage is None and id.end_offset > self._ends.end:
+            return (
+                f"it ends past the log's end at {self._ends.end}, and in an older epoch; it is"
+                " left out, being of another log"
+            )
+        known = self.leader_epochs.epoch_at(id.end_offset - 1)
+        if known is None or known == id.epoch or id.epoch > self.leader_epochs.starts[-1].epoch:
+            return None
+        return (
+            f"it ends in epoch {id.epoch}, where leader-epoch-checkpoint has epoch {known}; it"
+            " is left out, being of another log"
+        )
+
     def _newest_snapshot(self) -> SnapshotId:
-        if self._folder.snapshots:
-            return self._folder.snapshots[-1]
+        if snapshots := self.snapshots():
+            return snapshots[-1]
         raise CorruptLog(
             f"the log begins at offset {self._ends.start}, and no snapshot holds what was before",
             file=str(self._folder.partition),

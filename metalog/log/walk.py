@@ -106,7 +106,11 @@ class LogEnds(NamedTuple):
 
 
 def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> LogEnds:
-    """Reads the last segment (the last two if it is empty), or on from a ``known`` place."""
+    """Reads the last segment (the last two if it is empty), or on from a ``known`` place.
+
+    A log that ends at damage may have gone on past the newest snapshot, which so does not
+    replace it.
+    """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
         return LogEnds(newest.end_offset, *newest, None, None, None, None)
@@ -114,7 +118,7 @@ def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> Lo
     end, epoch = walk.place.next_offset, walk.place.epoch
     if epoch is None:
         epoch = newest.epoch if end == newest.end_offset else 0
-    if (newest.epoch, newest.end_offset) > (epoch, end):
+    if damage is None and (newest.epoch, newest.end_offset) > (epoch, end):
         return LogEnds(newest.end_offset, *newest, newest, None, None, walk.place)
     return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.place)
 

@@ -158,7 +158,46 @@ def test_a_snapshot_past_the_log_replaces_it(snapshot: SnapshotId, replaces: boo
         assert "replaces the log" in log.problems[0]
     else:
         assert log.bounds()[:3] == (0, 5, 1)
-        assert log.problems == ()
+        assert not any("replaces" in problem for problem in log.problems)
+
+
+def test_no_snapshot_hides_damage_in_the_log_before_its_end() -> None:
+    damaged = bytearray(no_ops(0, 9))
+    damaged[-3] ^= 1
+    log = DirectoryLog(
+        ROOT,
+        files=folder(
+            **{
+                segment_name(0): bytes(damaged) + no_ops(9, 3),
+                snapshot_name(SnapshotId(10, 1)): b"",
+            }
+        ),
+    )
+    assert log.damage is not None
+    assert log.damage.offset == 8
+    with pytest.raises(CorruptLog, match="offset 8"):
+        appended(log.read(0))
+
+
+@pytest.mark.parametrize(
+    ("foreign", "said"),
+    [(SnapshotId(30, 1), "past the log's end at 10"), (SnapshotId(9, 1), "has epoch 2")],
+)
+def test_a_snapshot_that_cannot_be_of_this_log_is_left_out(foreign: SnapshotId, said: str) -> None:
+    segment = no_ops(0, 5) + leader_change(5, 2) + no_ops(6, 4, epoch=2)
+    names = [snapshot_name(named) for named in (SnapshotId(3, 1), foreign)]
+    disk = folder(b"0\n2\n1 0\n2 5\n", **{segment_name(0): segment}, **dict.fromkeys(names, b""))
+    log = DirectoryLog(ROOT, files=disk)
+    assert log.snapshots() == [SnapshotId(3, 1)]
+    assert log.proven.offset == 3
+    [problem] = log.problems
+    assert said in problem
+
+
+def test_a_snapshot_may_be_newer_than_leader_epoch_checkpoint() -> None:
+    segment = no_ops(0, 5) + leader_change(5, 2) + no_ops(6, 4, epoch=2)
+    disk = folder(**{segment_name(0): segment, snapshot_name(SnapshotId(9, 2)): b""})
+    assert DirectoryLog(ROOT, files=disk).snapshots() == [SnapshotId(9, 2)]
 
 
 def test_an_empty_segment_at_a_snapshots_end_is_a_new_log() -> None:
