@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.insight.names import nearest_name
+from authorizer.insight.names import nearest_name, nearest_principal
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
 from shell.safe import shown
@@ -29,8 +29,8 @@ class Unknown(NamedTuple):
     def __str__(self) -> str:
         said = {
             "principal": f"no ACL and no SCRAM user is called {shown(self.name)}",
-            "topic": f"there is no topic {shown(self.name)}, and no ACL for it but by *",
-            "group": f"no ACL but by * is for a group {shown(self.name)}",
+            "topic": f"there is no topic {shown(self.name)}, and no ACL but those on * reaches it",
+            "group": f"no ACL but those on * reaches group {shown(self.name)}",
         }[self.what]
         return said if self.near is None else f"{said}; did you mean {shown(self.near)}?"
 
@@ -58,7 +58,8 @@ def _unknown_principal(
     known.update(super_users)
     if principal in known:
         return None
-    return Unknown("principal", principal, nearest_name(principal, known - {WILDCARD_PRINCIPAL}))
+    near = nearest_principal(principal, known - {WILDCARD_PRINCIPAL})
+    return Unknown("principal", principal, near)
 
 
 def _unknown_resource(

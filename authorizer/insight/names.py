@@ -14,6 +14,8 @@ from string import ascii_letters, digits
 
 _COMPARED_IN_FULL = 2_000
 _LONGEST_EDITED = 100
+_SHORTEST_EDITED = 3
+"""Of a shorter name, one edit leaves nothing that says what was meant."""
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:
@@ -21,7 +23,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
     ``known`` should be a set; None where nothing comes near.
     """
-    if len(name) <= _LONGEST_EDITED:
+    if _SHORTEST_EDITED <= len(name) <= _LONGEST_EDITED:
         for near in _one_edit_away(name):
             if near in known:
                 return near
@@ -30,7 +32,23 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
     for other in alike:
         if other.casefold() == folded:
             return other
+    if len(name) < _SHORTEST_EDITED:
+        return None
     return next(iter(get_close_matches(name, alike, n=1, cutoff=0.7)), None)
+
+
+def nearest_principal(principal: str, known: Collection[str]) -> str | None:
+    """The same of ``Type:name``: what two principals share by their type makes them no nearer."""
+    kind, colon, name = principal.partition(":")
+    start = kind + colon
+    by_name = {other[len(start) :] for other in known if other.startswith(start)}
+    near = nearest_name(name, by_name)
+    if near is not None:
+        return start + near
+    return nearest_name(
+        principal,
+        {other for other in known if other.partition(":")[2].casefold() == name.casefold()},
+    )
 
 
 def _alike(name: str, known: Collection[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from authorizer.insight.names import nearest_name
+from authorizer.insight.names import nearest_name, nearest_principal
 
 KNOWN = {"payments", "payments-eu", "orders", "User:alice", "User:bob", "billing.invoices.v2"}
 
@@ -23,10 +23,34 @@ KNOWN = {"payments", "payments-eu", "orders", "User:alice", "User:bob", "billing
         ("billing.invoice.v3", "billing.invoices.v2"),
         ("nothing like it", None),
         ("", None),
+        ("o", None),
     ],
 )
 def test_the_nearest(name, nearest):
     assert nearest_name(name, KNOWN) == nearest
+
+
+@pytest.mark.parametrize(
+    ("principal", "nearest"),
+    [
+        ("User:bobb", "User:bob"),
+        ("User:BOB", "User:bob"),
+        ("user:bob", "User:bob"),
+        ("Usr:alice", "User:alice"),
+        ("User:a", None),
+        ("User:x", None),
+        ("User:eve", None),
+        ("User:", None),
+        ("User:payments", None),
+    ],
+)
+def test_the_nearest_principal_is_near_by_its_name(principal, nearest):
+    assert nearest_principal(principal, KNOWN) == nearest
+
+
+def test_of_names_of_two_letters_only_case_can_differ():
+    assert nearest_name("ab", {"ac", "AB"}) == "AB"
+    assert nearest_name("ab", {"ac", "abc"}) is None
 
 
 def test_half_a_million_alike_names_do_not_make_it_slow():
