@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.decide import SUPER_USER
+from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.since import Cause
 from authorizer.trace import Attribute, Candidate, Question, Standing
@@ -103,6 +104,14 @@ def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: O
         output.note(
             f"{asked.host_as_typed} is {asked.question.host} to a broker, and was asked as that"
         )
+    host = asked.question.host
+    if host is not None and asked.audit is None and not can_be_a_client(host):
+        output.note(
+            f"no client's host is {shown(host)}: brokers compare the text of an IP address, "
+            "no name, range or star"
+        )
+    if asked.was_broken:
+        output.note("the pasted line was read without its line breaks")
     if asked.audit is not None and asked.audit.ambiguous:
         output.warn(
             "the line can be read in two ways, and a name in it may have been made for that"

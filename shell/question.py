@@ -25,6 +25,8 @@ FORM: Final = (
     "with --principal, --operation and --topic, or with one audit line of Kafka in quotes"
 )
 
+_SHOWN: Final = 60
+
 
 class Asked(NamedTuple):
     """A question, and the audit line that it was read from, if it was."""
@@ -33,6 +35,8 @@ class Asked(NamedTuple):
     audit: AuditLine | None = None
     host_as_typed: str | None = None
     """Set where Java writes the host otherwise than it was typed."""
+    was_broken: bool = False
+    """Whether line breaks were taken out of a pasted line."""
 
 
 def add_question(parser: ArgumentParser) -> None:
@@ -73,15 +77,19 @@ def read_question(arguments: Namespace) -> Asked:
     words: list[str] = arguments.question
     audit_line = _pasted(words)
     if audit_line is not None:
-        return read_audit_line(audit_line)
+        return _read_pasted(audit_line)
     named = resources(arguments)
     principal = arguments.principal or _next(words, 0)
     taken = 0 if arguments.principal else 1
     operation = arguments.operation or _next(words, taken)
     taken += 0 if arguments.operation else 1
+    if principal is None or operation is None or len(words) > taken + 1:
+        raise InvalidRequest(FORM)
+    if ":" in operation:
+        raise InvalidRequest(f"{operation!r} is no operation; {FORM}")
     if len(words) > taken:
         named.append(parse_resource(words[taken]))
-    if principal is None or operation is None or not named or len(words) > taken + 1:
+    if not named:
         raise InvalidRequest(FORM)
     if len(named) > 1:
         raise InvalidRequest("a question is about one resource; ask about the others by themselves")
@@ -128,6 +136,17 @@ def read_audit_line(text: str) -> Asked:
         Question(line.principal, line.operation, line.resource_type, line.resource_name, line.host),
         audit=line,
     )
+
+
+def _read_pasted(text: str) -> Asked:
+    """A line as a terminal or a ticket gives it: broken where the window ended, say."""
+    text = text.strip()
+    if "Principal = " not in text:
+        raise InvalidRequest(f"{text[:_SHOWN]!r} is no audit line of Kafka, nor a question; {FORM}")
+    if text.count("Principal = ") > 1 and "\n" in text:
+        raise InvalidRequest("several audit lines; give them to --audit FILE, or to --audit -")
+    asked = read_audit_line(text.replace("\r", "").replace("\n", ""))
+    return asked._replace(was_broken="\n" in text)
 
 
 def read_request(request: Mapping[str, Any]) -> Asked:

@@ -52,10 +52,10 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
     type_text, colon, name = text.partition(":")
     if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
         return ResourceType.CLUSTER, CLUSTER_NAME
-    if not colon:
+    if not colon and folded(text) not in map(folded, ResourceType.__members__):
         raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
     resource_type = parse_word(ResourceType, type_text, "resource type")
     name = name.removeprefix(_LITERAL)
     if not name:
-        raise InvalidRequest(f"resource {text!r} has no name")
+        raise InvalidRequest(f"resource {text!r} has no name; write it as {type_text}:NAME")
     return resource_type, name

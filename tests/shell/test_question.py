@@ -26,6 +26,13 @@ FORMS = [
     [AUDIT_LINE],
     [f"[2026-11-21 18:44:57,336] INFO {AUDIT_LINE} (kafka.authorizer.logger)"],
     AUDIT_LINE.split(),
+    [f'  "{AUDIT_LINE}"  '],
+    [f"'{AUDIT_LINE}'"],
+    [f'{{"level": "INFO", "message": "{AUDIT_LINE}"}}'],
+    [
+        AUDIT_LINE.replace(" on resource", "\n on resource").replace("payments", "pay\r\nments")
+        + "\n"
+    ],
 ]
 
 
@@ -66,6 +73,34 @@ def test_what_is_no_question(words: list[str], answer: Any) -> None:
     assert (code, lines) == (2, [])
     assert err.count("\n") == 1
     assert "ask" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["User:a", "topic:t", "read"], "'topic:t' is no operation; ask with PRINCIPAL OPERATION"),
+        (["read", "User:a", "topic:t"], "'User:a' is no operation; ask with PRINCIPAL OPERATION"),
+        (["User:a", "read", "topic", "t"], "ask with PRINCIPAL OPERATION TYPE:NAME"),
+        (["User:a", "read", "topic"], "resource 'topic' has no name; write it as topic:NAME"),
+        (["User:a", "read", "payments"], "'payments' has no type; write it as topic:payments"),
+        (["a", "read", "topic:t"], "'a' has no type; write it as User:a"),
+        (["User:a read topic:t"], "'User:a read topic:t' is no audit line of Kafka"),
+        ([f"{AUDIT_LINE}\n{AUDIT_LINE}"], "several audit lines; give them to --audit"),
+    ],
+)
+def test_what_is_asked_the_wrong_way_is_told_the_right_one(
+    words: list[str], said: str, answer: Any
+) -> None:
+    code, lines, err = answer("can", LOG_DIR, *words)
+    assert (code, lines, err.count("\n")) == (2, [], 1)
+    assert said in err
+
+
+@pytest.mark.parametrize("host", ["*", "10.0.4", "10.0.0.0/8", "broker-1.example.com", ""])
+def test_a_host_that_no_client_has_is_pointed_out(host: str, answer: Any) -> None:
+    _, [got], err = answer("can", LOG_DIR, "User:billing", "read", "topic:payments", "--host", host)
+    assert got["host"] == host
+    assert "note: no client's host is " in err
 
 
 def test_a_host_is_asked_as_java_writes_it(answer: Any) -> None:
