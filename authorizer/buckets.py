@@ -53,10 +53,12 @@ class FewAcls:
         return self._acls
 
     def adding(self, acl: Acl) -> Bucket:
-        return bucket_of([*self._acls, acl])
+        acls = (*self._acls, acl)
+        return FewAcls(acls) if len(acls) <= FEW else bucket_of(list(acls))
 
     def removing(self, acl: Acl) -> Bucket | None:
-        rest = tuple([other for other in self._acls if other != acl])
+        at = self._acls.index(acl)
+        rest = self._acls[:at] + self._acls[at + 1 :]
         return FewAcls(rest) if rest else None
 
     def _check(self) -> None:

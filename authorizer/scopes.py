@@ -35,7 +35,6 @@ LONGEST_REMEMBERED: Final = 255
 Identity = tuple[str, ...]
 """A session's host, its principal, and its additional principals."""
 Verdicts = tuple[AuthorizationResult, ...]
-RESOURCE_TYPES: Final = range(len(ResourceType))
 Masks = tuple[int, int]
 """The operations that are allowed, and those that are denied, a bit each."""
 
@@ -66,7 +65,10 @@ class Decider:
         else:
             raise AuthorizerNotReady("the ACLs are not loaded up to the high-water mark yet")
         self.count_remembered()
-        self.scopes[resource_type][identity] = scope
+        scopes = self.scopes[resource_type]
+        if scopes is NO_SCOPES:
+            scopes = self.scopes[resource_type] = {}
+        scopes[identity] = scope
         return scope
 
     def count_remembered(self) -> None:
@@ -76,7 +78,7 @@ class Decider:
 
     def _forget(self) -> None:
         self._remembered = 0
-        self.scopes: list[dict[Identity, Scope]] = [{} for _ in RESOURCE_TYPES]
+        self.scopes = [NO_SCOPES] * len(ResourceType)
 
 
 class Scope:
@@ -193,6 +195,8 @@ class Scope:
         return False
 
 
+NO_SCOPES: Final[dict[Identity, Scope]] = {}
+"""Stands where no scope was asked for yet; stays empty."""
 _VERDICTS: Final[dict[int, Verdicts]] = {}
 
 
