@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metalog.errors import CorruptLog, InvalidSource
+from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
 from metalog.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.ids import SnapshotId
 from metalog.log import layout
@@ -40,6 +40,8 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
     """The batches of a snapshot's file; header, footer and epoch are not yet checked."""
     try:
         with opened(files, path) as file:
+            if file.size() == 0:
+                raise CorruptSnapshot("the snapshot is empty", file=str(path), byte=0)
             yield from SegmentReader(file, str(path), Succession(0))
     except OSError as error:
         raise unreadable(path, error) from None

@@ -27,11 +27,13 @@ from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
 from snapshot.exchange.source import OpenedLog, Source
+from snapshot.exchange.store import Store, image_of
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
 """Told the offset reached and the one aimed at, after every batch."""
 
+_NO_OFFSETS: Final = "a store has no offsets"
 _BOOTSTRAP: Final = SnapshotId(0, 0)
 
 
@@ -41,7 +43,8 @@ class Replayed(NamedTuple):
     ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
     replay began with, None where it began with the log. ``skipped`` counts the records
     that could not be read. ``problems`` are lines for a person, each about something odd
-    that did not stop the replay.
+    that did not stop the replay. ``ready``: an authorizer would answer from it; never from
+    ``is_bootstrap``, the records of a folder on which no node has started yet.
     """
 
     source: Source
@@ -55,6 +58,7 @@ class Replayed(NamedTuple):
     ready: bool
     skipped: Mapping[str, Skipped]
     problems: tuple[str, ...]
+    is_bootstrap: bool
 
     @property
     def cluster_id(self) -> str | None:
@@ -87,8 +91,11 @@ def replay_source(
     ``committed`` leaves out what is not proven to be committed. ``tolerant`` counts
     records that cannot be read and goes on. ``salvage`` takes what can be had of a
     damaged snapshot or log, up to the damage. ``now_ms`` says what is the future.
-    Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached.
+    Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached,
+    ``InvalidSource`` where the log was cut at either end while it was read.
     """
+    if source.store is not None and at is None and not committed and not salvage:
+        return _state_of(source, source.store)
     log = source.log
     bounds, proven = log.bounds(), log.proven
     moment = None
@@ -97,8 +104,11 @@ def replay_source(
         now_ms = int(time.time() * 1000) if now_ms is None else now_ms
         moment = resolve_moment(at, log, now_ms=now_ms)
         limit = moment.offset
+    unproven: list[str] = []
     if committed:
         limit = min(limit, proven.offset)
+    if proven.offset == 0 and (isinstance(log, QuorumLog) or (committed and bounds.end > 0)):
+        unproven.append(f"nothing is proven to be committed: {proven.why}")
     replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
@@ -115,9 +125,27 @@ def replay_source(
         snapshots=tuple(log.snapshots()),
         snapshot=replay.base,
         moment=moment,
-        ready=isinstance(loader.state, Ready),
+        ready=isinstance(loader.state, Ready) and replay.limit > 0,
         skipped=loader.skipped,
-        problems=(*log.problems, *replay.problems),
+        problems=(*log.problems, *unproven, *replay.problems),
+    )
+
+
+def _state_of(source: Source, store: Store) -> Replayed:
+    """What a store holds, as if it had been replayed: committed, ready, and without offsets."""
+    document, problems = store.state()
+    return Replayed(
+        source=source,
+        image=image_of(document),
+        offset=0,
+        bounds=LogBounds(0, 0, 0, 0, _NO_OFFSETS),
+        proven=Proven(0, _NO_OFFSETS),
+        snapshots=(),
+        snapshot=None,
+        moment=None,
+        ready=True,
+        skipped={},
+        problems=problems,
     )
 
 
@@ -152,6 +180,7 @@ class _Replay:
         self._salvage = salvage
         self.base: SnapshotId | None = None
         self.problems: list[str] = []
+        self.is_bootstrap = False
 
     def run(self, progress: Progress | None) -> Loader:
         loader = self._from_base()
@@ -199,6 +228,7 @@ class _Replay:
         bootstrap = self._log.bootstrap()
         if bootstrap is not None:
             loader.load_snapshot(_BOOTSTRAP, bootstrap)
+            self.is_bootstrap = True
         elif base is not None:
             loader.load_snapshot(base, batches(base))
         self.base = base
@@ -225,6 +255,12 @@ class _Replay:
                 yield event.batch.next_offset
                 if event.batch.next_offset >= self.limit:
                     return
+            elif not isinstance(event, HighWatermark):
+                break
+        raise InvalidSource(
+            f"{self._log.path}: the log was cut while it was read: what is between offsets"
+            f" {loader.position} and {self.limit} is not there any more; ask again"
+        )
 
     def _nothing_reaches(self) -> CorruptLog:
         bounds = self._log.bounds()

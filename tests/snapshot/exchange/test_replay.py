@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import KafkaCase, kafka_case
+from tiny_log import ace, batch, snapshot
 
-from metalog.errors import CorruptLog, CorruptSnapshot
+from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
+from metalog.files import LocalFiles, ReadableFile
 from metalog.ids import SnapshotId, uuid_text
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.log.layout import segment_name, snapshot_name
+from metalog.records.batch import encode_batch
 from snapshot.exchange.moment import AtOffset, Moment
 from snapshot.exchange.replay import Replayed, replay_source, survey_source
 from snapshot.exchange.source import open_source
@@ -134,7 +138,11 @@ def test_committed_leaves_out_what_one_folder_does_not_prove() -> None:
     case = kafka_case("quorum-4.3/node-12-uncommitted")
     assert acl_ids(replayed(case.log_dir)) == expected_ids(case)
     assert replayed(case.log_dir).proven.offset == 0
-    assert acl_ids(replayed(case.log_dir, committed=True)) == []
+    unproven = replayed(case.log_dir, committed=True)
+    assert acl_ids(unproven) == []
+    assert unproven.problems == (
+        "nothing is proven to be committed: no snapshot, and other voters may hold other records",
+    )
     node = kafka_case("quorum-4.3/node-13")
     assert replayed(node.log_dir, committed=True).offset == 263
     alone = kafka_case("basic-4.3")
@@ -155,6 +163,57 @@ def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
     assert len(expected) > 1
     assert sorted(str(each["user"]) for each in users(result)) == sorted(expected)
     assert result.offset == 0
+
+
+class ChangingFolder(LocalFiles):
+    """A disk on which ``change`` befalls a folder once it was looked at and segments read."""
+
+    def __init__(self, change: Callable[[], object]) -> None:
+        self.change: Callable[[], object] | None = change
+        self.was_read = False
+
+    def open(self, path: Path) -> ReadableFile:
+        self.was_read |= path.suffix == ".log"
+        return super().open(path)
+
+    def names(self, folder: Path) -> list[str]:
+        if self.was_read and self.change is not None:
+            self.change()
+            self.change = None
+        return super().names(folder)
+
+
+def log_of_three_batches(folder: Path) -> tuple[Path, Path]:
+    first, second = folder / segment_name(0), folder / segment_name(2)
+    first.write_bytes(encode_batch(batch(0, ace(1))) + encode_batch(batch(1, ace(2))))
+    second.write_bytes(encode_batch(batch(2, ace(3))))
+    return first, second
+
+
+def test_a_log_that_is_cut_while_it_is_read_is_not_taken_for_whole(tmp_path: Path) -> None:
+    first, second = log_of_three_batches(tmp_path)
+
+    def trim() -> None:
+        content = b"".join(map(encode_batch, snapshot(ace(1), ace(2))))
+        (tmp_path / snapshot_name(SnapshotId(2, 1))).write_bytes(content)
+        first.unlink()
+
+    for change in (lambda: second.write_bytes(b""), trim):
+        files = ChangingFolder(change)
+        source = open_source(str(tmp_path), environ={}, files=files)
+        with pytest.raises(InvalidSource, match="cut while it was read"):
+            replay_source(source, tolerant=True)
+        log_of_three_batches(tmp_path)
+
+
+def test_an_empty_snapshot_is_named_and_the_log_used(tmp_path: Path) -> None:
+    log_of_three_batches(tmp_path)
+    empty = tmp_path / snapshot_name(SnapshotId(2, 1))
+    empty.write_bytes(b"")
+    result = replayed(tmp_path)
+    assert len(result.image.acls) == 3
+    [problem] = result.problems
+    assert problem.startswith(f"{empty}, byte 0: the snapshot is empty")
 
 
 def test_a_segment_alone_says_what_it_lacks() -> None:
