@@ -17,6 +17,8 @@ from metalog.errors import InvalidRequest
 from shell.output import Output
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
     from authorizer.config import AuthorizerConfig
     from metalog.loader import Skipped
     from metalog.ports import Log
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
+BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.checkpoint"
 _PATIENCE_S: Final = 0.5
 
 
@@ -36,8 +39,10 @@ def add_source(parser: ArgumentParser) -> None:
         "source",
         metavar="SOURCE",
         help="a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several "
-        "voters' folders joined by +, or @NAME of metalog.toml",
+        "voters' folders joined by +, a file of ACLs, a folder of YAML, cluster://HOST:PORT, or "
+        "@NAME of metalog.toml",
     )
+    add_command_config(read)
     read.add_argument(
         "--at",
         metavar="MOMENT",
@@ -48,6 +53,12 @@ def add_source(parser: ArgumentParser) -> None:
     )
     read.add_argument(
         "--salvage", action="store_true", help="read a snapshot that was cut short, too"
+    )
+
+
+def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
+    group.add_argument(
+        "--command-config", metavar="FILE", help="the client's settings for cluster://"
     )
 
 
@@ -73,9 +84,17 @@ class Context(NamedTuple):
 
 
 def opened_source(arguments: Namespace) -> Source:
+    return opened_text(arguments.source, arguments)
+
+
+def opened_text(text: str, arguments: Namespace) -> Source:
+    """A SOURCE that is not the first argument, opened as that one is."""
     from snapshot.exchange.source import open_source
 
-    return open_source(arguments.source, environ=os.environ)
+    given = arguments.command_config
+    return open_source(
+        text, environ=os.environ, command_config=None if given is None else Path(given)
+    )
 
 
 def replayed_source(
@@ -100,6 +119,8 @@ def replayed_source(
         progress.clear()
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)
+    if replayed.is_bootstrap:
+        output.note(BOOTSTRAP_SAID)
     if warn:
         for problem in problems_of(replayed):
             output.warn(problem)

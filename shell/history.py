@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the answer began; None where the log is too damaged to say."""
+    """When the answer began; None where the log is too damaged to say, or is none."""
+    if replayed.source.store is not None:
+        return None
     for base in _bases(replayed):
         start = replayed.bounds.start if base is None else base.end_offset
         try:

@@ -131,7 +131,9 @@ class Judge:
             )
 
     def id_of(self, acl: Acl) -> Uuid | None:
-        """The lowest id that ``acl`` is bound to."""
+        """The lowest id that ``acl`` is bound to; a store has no ids."""
+        if self._replayed.source.store is not None:
+            return None
         return next(iter(self.image.acls.ids(acl)), None)
 
     def ids(self, acls: Iterable[Acl]) -> dict[Acl, str]:

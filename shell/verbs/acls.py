@@ -48,9 +48,10 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
     entries = _entry_filters(arguments)
-    image = replayed_source(arguments, output).image
+    replayed = replayed_source(arguments, output)
+    image, has_ids = replayed.image, replayed.source.store is None
     admitted = [
-        (uuid_text(uuid), acl)
+        (uuid_text(uuid) if has_ids else "", acl)
         for uuid, acl in image.acls.by_id.items()
         if any(each.matches(acl) for each in entries)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from shell.context import add_source, replayed_source
+from shell.context import add_source, opened_source, replayed_source
 from shell.output import Output
 
 USAGE: Final = "SOURCE [options] [-- COMMAND …]"
@@ -29,6 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from shell.browser import run as browse
 
-    replayed = replayed_source(arguments, output)
+    source = opened_source(arguments)
+    replayed = replayed_source(arguments, output, source._replace(opened=source.log))
     command = [*arguments.command, *arguments.rest]
     return browse(replayed, command, output, show_secrets=arguments.show_secrets)

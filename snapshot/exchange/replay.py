@@ -58,7 +58,7 @@ class Replayed(NamedTuple):
     ready: bool
     skipped: Mapping[str, Skipped]
     problems: tuple[str, ...]
-    is_bootstrap: bool
+    is_bootstrap: bool = False
 
     @property
     def cluster_id(self) -> str | None:
@@ -144,6 +144,7 @@ def _state_of(source: Source, store: Store) -> Replayed:
         snapshot=None,
         moment=None,
         ready=True,
+        is_bootstrap=False,
         skipped={},
         problems=problems,
     )

@@ -1,13 +1,14 @@
 """Opens a SOURCE: what every reading verb takes as its first argument.
 
-A folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file, or ``@NAME``
-of ``metalog.toml``. Opening reads, and changes nothing. This module must not replay.
+A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file), a store
+(a file of ACLs, a folder of YAML), or ``@NAME`` of ``metalog.toml``. Opening
+reads, and changes nothing. This module must not replay.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,11 +19,17 @@ from metalog.log.folder import unreadable
 from metalog.log.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
 from metalog.log.several import QuorumLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
+from metalog.ports import Appended
+from metalog.records.batch import Batch
+from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
+from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
 _LATER_SCHEMES: Final = ("topic", "quorum", "cluster", "zookeeper")
-_EXPORTS: Final = (".yaml", ".yml", ".json", ".csv", ".avro")
-_FORMS: Final = "a metadata.log.dir, folders joined by +, a .log, a .checkpoint or @NAME"
+_FORMS: Final = (
+    "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs "
+    f"({', '.join(STORE_SUFFIXES)}), a folder of YAML or @NAME"
+)
 
 
 OpenedLog = DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
@@ -31,16 +38,32 @@ OpenedLog = DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment" or "snapshot"; ``describe`` names it for a
-    person. ``config`` and ``command_config`` are the files that ``metalog.toml`` gives.
+    ``kind`` is "folder", "folders", "segment" or "snapshot" of a log, "file" or "files"
+    of a store; ``describe`` names it for a person. ``config`` and
+    ``command_config`` are the files that ``metalog.toml`` gives.
     """
 
     text: str
     kind: str
-    log: OpenedLog
+    opened: OpenedLog | Store
     describe: str
     config: Path | None
     command_config: Path | None
+
+    @property
+    def log(self) -> OpenedLog:
+        """``InvalidSource`` where the source is a store."""
+        if isinstance(self.opened, OpenedLog):
+            return self.opened
+        raise InvalidSource(
+            f"{self.text}: holds only what is now, without offsets and history; "
+            "this needs a metadata log"
+        )
+
+    @property
+    def store(self) -> Store | None:
+        """None where the source is a log."""
+        return None if isinstance(self.opened, OpenedLog) else self.opened
 
 
 def open_source(
@@ -49,48 +72,66 @@ def open_source(
     environ: Mapping[str, str],
     cwd: Path | None = None,
     files: Files = LOCAL_FILES,
+    command_config: Path | None = None,
 ) -> Source:
-    """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be."""
+    """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be.
+
+    ``command_config`` has a client's settings; a name's own is used where none is given.
+    """
     base, url = cwd or Path(), text
-    config = command_config = None
+    config = None
     if text.startswith("@"):
         from snapshot.exchange.names import look_up
 
-        url, base, config, command_config = look_up(text, environ, base, files)
+        url, base, config, named = look_up(text, environ, base, files)
+        command_config = command_config or named
     _refuse_other_kinds(url)
     try:
-        kind, log = _opened(base / url, base, url, files)
+        kind, opened = _opened(base / url, base, url, files)
     except OSError as error:
         raise unreadable(base / url, error) from None
-    return Source(text, kind, log, f"{kind} {url}", config, command_config)
+    return Source(text, kind, opened, f"{kind} {url}", config, command_config)
 
 
-def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog]:
+def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog | Store]:
     if not url:
         raise InvalidSource(f"no SOURCE was given; give {_FORMS}")
     if files.is_folder(path):
-        return "folder", DirectoryLog(path, files=files)
+        if is_folder_of_yaml(path, files):
+            return "files", FileStore(path, files)
+        return "folder", _opened_folder(path, files)
     if files.is_file(path):
         return _opened_file(path, files)
     if "+" in url:
         parts = url.split("+")
         if "" in parts:
             raise InvalidSource(f"{url}: a folder is missing beside a +; give a+b+c")
-        logs = [DirectoryLog(base / part, files=files) for part in parts]
+        logs = [_opened_folder(base / part, files) for part in parts]
         return "folders", QuorumLog(logs)
     raise InvalidSource(f"{path}: there is no such file or folder; give {_FORMS}")
 
 
-def _opened_file(path: Path, files: Files) -> tuple[str, SegmentLog | CheckpointLog]:
+def _opened_folder(path: Path, files: Files) -> DirectoryLog:
+    log = DirectoryLog(path, files=files)
+    if not log.folder.is_marked:
+        refuse_ordinary_topic(path, _batches(log))
+    return log
+
+
+def _batches(log: DirectoryLog) -> Iterator[Batch]:
+    return (event.batch for event in log.read(log.bounds().start) if isinstance(event, Appended))
+
+
+def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:
     if path.suffix == SEGMENT_SUFFIX:
         segment = SegmentLog(path, files=files)
         refuse_ordinary_topic(path, segment.batches(0))
         return "segment", segment
     if path.suffix == CHECKPOINT_SUFFIX:
         return "snapshot", CheckpointLog(path, files=files)
-    if path.suffix in _EXPORTS:
-        raise InvalidSource(f"{path}: exports cannot be read by this version; give {_FORMS}")
-    raise InvalidSource(f"{path}: neither a .log nor a .checkpoint; give {_FORMS}")
+    if path.suffix in STORE_SUFFIXES:
+        return "file", FileStore(path, files)
+    raise InvalidSource(f"{path}: a file of a kind that is not read; give {_FORMS}")
 
 
 def _refuse_other_kinds(url: str) -> None:

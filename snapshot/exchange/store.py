@@ -1,0 +1,142 @@
+"""Stores: what holds ACLs and users of this moment only, without offsets or history.
+
+Files of ACLs and folders of YAML are stores. This module must not know what is asked of a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from metalog.acl import Acl
+from metalog.errors import InvalidSource
+from metalog.files import Files, read_whole
+from metalog.ids import Uuid
+from metalog.image.acls import AclsImage
+from metalog.image.metadata import MetadataImage
+from metalog.image.scram import ScramImage
+from metalog.image.table import Table
+from metalog.log.folder import unreadable
+from metalog.scram import ScramCredential, ScramMechanism
+from snapshot.exchange.formats.document import Document, joined
+
+YAML_SUFFIXES: Final = (".yaml", ".yml")
+SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", ".sh")
+_LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
+_LOG_SUFFIXES: Final = (".log", ".checkpoint")
+_DEEPEST: Final = 8
+
+
+class State(NamedTuple):
+    """All that a store holds. ``problems`` are lines about what could not be taken from it."""
+
+    document: Document
+    problems: tuple[str, ...] = ()
+
+
+class Store(Protocol):
+    def state(self) -> State:
+        """As of now; each call reads anew."""
+        ...
+
+
+class FileStore:
+    """One file of ACLs, or the YAML files in a folder and below it, as one."""
+
+    def __init__(self, path: Path, files: Files) -> None:
+        self._path = path
+        self._files = files
+
+    def state(self) -> State:
+        if not self._files.is_folder(self._path):
+            return State(self._read(self._path))
+        paths = list(_yaml_files(self._path, self._files))
+        return State(joined(map(self._read, paths)))
+
+    def _read(self, path: Path) -> Document:
+        try:
+            data = read_whole(self._files, path)
+        except OSError as error:
+            raise unreadable(path, error) from None
+        if path.suffix == ".avro":
+            from snapshot.exchange.formats.avro import read_avro
+
+            return read_avro(data, str(path))
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
+        return _reader(path)(text, str(path))
+
+
+def _reader(path: Path) -> Callable[[str, str], Document]:
+    if path.suffix in YAML_SUFFIXES:
+        from snapshot.exchange.formats.yaml import read_yaml
+
+        return read_yaml
+    if path.suffix == ".csv":
+        from snapshot.exchange.formats.csv import read_csv
+
+        return read_csv
+    if path.suffix == ".sh":
+        from snapshot.exchange.formats.kafka_acls import read_kafka_acls
+
+        return read_kafka_acls
+    from snapshot.exchange.formats.json import read_json
+
+    return read_json
+
+
+def is_folder_of_yaml(folder: Path, files: Files) -> bool:
+    """Whether ``folder`` holds YAML and nothing by which a log's folder is known."""
+    names = files.names(folder)
+    if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
+        return False
+    return next(_yaml_files(folder, files), None) is not None
+
+
+def _yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
+    """Sorted; what begins with a dot is left alone, as git's own folder."""
+    for name in files.names(folder):
+        path = folder / name
+        if name.startswith("."):
+            continue
+        if files.is_folder(path):
+            if depth < _DEEPEST:
+                yield from _yaml_files(path, files, depth + 1)
+        elif path.suffix in YAML_SUFFIXES:
+            yield path
+
+
+def image_of(document: Document) -> MetadataImage:
+    """The image of a cluster that has these ACLs and users, and nothing else.
+
+    A store has no ids: each ACL gets one that is made of what it says, the same every time.
+    """
+    by_id = Table((made_id(acl), acl) for acl in document.acls)
+    mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}
+    for user, mechanism, credential in document.users:
+        mechanisms.setdefault(mechanism, {})[user] = credential
+    scram = Table((mechanism, Table(users.items())) for mechanism, users in mechanisms.items())
+    return MetadataImage(acls=AclsImage(by_id), scram=ScramImage(scram))
+
+
+def made_id(acl: Acl) -> Uuid:
+    """A version 8 UUID (RFC 9562) made of the ACL."""
+    import hashlib
+
+    words = (
+        acl.resource_type.name,
+        acl.resource_name,
+        acl.pattern_type.name,
+        acl.principal,
+        acl.host,
+        acl.operation.name,
+        acl.permission_type.name,
+    )
+    digest = bytearray(hashlib.sha256("\0".join(words).encode("utf-8", "replace")).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return Uuid(bytes(digest))

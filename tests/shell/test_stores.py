@@ -1,0 +1,64 @@
+"""The reading verbs on files of ACLs: what they answer, and what they say that they cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shell.main import main
+
+FILE = """\
+acls:
+  - {principal: User:app, operation: Read, resourceType: Topic, resourceName: payments}
+users:
+  - {user: app, mechanism: SCRAM_SHA_512, iterations: 8192}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    (tmp_path / "acls.yaml").write_text(FILE)
+    return str(tmp_path / "acls.yaml")
+
+
+def test_acls_have_no_ids(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["acls", path, "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["id"], line["principal"], line["host"]) == ("", "User:app", "*")
+
+
+def test_users(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["users", path]) == 0
+    assert capsys.readouterr().out.split() == ["app", "SCRAM-SHA-512", "8192", "iterations"]
+
+
+@pytest.mark.parametrize(("operation", "code"), [("Read", 0), ("Write", 1)])
+def test_can_and_explain(
+    path: str, operation: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = [path, "User:app", operation, "topic:payments", "--super-users", ""]
+    assert main(["can", *question, "--json"]) == code
+    answer = json.loads(capsys.readouterr().out)
+    assert main(["explain", *question, "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["result"] == answer["result"] == ("ALLOWED", "DENIED")[code]
+    assert explained["since"] is None
+    assert code == 1 or answer["acl"]["id"] is None
+    assert main(["explain", *question]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["status"], ["dump"], ["shell"], ["acls", "--at", "5"], ["acls", "--committed"]]
+)
+def test_what_needs_a_log_says_so(
+    path: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([arguments[0], path, *arguments[1:]]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"metalog: {path}: holds only what is now, without offsets and history; "
+        "this needs a metadata log\n"
+    )
