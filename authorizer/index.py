@@ -75,6 +75,12 @@ class AclIndex:
         self._grants = grants
         self._wants_grants = grants is not None
 
+    @staticmethod
+    def of(acls: Iterable[Acl]) -> AclIndex:
+        writer = IndexWriter()
+        writer.load(acls)
+        return writer.index
+
     def __iter__(self) -> Iterator[Acl]:
         for patterns in (*self._literals, *self._prefixed):
             for bucket in patterns.buckets.values():

@@ -26,7 +26,7 @@ from authorizer.api import (
 )
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
-from authorizer.index import IndexWriter
+from authorizer.index import AclIndex, IndexWriter
 from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
@@ -56,6 +56,7 @@ class StandardAuthorizer(Authorizer):
         self._by_id: Mapping[Uuid, Acl] = {}
         self._is_loaded = False
         self._is_stale = False
+        self._is_index_behind = False
         self._initial_load: Future[None] = Future()
         self._initial_load.set_running_or_notify_cancel()  # all listeners share it: no cancelling
         self._mutator: AclMutator | None = None
@@ -143,7 +144,10 @@ class StandardAuthorizer(Authorizer):
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The ACLs that match, in Kafka's order; one that has several ids comes once."""
-        return self._decider.index.acls(acl_filter)
+        index = self._decider.index
+        if self._is_index_behind:
+            index = AclIndex.of(list(self._by_id.values()))
+        return index.acls(acl_filter)
 
     def acl_count(self) -> int:
         return len(self._by_id)
@@ -177,8 +181,10 @@ class StandardAuthorizer(Authorizer):
         changes = delta.acls
         if changes is not None and (changes.changes or changes.is_replacement):
             after = image.acls.by_id
-            if changes.is_replacement or len(changes.changes) > len(after) // WORTH_LOADING_ANEW:
+            is_large = len(changes.changes) > len(after) // WORTH_LOADING_ANEW
+            if changes.is_replacement or is_large or self._is_index_behind:
                 self._writer.load(after.values())
+                self._is_index_behind = False
             else:
                 self._writer.apply(changes.changes, changes.image.by_id)
             self._by_id = after
@@ -190,7 +196,10 @@ class StandardAuthorizer(Authorizer):
         if self._is_loaded:
             return
         self._is_loaded = True
-        self._decide_anew()
+        if self._is_index_behind:
+            self.load_snapshot(self._by_id)
+        else:
+            self._decide_anew()
         with suppress(InvalidStateError):
             self._initial_load.set_result(None)
 
@@ -206,22 +215,32 @@ class StandardAuthorizer(Authorizer):
         """Replace all ACLs at once."""
         self._by_id = dict(acls)
         self._writer.load(self._by_id.values())
+        self._is_index_behind = False
         self._decide_anew()
 
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
-        """Bind ``acl`` to an id; what the id was bound to before goes."""
+        """Bind ``acl`` to an id; what the id was bound to before goes.
+
+        Until the initial load is complete nobody is answered from the index, and it waits.
+        """
         by_id = self._own_ids()
-        self._writer.apply({uuid: acl}, by_id)
+        if self._is_loaded:
+            self._writer.apply({uuid: acl}, by_id)
+            self._decide_anew()
+        else:
+            self._is_index_behind = True
         by_id[uuid] = acl
-        self._decide_anew()
 
     def remove_acl(self, uuid: Uuid) -> None:
         by_id = self._own_ids()
         if uuid not in by_id:
             raise InvalidRequest(f"there is no ACL with the id {uuid_text(uuid)}")
-        self._writer.apply({uuid: None}, by_id)
+        if self._is_loaded:
+            self._writer.apply({uuid: None}, by_id)
+            self._decide_anew()
+        else:
+            self._is_index_behind = True
         del by_id[uuid]
-        self._decide_anew()
 
     def close(self) -> None:
         closed = AuthorizerNotReady(

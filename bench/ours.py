@@ -136,6 +136,7 @@ def load(folder: Path, watch: Stopwatch, acl_set: str) -> None:
         authorizer = StandardAuthorizer()
         for uuid, acl in acls.items():
             authorizer.add_acl(uuid, acl)
+        authorizer.complete_initial_load()  # the index waits for this, so it is timed too
         return authorizer
 
     watch.time_whole("snapshot", len(acls), lambda: loaded(acls))

@@ -104,6 +104,20 @@ def test_before_the_initial_load_only_super_users_are_answered() -> None:
     assert authorizer.is_allowed(APP, READ)
 
 
+def test_what_is_added_before_the_initial_load_is_listed_and_counts_after_it() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.add_acl(_id(1), _acl("pay"))
+    authorizer.add_acl(_id(2), _acl("other"))
+    authorizer.remove_acl(_id(2))
+    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acl_count() == 1
+    authorizer.complete_initial_load()
+    assert authorizer.is_allowed(APP, READ)
+    assert authorizer.acls() == [_acl("pay")]
+    authorizer.remove_acl(_id(1))
+    assert not authorizer.is_allowed(APP, READ)
+
+
 def test_listeners_wait_for_the_initial_load_unless_they_start_early() -> None:
     authorizer = StandardAuthorizer.configured({"early.start.listeners": "CONTROLLER"})
     opened = authorizer.start({"CLIENT": "0.0.0.0:9092", "CONTROLLER": "0.0.0.0:9093"})
