@@ -87,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MetalogError as error:
         return _fail(str(error))
     except OSError as error:
+        _abandon_stdout_if_full()
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}")
     except Exception as error:
@@ -190,6 +191,14 @@ def _abandon_stdout() -> None:
     """Whoever read the answer has gone; keep Python from writing the rest at exit."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
+
+
+def _abandon_stdout_if_full() -> None:
+    """What a full disk did not take would fail once more at exit, and change the exit code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_stdout()
 
 
 if __name__ == "__main__":
