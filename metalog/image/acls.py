@@ -31,7 +31,10 @@ from metalog.ids import Uuid, uuid_text
 from metalog.image.doubt import NOT_UTF8, REPLACEMENT
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table, TableBuilder
-from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
+from metalog.records.messages.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
 
 E = TypeVar("E", bound=IntEnum)
 Ids = tuple[Uuid, ...]

@@ -26,8 +26,8 @@ from metalog.records.messages import (
     RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
-    message_type,
 )
+from metalog.records.messages.registry import message_type
 
 _MARKERS: Final = frozenset(
     kind.API_KEY for kind in (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)

@@ -20,6 +20,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
+Parts = tuple[dict[K, V] | None, list[list[dict[K, V]]], int]
+
 SMALL: Final = 2048
 FAN: Final = 64
 _HIGH: Final = 48
@@ -36,11 +38,15 @@ class Table(Mapping[K, V]):
     _nodes: list[list[dict[K, V]]]
     _size: int
 
-    def __init__(self, items: Iterable[tuple[K, V]] = ()) -> None:
-        builder: TableBuilder[K, V] = TableBuilder()
-        builder.update(items)
-        frozen = builder.freeze()
-        self._dict, self._nodes, self._size = frozen._dict, frozen._nodes, frozen._size
+    def __init__(
+        self, items: Iterable[tuple[K, V]] = (), *, parts: Parts[K, V] | None = None
+    ) -> None:
+        """``parts`` are what a builder gives, instead of ``items``."""
+        if parts is None:
+            builder: TableBuilder[K, V] = TableBuilder()
+            builder.update(items)
+            parts = builder.parts()
+        self._dict, self._nodes, self._size = parts
 
     def changed(self, changes: Mapping[K, V | None]) -> Table[K, V]:
         """This map with ``changes``, in which None removes a key (or finds it absent)."""
@@ -123,9 +129,7 @@ class Table(Mapping[K, V]):
             leaf.pop(key, None)
         else:
             leaf[key] = value
-        frozen: Table[K, V] = Table.__new__(Table)
-        frozen._dict, frozen._nodes, frozen._size = None, nodes, self._size + len(leaf) - before
-        return frozen
+        return Table(parts=(None, nodes, self._size + len(leaf) - before))
 
     def _leaves(self) -> Iterator[dict[K, V]]:
         if self._dict is not None:
@@ -192,22 +196,24 @@ class TableBuilder(Generic[K, V]):
 
     def freeze(self) -> Table[K, V]:
         """The table as it is now; the builder may go on, and copies again."""
-        frozen: Table[K, V] = Table.__new__(Table)
-        if self._all is not None:
-            frozen._dict = None
-            frozen._nodes = [self._all[at : at + FAN] for at in range(0, _LEAVES, FAN)]
-            frozen._size = sum(map(len, self._all))
-        elif self._dict is not None:
-            frozen._dict, frozen._nodes, frozen._size = self._dict, [], len(self._dict)
-        elif self._owned:
-            frozen._dict = None
-            frozen._nodes, frozen._size = self._with_owned()
-        else:
+        if self._all is None and self._dict is None and not self._owned:
             return self._base
+        frozen = Table(parts=self.parts())
         self._start(frozen)
         return frozen
 
-    def _with_owned(self) -> tuple[list[list[dict[K, V]]], int]:
+    def parts(self) -> Parts[K, V]:
+        """What the table is made of now: the small dict, the nodes, and how many entries."""
+        if self._all is not None:
+            nodes = [self._all[at : at + FAN] for at in range(0, _LEAVES, FAN)]
+            return None, nodes, sum(map(len, self._all))
+        if self._dict is not None:
+            return self._dict, [], len(self._dict)
+        if self._owned:
+            return self._with_owned()
+        return self._base._dict, self._base._nodes, self._base._size
+
+    def _with_owned(self) -> Parts[K, V]:
         nodes, size = self._base._nodes.copy(), self._base._size
         mine: set[int] = set()
         for bits, leaf in self._owned.items():
@@ -217,7 +223,7 @@ class TableBuilder(Generic[K, V]):
                 nodes[high] = nodes[high].copy()
             size += len(leaf) - len(nodes[high][low])
             nodes[high][low] = leaf
-        return nodes, size
+        return None, nodes, size
 
     def _small(self) -> dict[K, V] | None:
         """The one dict, to be changed; None for a table in leaves."""
@@ -272,5 +278,4 @@ class _Items(ItemsView[K, V]):
         return chain.from_iterable(leaf.items() for leaf in self._table._leaves())
 
 
-EMPTY: Final[Table[Any, Any]] = Table.__new__(Table)
-EMPTY._dict, EMPTY._nodes, EMPTY._size = {}, [], 0
+EMPTY: Final[Table[Any, Any]] = Table(parts=({}, [], 0))

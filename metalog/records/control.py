@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from metalog.records.fields import UNREADABLE
 from metalog.records.frame import UNKNOWN_VERSION, Undecodable, encode_body
 from metalog.records.message import ControlMessage
-from metalog.records.messages import control_type
+from metalog.records.messages.registry import control_type
 
 _KEY: Final = struct.Struct(">hh")
 _VERSION: Final = struct.Struct(">h")

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.records.fields import UNREADABLE, UNWRITABLE
 from metalog.records.message import ControlMessage, Message
-from metalog.records.messages import message_type
+from metalog.records.messages.registry import message_type
 from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
 
 FRAME_VERSION: Final = 1

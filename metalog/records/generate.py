@@ -15,7 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from metalog.records.generated_code import message_module, package_module, snake
+from metalog.records.generated_code import message_module, snake
+from metalog.records.generated_package import package_module, registry_module
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 
 FOLDER: Final = Path(__file__).parent / "messages"
@@ -24,7 +25,10 @@ CONFIG: Final = Path(__file__).parents[2] / "pyproject.toml"
 
 def modules() -> dict[str, str]:
     """Each module's file name and formatted source."""
-    sources = {"__init__.py": package_module(METADATA_RECORDS, CONTROL_RECORDS)}
+    sources = {
+        "__init__.py": package_module((*METADATA_RECORDS, *CONTROL_RECORDS)),
+        "registry.py": registry_module(METADATA_RECORDS, CONTROL_RECORDS),
+    }
     for schemas, key_name in ((METADATA_RECORDS, "API_KEY"), (CONTROL_RECORDS, "CONTROL_TYPE")):
         for schema in schemas:
             sources[f"{snake(schema.name)}.py"] = message_module(schema, key_name)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.records.schema import Field, MessageSchema
 
-_HEADER: Final = "# Generated from metalog/records/schema.py by metalog.records.generate.\n"
+HEADER: Final = "# Generated from metalog/records/schema.py by metalog.records.generate.\n"
 _LINT: Final = "# ruff: noqa: C901\n"
 
 
@@ -172,7 +172,7 @@ def message_module(schema: MessageSchema, key_name: str) -> str:
     classes.append(_class(schema.name, base, constants, fields, [_summary(schema, base)]))
     imports = _imports("\n".join(classes), base)
     title = f'"""{schema.name}: Kafka\'s definition as a typed, straight-line codec."""\n'
-    return "\n".join([_HEADER + _LINT, title, imports, *classes])
+    return "\n".join([HEADER + _LINT, title, imports, *classes])
 
 
 def _summary(schema: MessageSchema, base: str) -> str:
@@ -335,59 +335,3 @@ def _imports(code: str, base: str) -> str:
         if names:
             lines.append(f"from {module} import {', '.join(sorted(names))}")
     return "\n".join(lines) + "\n\n"
-
-
-def package_module(metadata: tuple[MessageSchema, ...], control: tuple[MessageSchema, ...]) -> str:
-    """``messages/__init__.py``: every class by name and by key, imported when first used."""
-    schemas = (*metadata, *control)
-    structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
-    exported = {s.name: snake(s.name) for s in schemas}
-    for s in schemas:
-        exported |= {n: snake(s.name) for n, _ in nested_structs(s.fields) if structs.count(n) == 1}
-    lines = [
-        _HEADER,
-        '"""Every message class, by name and by key; each is imported when first used.',
-    ]
-    lines += ["", "``Voter`` is two classes: take it from the module of the message that it is in."]
-    lines += [
-        '"""',
-        "",
-        "from __future__ import annotations",
-        "from functools import cache",
-        "from importlib import import_module",
-    ]
-    lines += ["from typing import TYPE_CHECKING, Final, cast", "", "if TYPE_CHECKING:"]
-    lines += ["    from metalog.records.message import ControlMessage, Message"]
-    lines += [f"    from .{module} import {name} as {name}" for name, module in exported.items()]
-    lines += ["", "_MODULES: Final = {"]
-    lines += [f'    "{name}": "{module}",' for name, module in exported.items()] + ["}"]
-    for constant, members in (("METADATA_NAMES", metadata), ("CONTROL_NAMES", control)):
-        lines += (
-            [f"{constant}: Final = {{"] + [f'    {s.key}: "{s.name}",' for s in members] + ["}"]
-        )
-    lines += ["", f"__all__ = {sorted(exported)!r}", "", _LAZY]
-    return "\n".join(lines)
-
-
-_LAZY: Final = '''
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-    return value
-
-
-@cache
-def message_type(api_key: int) -> type[Message] | None:
-    """The class of a metadata record, None for a key that this version does not know."""
-    name = METADATA_NAMES.get(api_key)
-    return None if name is None else cast("type[Message]", __getattr__(name))
-
-
-@cache
-def control_type(key: int) -> type[ControlMessage] | None:
-    """The class of a control record of the quorum, None for any other."""
-    name = CONTROL_NAMES.get(key)
-    return None if name is None else cast("type[ControlMessage]", __getattr__(name))
-'''

@@ -9,7 +9,7 @@ from __future__ import annotations
 from metalog.errors import InvalidRequest
 from metalog.records.json_fields import JsonObject
 from metalog.records.message import ControlMessage, Message
-from metalog.records.messages import CONTROL_NAMES, METADATA_NAMES, control_type, message_type
+from metalog.records.messages.registry import CONTROL, METADATA, control_type, message_type
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
@@ -29,8 +29,8 @@ def from_json(type_name: str, data: JsonObject, version: int) -> Message | Contr
 
 
 def _type_named(type_name: str) -> type[Message] | type[ControlMessage]:
-    metadata = map(message_type, METADATA_NAMES)
-    control = map(control_type, CONTROL_NAMES)
+    metadata = map(message_type, METADATA)
+    control = map(control_type, CONTROL)
     for known in (*metadata, *control):
         if known is not None and type_name == known.TYPE_NAME:
             return known

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from metalog.records.messages import control_type, message_type
+from metalog.records.messages.registry import control_type, message_type
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 
 CONTROL_TYPE_CLASS = "org/apache/kafka/common/record/internal/ControlRecordType.class"

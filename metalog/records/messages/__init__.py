@@ -1,19 +1,16 @@
 # Generated from metalog/records/schema.py by metalog.records.generate.
 
-"""Every message class, by name and by key; each is imported when first used.
+"""Every message class by name, imported when first used; by key, see ``registry``.
 
 ``Voter`` is two classes: take it from the module of the message that it is in.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from metalog.records.message import ControlMessage, Message
-
     from .abort_transaction_record import AbortTransactionRecord as AbortTransactionRecord
     from .access_control_entry_record import AccessControlEntryRecord as AccessControlEntryRecord
     from .begin_transaction_record import BeginTransactionRecord as BeginTransactionRecord
@@ -101,41 +98,6 @@ _MODULES: Final = {
     "Endpoint": "voters_record",
     "KRaftVersionFeature": "voters_record",
 }
-METADATA_NAMES: Final = {
-    0: "RegisterBrokerRecord",
-    1: "UnregisterBrokerRecord",
-    2: "TopicRecord",
-    3: "PartitionRecord",
-    4: "ConfigRecord",
-    5: "PartitionChangeRecord",
-    7: "FenceBrokerRecord",
-    8: "UnfenceBrokerRecord",
-    9: "RemoveTopicRecord",
-    10: "DelegationTokenRecord",
-    11: "UserScramCredentialRecord",
-    12: "FeatureLevelRecord",
-    14: "ClientQuotaRecord",
-    15: "ProducerIdsRecord",
-    17: "BrokerRegistrationChangeRecord",
-    18: "AccessControlEntryRecord",
-    19: "RemoveAccessControlEntryRecord",
-    20: "NoOpRecord",
-    21: "ZkMigrationStateRecord",
-    22: "RemoveUserScramCredentialRecord",
-    23: "BeginTransactionRecord",
-    24: "EndTransactionRecord",
-    25: "AbortTransactionRecord",
-    26: "RemoveDelegationTokenRecord",
-    27: "RegisterControllerRecord",
-    28: "ClearElrRecord",
-}
-CONTROL_NAMES: Final = {
-    2: "LeaderChangeMessage",
-    3: "SnapshotHeaderRecord",
-    4: "SnapshotFooterRecord",
-    5: "KRaftVersionRecord",
-    6: "VotersRecord",
-}
 
 __all__ = [
     "AbortTransactionRecord",
@@ -185,17 +147,3 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
     return value
-
-
-@cache
-def message_type(api_key: int) -> type[Message] | None:
-    """The class of a metadata record, None for a key that this version does not know."""
-    name = METADATA_NAMES.get(api_key)
-    return None if name is None else cast("type[Message]", __getattr__(name))
-
-
-@cache
-def control_type(key: int) -> type[ControlMessage] | None:
-    """The class of a control record of the quorum, None for any other."""
-    name = CONTROL_NAMES.get(key)
-    return None if name is None else cast("type[ControlMessage]", __getattr__(name))
