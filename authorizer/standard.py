@@ -79,8 +79,9 @@ class StandardAuthorizer(Authorizer):
     ) -> StandardAuthorizer:
         """Ready at once, with these ACLs and no log."""
         authorizer = cls(AuthorizerConfig(frozenset(super_users), allow_everyone))
-        ids = (Uuid(number.to_bytes(16, "big")) for number in range(1, 1 << 64))
-        authorizer.load_snapshot(dict(zip(ids, acls, strict=False)))
+        authorizer.load_snapshot(
+            {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls, 1)}
+        )
         authorizer.complete_initial_load()
         return authorizer
 
