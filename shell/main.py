@@ -56,6 +56,11 @@ VERBS: Final = {
         "Browse it as a tree, and ask from inside (SOURCE [-- COMMAND …])",
         "shell.verbs.shell",
     ),
+    "export": Verb(
+        "Change",
+        "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
+        "shell.verbs.export",
+    ),
     "completion": Verb(
         "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
     ),

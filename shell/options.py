@@ -41,15 +41,16 @@ def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
             "-o",
             "--output",
             choices=formats,
-            default="text",
+            default=formats[0],
             metavar="FORMAT",
-            help=f"{', '.join(formats)} (default: text)",
+            help=f"{', '.join(formats)} (default: {formats[0]})",
         )
+    if "json" in formats:
         common.add_argument(
             "--json", action="store_const", dest="output", const="json", help="the same as -o json"
         )
-    else:
-        parser.set_defaults(output="text")
+    if len(formats) == 1:
+        parser.set_defaults(output=formats[0])
     common.add_argument(
         "--color", choices=COLORS, default="auto", metavar="WHEN", help="auto, always or never"
     )

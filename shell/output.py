@@ -86,6 +86,11 @@ class Output:
             self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         self.out.write(safe(self._encode(record)) + "\n")
 
+    def raw(self, data: bytes) -> None:
+        """Bytes of a format that is not ours to change."""
+        self.out.flush()
+        self.out.buffer.write(data)
+
     def note(self, text: str) -> None:
         """What a person may want to know beside the answer; ``-q`` leaves it out."""
         if not self.quiet:

@@ -1,0 +1,56 @@
+"""ACLs and users of any SOURCE as a document, for the verbs that move them in and out.
+
+This module must not know formats.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.controller.acl import why_not
+from shell.acls import sentence
+from shell.context import opened_text, replayed_source
+from snapshot.exchange.formats.document import Document, Entry, ScramUser
+
+if TYPE_CHECKING:
+    from metalog.image.metadata import MetadataImage
+    from shell.output import Output
+    from snapshot.exchange.source import Source
+
+_NAMED = 5
+
+
+class Held(NamedTuple):
+    """What a SOURCE holds; a store's own document, with its notes and what it owns."""
+
+    source: Source
+    document: Document
+    image: MetadataImage | None
+
+
+def held_by(text: str, arguments: Namespace, output: Output) -> Held:
+    """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
+
+    ACLs that Kafka would refuse to create, which an odd log may hold, are left out.
+    """
+    source = opened_text(text, arguments)
+    if source.store is not None and arguments.at is None and not arguments.committed:
+        state = source.store.state()
+        for problem in state.problems:
+            output.warn(problem)
+        return Held(source, state.document, None)
+    image = replayed_source(arguments, output, source).image
+    acls = dict.fromkeys(image.acls.by_id.values())
+    refused = [acl for acl in acls if why_not(acl)]
+    for acl in refused[:_NAMED]:
+        output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
+    if len(refused) > _NAMED:
+        output.warn(f"left out like these: {len(refused) - _NAMED:,} more ACLs")
+    entries = tuple(Entry(acl) for acl in acls if not why_not(acl))
+    users = tuple(
+        ScramUser(user, mechanism, credential)
+        for mechanism, users in image.scram.mechanisms.items()
+        for user, credential in users.items()
+    )
+    return Held(source, Document(entries, users=users), image)

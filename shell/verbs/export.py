@@ -1,0 +1,243 @@
+"""``metalog export SOURCE``: its ACLs and users in a format that others read.
+
+The same ACLs give the same bytes, so that a second run changes no file. This module must
+not know how a format is written.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from metalog.acl import Acl
+from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, replace_whole
+from metalog.image.metadata import MetadataImage
+from metalog.principal import parse_principal
+from shell.acl_files import Held, held_by
+from shell.acls import sentence
+from shell.context import add_source
+from shell.output import Output
+from snapshot.exchange.formats.document import Document, ScramUser, in_order
+
+USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
+FORMATS: Final = ("yaml", "json", "csv", "avro", "commands", "strimzi", "checkpoint")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog export /var/kafka/metadata > acls.yaml                 to review, and to plan from
+metalog export SOURCE --split principal --to acls/             a file for each principal
+metalog export SOURCE -o checkpoint --to DIR --include-credentials
+
+csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources.
+Without --include-credentials users are named, but nothing is written that a password
+could be guessed from; a checkpoint is then without users and without secret settings."""
+_SUFFIXES: Final = {
+    "yaml": ".yaml",
+    "json": ".json",
+    "csv": ".csv",
+    "commands": ".sh",
+    "strimzi": ".yaml",
+}
+_NO_CREDENTIAL: Final = "its credential is not in the source"
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    written = parser.add_argument_group("what is written")
+    written.add_argument(
+        "--to", metavar="PATH", help="a file, or with --split or a checkpoint a folder"
+    )
+    written.add_argument(
+        "--split", choices=("principal",), help="a file for each principal: User/NAME.yaml"
+    )
+    written.add_argument(
+        "--include-credentials",
+        action="store_true",
+        help="salts and keys of SCRAM users, from which passwords can be guessed",
+    )
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    _check(arguments, output)
+    held = held_by(arguments.source, arguments, output)
+    if output.format == "checkpoint":
+        _write_checkpoint(held, arguments, output)
+        return 0
+    document = held.document
+    if not arguments.include_credentials:
+        document = document._replace(users=tuple(map(_without_credential, document.users)))
+    write = _writer(output)
+    if arguments.split:
+        _write_split(document, Path(arguments.to), write, output)
+    elif arguments.to is not None:
+        replace_whole(LOCAL_FILES, Path(arguments.to), write(document))
+    else:
+        output.raw(write(document))
+    return 0
+
+
+def _check(arguments: Namespace, output: Output) -> None:
+    if arguments.to is None:
+        if arguments.split or output.format == "checkpoint":
+            what = "--split principal" if arguments.split else "a checkpoint"
+            raise InvalidRequest(f"{what} is written to a folder; give --to FOLDER")
+        if output.format == "avro" and output.out.isatty():
+            raise InvalidRequest("Avro is not for a terminal; give --to FILE")
+    if arguments.split and output.format not in _SUFFIXES:
+        raise InvalidRequest(f"-o {output.format} is not split; it is one file")
+
+
+def _without_credential(user: ScramUser) -> ScramUser:
+    iterations = user.credential.iterations
+    return user._replace(credential=type(user.credential)(b"", b"", b"", iterations))
+
+
+def _writer(output: Output) -> Callable[[Document], bytes]:
+    """Imports the one format that is asked for."""
+    if output.format == "avro":
+        from snapshot.exchange.formats.avro import write_avro
+
+        return lambda document: write_avro(_acls_alone(document, output))
+    if output.format == "csv":
+        from snapshot.exchange.formats.csv import write_csv
+
+        return lambda document: write_csv(_acls_alone(document, output)).encode()
+    if output.format == "json":
+        from snapshot.exchange.formats.json import write_json
+
+        return lambda document: write_json(document).encode()
+    if output.format == "strimzi":
+        return lambda document: _strimzi(_acls_alone(document, output), output).encode()
+    if output.format == "commands":
+        return lambda document: _commands(_acls_alone(document, output), output).encode()
+    from snapshot.exchange.formats.yaml import write_yaml
+
+    return lambda document: write_yaml(document).encode()
+
+
+def _acls_alone(document: Document, output: Output) -> Document:
+    if document.users:
+        output.note(f"left out, since {output.format} has no place for it: SCRAM users")
+    if document.owns:
+        output.note(f"left out, since {output.format} has no place for it: owns")
+    return Document(document.entries)
+
+
+def _strimzi(document: Document, output: Output) -> str:
+    from snapshot.exchange.formats.strimzi import write_strimzi
+
+    text, left_out = write_strimzi(document)
+    _say_left_out(left_out, output)
+    return text
+
+
+def _commands(document: Document, output: Output) -> str:
+    from authorizer.insight.commands import Change, kafka_acls_command
+
+    lines = []
+    left_out = []
+    for entry in in_order(document.entries):
+        command = kafka_acls_command(Change.ADD, entry.acl)
+        if command is None:
+            left_out.append((entry.acl, "kafka-acls cannot say it"))
+        else:
+            lines.append(command + "\n")
+    _say_left_out(left_out, output)
+    return "".join(lines)
+
+
+def _say_left_out(
+    left_out: list[tuple[Acl, str]] | tuple[tuple[Acl, str], ...], output: Output
+) -> None:
+    for acl, why in left_out:
+        output.warn(f"left out: {sentence(acl)}: {why}")
+
+
+def _write_split(
+    document: Document, folder: Path, write: Callable[[Document], bytes], output: Output
+) -> None:
+    """What is in the folder and was not written is named, and left to a person."""
+    suffix = _SUFFIXES[output.format]
+    written = set()
+    for principal, part in _by_principal(document):
+        path = folder / f"{_file_of(principal)}{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_whole(LOCAL_FILES, path, write(part))
+        written.add(path)
+    for path in sorted(folder.rglob(f"*{suffix}")):
+        if path not in written:
+            output.warn(f"{path}: not of this export; nothing in the source is for it any more")
+
+
+def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
+    """A SCRAM user goes with the principal ``User:NAME``; owns go with nobody."""
+    users = {f"User:{user.user}": None for user in document.users}
+    parts = {
+        principal: tuple(entries)
+        for principal, entries in groupby(
+            in_order(document.entries), lambda entry: entry.acl.principal
+        )
+    }
+    for principal in sorted({**parts, **users}):
+        of_principal = (user for user in document.users if f"User:{user.user}" == principal)
+        yield principal, Document(parts.get(principal, ()), users=tuple(of_principal))
+
+
+def _file_of(principal: str) -> str:
+    """``User/alice``: a path that no name can leave the folder by, and that no two share."""
+    kind, name = parse_principal(principal)
+    return "/".join(_file_name(part) for part in (kind, name))
+
+
+def _file_name(text: str) -> str:
+    escaped = quote(text, safe="=@,+ ")
+    if not escaped or escaped[0] in ". ":
+        escaped = f"%{ord(escaped[0]):02X}{escaped[1:]}" if escaped else "%"
+    return escaped
+
+
+def _write_checkpoint(held: Held, arguments: Namespace, output: Output) -> None:
+    from snapshot.exchange.store import image_of
+    from snapshot.writer import write_snapshot
+
+    image = held.image
+    if image is None:
+        users = tuple(user for user in held.document.users if user.credential.salt)
+        for user in held.document.users:
+            if not user.credential.salt and arguments.include_credentials:
+                output.warn(f"left out: SCRAM user {user.user}: {_NO_CREDENTIAL}")
+        image = image_of(held.document._replace(users=users))
+    if not arguments.include_credentials:
+        image = _without_secrets(image, output)
+    folder = Path(arguments.to)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = write_snapshot(image, folder, timestamp=max(image.provenance.timestamp, 0))
+    output.note(f"written: {path}")
+
+
+def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
+    from metalog.image.configs import ConfigsImage
+    from metalog.image.scram import EMPTY
+    from shell.secrets import is_secret_config
+
+    secret = [
+        (resource, name)
+        for resource, config in image.configs.resources.items()
+        for name in config
+        if is_secret_config(name)
+    ]
+    left_out = sum(map(len, image.scram.mechanisms.values())), len(secret)
+    if any(left_out):
+        output.note(
+            f"left out without --include-credentials: {left_out[0]:,} SCRAM credentials and "
+            f"{left_out[1]:,} secret settings"
+        )
+    resources = image.configs.resources
+    for resource, name in secret:
+        kept = resources[resource].changed({name: None})
+        resources = resources.changed({resource: kept or None})
+    return image._replace(scram=EMPTY, configs=ConfigsImage(resources))

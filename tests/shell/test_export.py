@@ -1,0 +1,163 @@
+"""``metalog export``: what it writes is read back whole, changes no byte, and holds no secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cases import DEMO, kafka_case
+
+from metalog.acl import Acl
+from metalog.scram import ScramMechanism
+from shell.main import main
+from snapshot.exchange.replay import Replayed, replay_source
+from snapshot.exchange.source import open_source
+
+LOG = DEMO / "log-dir"
+BASIC = kafka_case("basic-4.3").log_dir
+SUFFIXES = {"yaml": ".yaml", "json": ".json", "csv": ".csv", "avro": ".avro", "commands": ".sh"}
+
+
+def replayed(source: Path) -> Replayed:
+    return replay_source(open_source(str(source), environ={}), tolerant=True)
+
+
+def acls(source: Path) -> set[Acl]:
+    return set(replayed(source).image.acls.by_id.values())
+
+
+def secrets(source: Path) -> list[bytes]:
+    """The salts and keys of the source, raw, in base64 and in hex."""
+    from base64 import b64encode
+
+    return [
+        spelt
+        for users in replayed(source).image.scram.mechanisms.values()
+        for credential in users.values()
+        for raw in credential[:3]
+        for spelt in (raw, b64encode(raw), raw.hex().encode())
+    ]
+
+
+@pytest.mark.parametrize("source", [LOG, BASIC], ids=["demo", "basic"])
+@pytest.mark.parametrize("format", SUFFIXES)
+def test_what_is_written_is_read_back_and_stays(
+    source: Path, format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / f"a{SUFFIXES[format]}"
+    again = tmp_path / f"again{SUFFIXES[format]}"
+    export = ["export", str(source), "-o", format, "--to", str(target)]
+    assert main(export) == 0
+    warned = capsys.readouterr().err.count("warning: left out")
+    first = target.read_bytes()
+    assert main(export) == 0
+    assert target.read_bytes() == first
+    assert main(["export", str(target), "-o", format, "--to", str(again)]) == 0
+    assert again.read_bytes() == first
+    assert len(acls(source) - acls(target)) == warned
+    assert acls(target) <= acls(source)
+    assert not any(secret in first for secret in secrets(source))
+
+
+def test_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
+    assert main(["export", str(LOG)]) == 0
+    printed = capfdbinary.readouterr().out
+    assert main(["export", str(LOG), "--to", str(tmp_path / "a.yaml")]) == 0
+    assert (tmp_path / "a.yaml").read_bytes() == printed
+    assert printed.startswith(b"acls:\n")
+
+
+def test_users_are_named_and_their_credentials_only_when_asked_for(tmp_path: Path) -> None:
+    target = tmp_path / "a.yaml"
+    assert main(["export", str(BASIC), "--to", str(target)]) == 0
+    wanted = replayed(BASIC).image.scram.mechanisms
+    named = replayed(target).image.scram.mechanisms
+    for mechanism in ScramMechanism:
+        assert {user: each.iterations for user, each in named[mechanism].items()} == {
+            user: each.iterations for user, each in wanted[mechanism].items()
+        }
+    assert main(["export", str(BASIC), "--to", str(target), "--include-credentials"]) == 0
+    assert replayed(target).image.scram.mechanisms == wanted
+
+
+def test_a_file_for_each_principal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "User").mkdir()
+    (tmp_path / "User" / "gone.yaml").write_text("acls: []\n")
+    export = ["export", str(BASIC), "--split", "principal", "--to", str(tmp_path)]
+    assert main(export) == 0
+    assert capsys.readouterr().err == (
+        f"warning: {tmp_path / 'User' / 'gone.yaml'}: not of this export; nothing in the "
+        "source is for it any more\n"
+    )
+    first = {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")}
+    assert main(export) == 0
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")} == first
+    assert acls(tmp_path) == acls(BASIC)
+    for path in first:
+        assert len({acl.principal for acl in acls(path)}) <= 1
+
+
+def test_a_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+    names = ["User:../../x", "User:.", "User:", "User:a/b", "..:a", "User:a%2Fb", "User:*"]
+    lines = [
+        {"resourceType": "TOPIC", "resourceName": "t", "principal": name, "operation": "READ"}
+        for name in names
+    ]
+    source = tmp_path / "a.json"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    folder = tmp_path / "deep" / "er"
+    assert main(["export", str(source), "--split", "principal", "--to", str(folder)]) == 0
+    written = {path for path in tmp_path.rglob("*.yaml") if path.is_relative_to(folder)}
+    assert written == set(tmp_path.rglob("*.yaml"))
+    assert len(written) == len(names)
+    assert acls(folder) == acls(source)
+
+
+def test_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export = ["export", str(BASIC), "-o", "checkpoint", "--to", str(tmp_path)]
+    assert main(export) == 0
+    assert "left out without --include-credentials: " in capsys.readouterr().err
+    [path] = tmp_path.glob("*.checkpoint")
+    first = path.read_bytes()
+    assert not any(secret in first for secret in secrets(BASIC))
+    assert main(export) == 0
+    assert path.read_bytes() == first
+    kept = replayed(path).image
+    wanted = replayed(BASIC).image
+    assert (kept.acls, kept.topics) == (wanted.acls, wanted.topics)
+    assert main([*export, "--include-credentials"]) == 0
+    assert replayed(path).image._replace(provenance=wanted.provenance) == wanted
+
+
+def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:
+    assert main(["export", str(LOG), "--to", str(tmp_path / "a.yaml")]) == 0
+    export = ["export", str(tmp_path / "a.yaml"), "-o", "checkpoint", "--to", str(tmp_path)]
+    assert main(export) == 0
+    [path] = tmp_path.glob("*.checkpoint")
+    assert acls(path) == acls(LOG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "checkpoint"], "a checkpoint is written to a folder; give --to FOLDER"),
+        (["--split", "principal"], "--split principal is written to a folder"),
+        (["-o", "avro", "--split", "principal", "--to", "x"], "-o avro is not split"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(LOG), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_strimzi_says_what_it_cannot_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "users.yaml"
+    assert main(["export", str(LOG), "-o", "strimzi", "--to", str(target)]) == 0
+    left_out = capsys.readouterr().err.count("warning: left out: ")
+    assert len(acls(LOG)) - len(acls(target)) == left_out
+    assert acls(target) <= acls(LOG)
