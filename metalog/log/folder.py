@@ -7,9 +7,9 @@ a segment or a snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, read_whole
@@ -18,6 +18,7 @@ from metalog.log import layout
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
 
 _Parsed = TypeVar("_Parsed")
+_SEARCHED: Final = 200
 
 
 class LogFolder(NamedTuple):
@@ -25,7 +26,8 @@ class LogFolder(NamedTuple):
 
     ``partition`` is the folder with the segments, ``log_dir`` the one above it, None where
     the partition's folder was taken out of it. Small files are None where they are missing
-    or, with a word in ``problems``, damaged beyond use.
+    or, with a word in ``problems``, damaged beyond use. ``is_marked``: its name or a file in
+    it says that it is a metadata log's, whatever stands in the segments.
     """
 
     partition: Path
@@ -37,6 +39,7 @@ class LogFolder(NamedTuple):
     meta_properties: MetaProperties | None
     bootstrap: Path | None
     problems: tuple[str, ...]
+    is_marked: bool
 
     def segment_path(self, base_offset: int) -> Path:
         return self.partition / layout.segment_name(base_offset)
@@ -99,6 +102,10 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
         meta_properties=meta_properties,
         bootstrap=bootstrap,
         problems=tuple(problems),
+        is_marked=topic_id is not None
+        or partition.name == layout.PARTITION_FOLDER
+        or layout.QUORUM_STATE in names
+        or any(layout.snapshots(names)),
     )
 
 
@@ -119,7 +126,18 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
         return (above if whole else None), path
     if layout.BOOTSTRAP_CHECKPOINT in names and layout.META_PROPERTIES in names:
         return path, path / layout.PARTITION_FOLDER
+    below = _log_dir_below(path, names, files)
+    advice = "give a controller's metadata.log.dir" if below is None else f"did you mean {below}?"
     raise InvalidSource(
-        f"{path}: no metadata log in it, for lack of {layout.PARTITION_FOLDER};"
-        " give a controller's metadata.log.dir"
+        f"{path}: no metadata log in it, for lack of {layout.PARTITION_FOLDER}; {advice}"
     )
+
+
+def _log_dir_below(path: Path, names: Sequence[str], files: Files) -> Path | None:
+    for name in names[:_SEARCHED]:
+        try:
+            if files.is_folder(path / name / layout.PARTITION_FOLDER):
+                return path / name
+        except OSError:
+            continue
+    return None

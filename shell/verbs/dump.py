@@ -18,7 +18,7 @@ from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
 from metalog.records.message import ControlMessage
 from metalog.records.messages import ConfigRecord
-from shell.context import add_source, resolved_moment
+from shell.context import BOOTSTRAP_SAID, add_source, resolved_moment
 from shell.output import Cell, Output
 from shell.safe import safe
 from shell.secrets import REDACTED, is_secret_config
@@ -69,7 +69,7 @@ def _batches(source: Source, arguments: Namespace, output: Output) -> Iterable[B
     for problem in log.problems:
         output.warn(problem)
     if bounds.end == 0 and (bootstrap := log.bootstrap()) is not None:
-        output.note("the log is empty; these are the records of bootstrap.checkpoint")
+        output.note(BOOTSTRAP_SAID)
         return bootstrap
     return _log_batches(log, bounds.start, end)
 

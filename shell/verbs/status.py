@@ -61,11 +61,11 @@ def _print(
         ("log", [f"offsets {bounds.start:,} to {bounds.end:,}, epoch {bounds.epoch}"]),
         ("committed", [_committed_said(replayed)]),
         ("snapshots", snapshots or ["none"]),
-        ("records", [f"{total:,}", *(f"{count:>8,}  {kind}" for kind, count in by_type)]),
         ("ACLs", [f"{len(image.acls):,}"]),
         ("SCRAM users", [f"{_scram_users(replayed):,}"]),
-        ("ready", ["yes" if replayed.ready else "no: no committed record was read"]),
+        ("ready", [_ready_said(replayed)]),
         ("problems", [safe(problem) for problem in problems] or ["none"]),
+        ("records", [f"{total:,}", *(f"{count:>8,}  {kind}" for kind, count in by_type)]),
     ]
     if replayed.offset != bounds.end:
         lines.insert(5, ("read", [f"up to offset {replayed.offset:,}"]))
@@ -76,8 +76,16 @@ def _print(
     )
 
 
+def _ready_said(replayed: Replayed) -> str:
+    if replayed.is_bootstrap:
+        return "no: the folder is formatted, but no node has written a record yet"
+    return "yes" if replayed.ready else "no: no committed record was read"
+
+
 def _committed_said(replayed: Replayed) -> str:
     mark, proven = replayed.bounds.high_watermark, replayed.proven
+    if replayed.is_bootstrap:
+        return "nothing yet: the log is empty"
     if mark is not None:
         return f"up to offset {mark:,}: {safe(replayed.bounds.why)}"
     if proven.offset == 0:
@@ -107,6 +115,7 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
         "acls": len(image.acls),
         "scramUsers": _scram_users(replayed),
         "ready": replayed.ready,
+        "bootstrap": replayed.is_bootstrap,
         "skipped": {kind: each._asdict() for kind, each in replayed.skipped.items()},
         "problems": problems,
     }

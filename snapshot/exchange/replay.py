@@ -126,6 +126,7 @@ def replay_source(
         snapshot=replay.base,
         moment=moment,
         ready=isinstance(loader.state, Ready) and replay.limit > 0,
+        is_bootstrap=replay.is_bootstrap,
         skipped=loader.skipped,
         problems=(*log.problems, *unproven, *replay.problems),
     )

@@ -8,7 +8,7 @@ reads, and changes nothing. This module must not replay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,11 +16,11 @@ from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES, Files
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
-from metalog.log.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
+from metalog.log.layout import CHECKPOINT_SUFFIX, PARTITION_FOLDER, SEGMENT_SUFFIX
 from metalog.log.several import QuorumLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
 from metalog.ports import Appended
-from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
 from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
 from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
@@ -113,13 +113,23 @@ def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, Opened
 
 def _opened_folder(path: Path, files: Files) -> DirectoryLog:
     log = DirectoryLog(path, files=files)
-    if not log.folder.is_marked:
-        refuse_ordinary_topic(path, _batches(log))
+    if not (log.folder.is_marked or _holds_metadata(log)):
+        raise InvalidSource(
+            f"{path}: no metadata records in it; the log of an ordinary topic? "
+            f"A metadata log's folder is called {PARTITION_FOLDER}"
+        )
     return log
 
 
-def _batches(log: DirectoryLog) -> Iterator[Batch]:
-    return (event.batch for event in log.read(log.bounds().start) if isinstance(event, Appended))
+def _holds_metadata(log: DirectoryLog) -> bool:
+    """Whether a record is of the types that only a metadata log has; the first batches tell."""
+    for event in log.read(log.bounds().start):
+        if isinstance(event, Appended):
+            if not all(isinstance(message, Undecodable) for message in event.batch.messages()):
+                return True
+            if not event.batch.is_control:
+                break
+    return False
 
 
 def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:

@@ -163,6 +163,8 @@ def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
     assert len(expected) > 1
     assert sorted(str(each["user"]) for each in users(result)) == sorted(expected)
     assert result.offset == 0
+    assert (result.ready, result.is_bootstrap) == (False, True)
+    assert not replayed(case.log_dir).is_bootstrap
 
 
 class ChangingFolder(LocalFiles):

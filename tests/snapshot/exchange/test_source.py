@@ -113,6 +113,23 @@ class TestRefused:
         path.write_bytes(encode_batch(assemble_batch(0, 0, 1000, records)))
         assert "the log of an ordinary topic?" in refused(path)
 
+    def test_a_folder_of_an_ordinary_topic(self, tmp_path: Path) -> None:
+        records = [RawRecord(0, 0, at, b"key", b'{"order": 1}', ()) for at in range(3)]
+        topic = tmp_path / "payments-0"
+        topic.mkdir()
+        (topic / segment_name(0)).write_bytes(encode_batch(assemble_batch(0, 0, 1000, records)))
+        (topic / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+        assert "the log of an ordinary topic?" in refused(topic)
+        (topic / segment_name(0)).write_bytes(b"")
+        assert "the log of an ordinary topic?" in refused(topic)
+        (topic / "leader-epoch-checkpoint").unlink()
+        shutil.copy(kafka_case("basic-4.3").metadata_dir / segment_name(0), topic)
+        assert opened(topic).kind == "folder"
+
+    def test_the_folder_above_a_log_dir(self, tmp_path: Path) -> None:
+        shutil.copytree(kafka_case("basic-4.3").log_dir, tmp_path / "log-dir")
+        assert f"did you mean {tmp_path / 'log-dir'}?" in refused(tmp_path)
+
     def test_a_log_that_is_no_kafka_log(self, tmp_path: Path) -> None:
         path = tmp_path / "server.log"
         path.write_bytes(b"[2026-11-21 09:07:30,000] INFO started (kafka.server.KafkaServer)\n" * 9)
