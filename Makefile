@@ -50,6 +50,15 @@ test: check kafka-if-possible ## All checks and tests, on 3.13 too where it is i
 test-second: $(SECOND)/test-ready
 	$(SECOND)/bin/python $(PYTEST) --ignore=tests/compat
 
+.PHONY: wheel
+wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
+
+.PHONY: test-compiled
+test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
+	cd build/compiled-venv && METALOG_BUILD=compiled PYTHONSAFEPATH=1 bin/python ../../$(BIN)/pytest \
+	    --config-file ../../pyproject.toml --rootdir ../.. --ignore ../../tests/compat \
+	    -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS) ../../tests
+
 .PHONY: check
 check: .venv/test-ready ## Lint, format, types, layers, and whether generated code is stale
 	$(BIN)/ruff check
@@ -115,6 +124,22 @@ $(SECOND)/ready: requirements.lock pyproject.toml
 	$(call MAKE_VENV,$(SECOND_PYTHON),$(SECOND))
 
 PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
+
+build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog shell snapshot -name '*.py')
+	@echo 'make: compiling into build/wheel with mypyc'
+	@rm -rf build/wheel build/lib.* build/bdist.*
+	@METALOG_COMPILED=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	    --no-build-isolation --wheel-dir build/wheel . >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }
+	@touch $@
+
+# The wheel beside what .venv has; the source is not on its path, nor any editable install.
+build/compiled-venv/ready: build/wheel/ready
+	@rm -rf build/compiled-venv
+	@$(BIN)/python -m venv build/compiled-venv
+	@build/compiled-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps build/wheel/*.whl
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	    >$$(build/compiled-venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/dependencies.pth
+	@touch $@
 
 define MAKE_VENV
 @if [[ -z "$(1)" ]]; then echo 'make: Python 3.11 or newer is not installed; install python3' >&2; exit 2; fi

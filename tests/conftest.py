@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
 from figures import PROPERTY, Figures
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
@@ -14,7 +15,11 @@ from no_skips import NoSkips
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The README's figures are those of the whole set of fixtures; without it, unchecked."""
+    """The right build or none, and what the environment asks for.
+
+    The README's figures are those of the whole set of fixtures; without it, unchecked.
+    """
+    check_build()
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(NoSkips())
     task = os.environ.get("METALOG_FIGURES")
