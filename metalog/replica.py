@@ -26,9 +26,9 @@ from typing import Final, Self, TypeVar
 from metalog.acl import Acl, AclFilter
 from metalog.changes import Change, Changes, each_of
 from metalog.controller import acl as acl_control
-from metalog.controller.acl import Entropy
 from metalog.controller.scram import AlterScramRequest, alter_credentials
 from metalog.errors import ApiError, LogFenced, MetalogError, NotController
+from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, Loading, PublisherFault, Skipped, Stale, State, feed
 from metalog.ports import (

@@ -10,7 +10,7 @@ module must not know who asks, nor whether they may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metalog.acl import (
@@ -29,15 +29,11 @@ from metalog.controller.result import (
     ControllerResult,
 )
 from metalog.errors import ErrorCode
-from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid, uuid_text
+from metalog.ids import Entropy, Uuid, random_uuid
 from metalog.image.acls import AclsImage, record_of
 from metalog.ports import AclDeleteResult
 from metalog.records.messages import RemoveAccessControlEntryRecord
 
-Entropy = Callable[[int], bytes]
-"""So many random bytes."""
-
-_RESERVED_IDS: Final = frozenset({ZERO_UUID, METADATA_TOPIC_ID})
 _TOO_MANY_CREATED: Final = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
 )
@@ -130,12 +126,8 @@ def _matches(image: AclsImage, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:
-    """A version 4 UUID that no ACL has, and whose text no command takes for an option."""
+    """An id that no ACL has."""
     while True:
-        drawn = bytearray(entropy(16))
-        drawn[6] = drawn[6] & 0x0F | 0x40
-        drawn[8] = drawn[8] & 0x3F | 0x80
-        uuid = Uuid(bytes(drawn))
-        free = uuid not in image.by_id and uuid not in taken and uuid not in _RESERVED_IDS
-        if free and not uuid_text(uuid).startswith("-"):
+        uuid = random_uuid(entropy)
+        if uuid not in image.by_id and uuid not in taken:
             return uuid

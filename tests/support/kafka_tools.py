@@ -79,17 +79,28 @@ class KafkaTools(NamedTuple):
 class RealKafka:
     """A broker and controller in one, with its authorizer on; every client is a super user."""
 
-    def __init__(self, tools: KafkaTools, folder: Path, overrides: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        tools: KafkaTools,
+        folder: Path,
+        overrides: Mapping[str, str],
+        *,
+        dynamic: bool = False,
+    ) -> None:
         self.tools = tools
         self.log_dir = folder / "log-dir"
         self.port, controller_port = free_ports(2)
         self.bootstrap = f"127.0.0.1:{self.port}"
-        self._config = folder / "server.properties"
+        self.config = folder / "server.properties"
         self._output = folder / "server.out"
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            **(
+                {"controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}"}
+                if dynamic
+                else {"controller.quorum.voters": f"1@127.0.0.1:{controller_port}"}
+            ),
             "controller.listener.names": "CONTROLLER",
             "listeners": f"CLIENT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller_port}",
             "inter.broker.listener.name": "CLIENT",
@@ -102,7 +113,7 @@ class RealKafka:
             **overrides,
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]
-        self._config.write_text("".join(lines), encoding="utf-8")
+        self.config.write_text("".join(lines), encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -114,14 +125,18 @@ class RealKafka:
         *,
         overrides: Mapping[str, str] | None = None,
         format_options: Sequence[str] = (),
+        dynamic: bool = False,
     ) -> Iterator[RealKafka]:
         """Formatted, running and answering; stopped, and its folder left, at the end.
 
         ``overrides`` are further lines of server.properties; ``format_options`` go to
-        StorageTool, such as ``--add-scram``.
+        StorageTool, such as ``--add-scram``. ``dynamic`` lets the log name the voters (KIP-853),
+        as ``--standalone`` formats it.
         """
-        kafka = cls(tools, folder, overrides or {})
-        tools.storage("format", "-t", CLUSTER_ID, "-c", kafka._config, *format_options)
+        kafka = cls(tools, folder, overrides or {}, dynamic=dynamic)
+        if dynamic:
+            format_options = ("--standalone", *format_options)
+        tools.storage("format", "-t", CLUSTER_ID, "-c", kafka.config, *format_options)
         with kafka:
             yield kafka
 
@@ -143,7 +158,7 @@ class RealKafka:
 
     def start(self) -> None:
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
-        command = self.tools.command("kafka.Kafka", self._config, logging=logging)
+        command = self.tools.command("kafka.Kafka", self.config, logging=logging)
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output

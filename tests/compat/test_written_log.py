@@ -1,0 +1,125 @@
+"""A log that Kafka wrote, continued by us, is continued by Kafka; its tools find no fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from case_maker import bindings_listed
+from kafka_tools import KafkaTools, RealKafka
+
+from metalog import DirectoryLog, Loader, Replica, WritableDirectoryLog
+from metalog.acl import AccessControlEntryFilter as EntryFilter
+from metalog.acl import Acl, AclFilter, Operation, PatternType, PermissionType, ResourceType
+from metalog.controller.scram import AlterScramRequest, ScramDeletion
+from metalog.errors import InvalidTarget
+from metalog.image.metadata import MetadataImage
+from metalog.log.appender import SegmentLimits
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+USERS = (
+    *("--add-scram", "SCRAM-SHA-256=[name=gone,password=gone-secret]"),
+    *("--add-scram", "SCRAM-SHA-256=[name=stays,password=stays-secret]"),
+)
+
+
+def acl(name: str, principal: str) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        name,
+        PatternType.PREFIXED,
+        principal,
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+
+
+def add(kafka: RealKafka, name: str) -> None:
+    kafka.acls("--add", "--allow-principal", "User:k", "--operation", "READ", "--topic", name)
+
+
+def image_of(folder: Path) -> MetadataImage:
+    log = DirectoryLog(folder)
+    loader = Loader()
+    for event in log.read(0):
+        loader.handle(event)
+    assert log.problems == ()
+    return loader.image
+
+
+def names_in(image: MetadataImage) -> set[str]:
+    return {each.resource_name for each in image.acls.by_id.values()}
+
+
+def check_with_kafkas_tool(tools: KafkaTools, partition: Path) -> None:
+    main = "org.apache.kafka.tools.DumpLogSegments"
+    for suffix, options in (
+        ("log", ("--cluster-metadata-decoder",)),
+        ("index", ("--index-sanity-check",)),
+        ("timeindex", ("--index-sanity-check",)),
+        ("index", ("--verify-index-only",)),
+        ("timeindex", ("--verify-index-only",)),
+    ):
+        files = sorted(map(str, partition.glob(f"*.{suffix}")))
+        assert len(files) > 1
+        said = tools.run(main, *options, "--files", ",".join(files))
+        for complaint in ("ismatch", "not found", "orrupt", "out of order", "isvalid: false"):
+            assert complaint not in said
+        if "--index-sanity-check" in options:
+            assert said.count("passed sanity check") + said.count("is empty") == len(files)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_kafka_goes_on_where_we_went_on(
+    kafka_tools: KafkaTools, tmp_path: Path, dynamic: bool
+) -> None:
+    with RealKafka.started(kafka_tools, tmp_path, format_options=USERS, dynamic=dynamic) as kafka:
+        add(kafka, "kafkas-first")
+        add(kafka, "kafkas-second")
+        with pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"):
+            WritableDirectoryLog(kafka.log_dir).claim()
+    before = (kafka.metadata_dir / "quorum-state").read_bytes()
+
+    log = WritableDirectoryLog(kafka.log_dir, limits=SegmentLimits(max_bytes=12_000))
+    with Replica(log) as replica:
+        [deleted] = replica.delete_acls(
+            None, [AclFilter(pattern=AclFilter().pattern._replace(name="kafkas-first"))]
+        )
+        assert len(deleted.result().deleted) == 1
+        for number in range(100):
+            [created] = replica.create_acls(None, [acl(f"ours-{number}-{'x' * 200}", "User:m")])
+            assert not created.result()
+        scram = replica.alter_scram(AlterScramRequest(deletions=[ScramDeletion("gone", 1)]))
+        assert not scram.result()["gone"]
+    ours = image_of(kafka.log_dir)
+    state = (kafka.metadata_dir / "quorum-state").read_bytes()
+    assert before.replace(b'"leaderEpoch":1', b'"leaderEpoch":2') == state
+    check_with_kafkas_tool(kafka_tools, kafka.metadata_dir)
+
+    with kafka:
+        add(kafka, "kafkas-third")
+        listed = sorted(bindings_listed(kafka.acls("--list")))
+        users = kafka.configs("--describe", "--entity-type", "users")
+    assert "stays" in users
+    assert "gone" not in users
+    after = image_of(kafka.log_dir)
+    assert names_in(after) == names_in(ours) | {"kafkas-third"}
+    assert DirectoryLog(kafka.log_dir).bounds().epoch > 2
+    assert listed == sorted(
+        (
+            each.resource_type.name,
+            each.resource_name,
+            each.pattern_type.name,
+            each.principal,
+            each.host,
+            each.operation.name,
+            each.permission_type.name,
+        )
+        for each in after.acls.by_id.values()
+    )
+    everything = EntryFilter(principal="User:m")
+    with Replica(WritableDirectoryLog(kafka.log_dir)) as replica:
+        [deleted] = replica.delete_acls(None, [AclFilter(entry=everything)])
+        assert len(deleted.result().deleted) == 100
