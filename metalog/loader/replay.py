@@ -212,7 +212,7 @@ class Loader:
                 yield batch
 
         has_records = False
-        for batch in check_snapshot(measured()):
+        for batch in check_snapshot(measured(), id.epoch):
             if not batch.is_control:
                 has_records = True
                 self._replay_batch_of_snapshot(delta, batch)

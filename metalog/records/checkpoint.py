@@ -29,14 +29,17 @@ BYTES_PER_BATCH: Final = 1 << 20
 """Far below the 8 MiB of the largest batch that Kafka writes."""
 
 
-def check_snapshot(batches: Iterable[Batch]) -> Iterator[Batch]:
+def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
     """The batches between header and footer: metadata records, and control records that
     are neither. ``CorruptSnapshot`` as soon as it is seen that the whole is not sound; a
     reader that has not come to the end of this iterator must not use what it got.
+    ``epoch`` is the one that its name says, None where it has no name.
     """
     previous: Batch | None = None
     ended: Batch | None = None
     for batch in batches:
+        if epoch is not None and batch.epoch != epoch:
+            raise _fault(f"epoch {batch.epoch} in a snapshot whose name says {epoch}", batch)
         _check_sequence(previous, batch)
         if ended is not None:
             raise _fault("records follow the footer of the snapshot", batch)

@@ -117,6 +117,21 @@ def test_an_open_transaction_holds_back_what_it_has() -> None:
     assert loader.image.provenance.offset == 4
 
 
+def test_what_precedes_a_transaction_in_its_batch_is_taken_once_and_for_good() -> None:
+    loader = loaded(batch(0, ace(1), ace(2)), mark=2)
+    loader.handle(HighWatermark(9))
+    begun = batch(2, RemoveAccessControlEntryRecord(uuid(1)), BEGIN, ace(3))
+    loader.handle(Appended(begun))
+    assert ids(loader.image) == {2}
+    assert loader.image.provenance.offset == 3
+    with pytest.raises(CorruptLog):
+        loader.handle(Appended(batch(5, RemoveAccessControlEntryRecord(uuid(9)), END)))
+    assert loader.position == 3, "the beginning of the transaction is read again"
+    loader.handle(Appended(begun))
+    loader.handle(Appended(batch(5, END)))
+    assert ids(loader.image) == {2, 3}
+
+
 def test_an_aborted_transaction_leaves_no_trace() -> None:
     recorder = Recorder()
     loader = Loader([recorder])

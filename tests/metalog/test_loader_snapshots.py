@@ -31,7 +31,7 @@ def test_a_snapshot_replaces_everything_at_once() -> None:
     loader = Loader([recorder])
     loader.handle(HighWatermark(2))
     loader.handle(Appended(batch(0, ace(1), ace(2))))
-    loader.load_snapshot(SnapshotId(10, 3), snapshot(ace(2), ace(5)))
+    loader.load_snapshot(SnapshotId(10, 3), snapshot(ace(2), ace(5), epoch=3))
     assert ids(loader.image) == {2, 5}
     delta, image, manifest = recorder.got[-1]
     assert image.provenance == Provenance(10, 3, 900)
@@ -66,6 +66,13 @@ def test_a_snapshot_holds_no_changes(records: tuple[object, ...]) -> None:
     assert ids(loader.image) == {1}
 
 
+def test_a_snapshot_has_the_epoch_of_its_name() -> None:
+    loader = loaded(batch(0, ace(1)), mark=1)
+    with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot whose name says 2"):
+        loader.load_snapshot(SnapshotId(10, 2), snapshot(ace(2)))
+    assert ids(loader.image) == {1}
+
+
 def test_a_snapshot_does_not_go_back() -> None:
     loader = loaded(batch(0, ace(1), ace(2)), mark=2)
     with pytest.raises(CorruptSnapshot, match="ends before offset 2"):
@@ -85,7 +92,7 @@ def test_a_first_snapshot_waits_for_the_mark() -> None:
 
 def test_a_snapshot_of_control_records_alone_makes_nobody_ready() -> None:
     loader = Loader()
-    loader.load_snapshot(SnapshotId(0, 0), snapshot())
+    loader.load_snapshot(SnapshotId(0, 0), snapshot(epoch=0))
     loader.handle(HighWatermark(0))
     assert isinstance(loader.state, Loading)
 

@@ -13,7 +13,7 @@ from cases import KafkaCase, kafka_case
 from tiny_log import ace, batch, snapshot
 
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
-from metalog.files import LocalFiles, ReadableFile
+from metalog.files import LocalFiles
 from metalog.ids import SnapshotId, uuid_text
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
@@ -168,18 +168,12 @@ def test_a_formatted_folder_shows_its_bootstrap_records(tmp_path: Path) -> None:
 
 
 class ChangingFolder(LocalFiles):
-    """A disk on which ``change`` befalls a folder once it was looked at and segments read."""
+    """A disk on which ``change`` befalls a folder before it is looked at again."""
 
-    def __init__(self, change: Callable[[], object]) -> None:
-        self.change: Callable[[], object] | None = change
-        self.was_read = False
-
-    def open(self, path: Path) -> ReadableFile:
-        self.was_read |= path.suffix == ".log"
-        return super().open(path)
+    change: Callable[[], object] | None = None
 
     def names(self, folder: Path) -> list[str]:
-        if self.was_read and self.change is not None:
+        if self.change is not None:
             self.change()
             self.change = None
         return super().names(folder)
@@ -201,8 +195,10 @@ def test_a_log_that_is_cut_while_it_is_read_is_not_taken_for_whole(tmp_path: Pat
         first.unlink()
 
     for change in (lambda: second.write_bytes(b""), trim):
-        files = ChangingFolder(change)
+        files = ChangingFolder()
         source = open_source(str(tmp_path), environ={}, files=files)
+        assert source.log.bounds().end == 3
+        files.change = change
         with pytest.raises(InvalidSource, match="cut while it was read"):
             replay_source(source, tolerant=True)
         log_of_three_batches(tmp_path)
