@@ -132,7 +132,8 @@ class _Typed(NamedTuple):
     def _item_to_json(self, item: str) -> str:
         if self.is_struct:
             return f"{item}.to_json(version)"
-        return {"uuid": f"uuid_text({item})", "bytes": f"json_bytes({item})"}.get(self.item, item)
+        words = {"uuid": "uuid_text", "bytes": "json_bytes", "float64": "json_float64"}
+        return f"{words[self.item]}({item})" if self.item in words else item
 
     @property
     def from_json(self) -> str:

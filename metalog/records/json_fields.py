@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from contextlib import suppress
+from math import inf, isfinite
+from typing import Final, TypeVar
 
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
@@ -16,9 +18,17 @@ T = TypeVar("T")
 
 JsonObject = Mapping[str, object]
 
+_NAN: Final = "NaN"
+_NOT_FINITE: Final = {inf: "Infinity", -inf: "-Infinity"}
+
 
 def json_bytes(value: bytes) -> str:
     return b64encode(value).decode("ascii")
+
+
+def json_float64(value: float) -> float | str:
+    """JSON has no numbers that are not finite: Kafka writes their names as texts."""
+    return value if isfinite(value) else _NOT_FINITE.get(value, _NAN)
 
 
 def to_bool(value: object) -> bool:
@@ -54,8 +64,11 @@ def to_int64(value: object) -> int:
 
 
 def to_float64(value: object) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, str) and value in (_NAN, *_NOT_FINITE.values()):
         return float(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            return float(value)
     raise ValueError("is not a number")
 
 

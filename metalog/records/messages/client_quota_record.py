@@ -26,6 +26,7 @@ from metalog.records.json_fields import (
     from_json,
     from_json_nullable,
     from_json_structs,
+    json_float64,
     to_bool,
     to_float64,
     to_string,
@@ -105,7 +106,7 @@ class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
         data: dict[str, object] = {}
         data["entity"] = [item.to_json(version) for item in self.entity]
         data["key"] = self.key
-        data["value"] = self.value
+        data["value"] = json_float64(self.value)
         data["remove"] = self.remove
         return data
 

@@ -1,6 +1,8 @@
 """Messages: what is written comes back, in every version of every type."""
 
+import json
 import pickle
+from math import inf, nan
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from metalog.records.frame import encode_body
 from metalog.records.json import from_json, to_json
 from metalog.records.messages import (
     AccessControlEntryRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     FenceBrokerRecord,
     NoOpRecord,
@@ -137,3 +140,21 @@ def test_a_value_that_does_not_fit_is_the_callers_fault(message):
 def test_a_version_that_does_not_exist_cannot_be_written():
     with pytest.raises(InvalidRequest, match="no version 9"):
         encode_body(NoOpRecord(), 9, bytearray())
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(nan, '"NaN"'), (inf, '"Infinity"'), (-inf, '"-Infinity"'), (-0.0, "-0.0"), (1.5, "1.5")],
+)
+def test_a_number_that_json_lacks_is_a_text_as_kafka_writes_it(value: float, written: str) -> None:
+    record = ClientQuotaRecord(key="k", value=value)
+    data = to_json(record, 0)
+    assert json.dumps(data["value"]) == written
+    assert repr(from_json(record.TYPE_NAME, data, 0)) == repr(record)
+
+
+@pytest.mark.parametrize("value", [10**400, "nan", "inf", "1", True, None])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    data = to_json(ClientQuotaRecord(key="k", value=1.0), 0) | {"value": value}
+    with pytest.raises(InvalidRequest, match="value is not a number"):
+        from_json("CLIENT_QUOTA_RECORD", data, 0)
