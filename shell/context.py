@@ -129,7 +129,11 @@ def replayed_source(
 
 def problems_of(replayed: Replayed) -> list[str]:
     """What was odd about the source and did not stop the replay, a line each."""
-    return [*replayed.problems, *map(_skipped_said, replayed.skipped.values())]
+    return [
+        *replayed.problems,
+        *map(skipped_said, replayed.skipped.values()),
+        *map(_doubt_said, replayed.doubts.values()),
+    ]
 
 
 def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedMoment | None:
@@ -143,10 +147,15 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
     return moment
 
 
-def _skipped_said(skipped: Skipped) -> str:
+def skipped_said(skipped: Skipped) -> str:
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
     return f"from offset {skipped.offset} on, {skipped.records:,} records: {skipped.reason}"
+
+
+def _doubt_said(doubt: Skipped) -> str:
+    more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
+    return f"offset {doubt.offset}: may not mean what it seems to{more}: {doubt.reason}"
 
 
 def _say_moment(moment: ResolvedMoment, output: Output) -> None:
@@ -180,7 +189,7 @@ def read_config(arguments: Namespace, source: Source, output: Output) -> Context
     from authorizer.config import from_properties
 
     file = source.config if arguments.config is None else Path(arguments.config)
-    properties = {} if file is None else _read_properties(file)
+    properties = {} if file is None else read_properties(file)
     if arguments.super_users is not None:
         properties[SUPER_USERS_KEY] = arguments.super_users
     if arguments.allow_everyone is not None:
@@ -199,7 +208,8 @@ def _assumed(properties: Mapping[str, str]) -> list[str]:
     return [f"{key}={value}" for key, value in defaults.items() if key not in properties]
 
 
-def _read_properties(file: Path) -> dict[str, str]:
+def read_properties(file: Path) -> dict[str, str]:
+    """A .properties file, keys to values; ``InvalidRequest`` where it is none."""
     from metalog.properties import parse_properties, properties_mapping
 
     try:

@@ -56,6 +56,7 @@ VERBS: Final = {
         "Browse it as a tree, and ask from inside (SOURCE [-- COMMAND …])",
         "shell.verbs.shell",
     ),
+    "format": Verb("Change", "Make a new metadata log folder", "shell.verbs.format"),
     "export": Verb(
         "Change",
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",

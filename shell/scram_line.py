@@ -1,0 +1,85 @@
+"""A SCRAM credential in kafka-storage's words.
+
+``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword``
+in base64. No error repeats a value: it may be the password. This module must not know SCRAM's
+maths, nor where a line comes from.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
+
+_MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+_KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
+
+
+class ScramLine(NamedTuple):
+    """``password`` or, with a salt, ``salted_password``; never shown by ``repr``."""
+
+    mechanism: ScramMechanism
+    name: str
+    iterations: int
+    salt: bytes | None
+    password: str | None
+    salted_password: bytes | None
+
+    def __repr__(self) -> str:
+        return f"ScramLine({self.mechanism.mechanism_name}, {self.name!r}, [hidden])"
+
+
+def parse_scram_line(text: str) -> ScramLine:
+    name, equals, components = text.strip().partition("=")
+    mechanism = _MECHANISMS.get(name)
+    if not equals or mechanism is None:
+        raise InvalidRequest(
+            "a SCRAM credential begins with one of "
+            + ", ".join(f"{each}=[" for each in _MECHANISMS)
+        )
+    if not (components.startswith("[") and components.endswith("]")):
+        raise InvalidRequest(f"what follows {name}= stands in brackets: [name=…,password=…]")
+    found = _components(components[1:-1])
+    user = found.get("name")
+    if not user:
+        raise InvalidRequest(f"a {name} credential without a name=")
+    salt = _decoded(found, "salt", user)
+    salted = _decoded(found, "saltedpassword", user)
+    password = found.get("password")
+    if (password is None) == (salted is None):
+        raise InvalidRequest(f"user {user}: give one of password= and saltedpassword=")
+    if salted is not None and salt is None:
+        raise InvalidRequest(f"user {user}: saltedpassword= needs the salt= it was made with")
+    return ScramLine(mechanism, user, _iterations(found, user), salt, password, salted)
+
+
+def _components(text: str) -> dict[str, str]:
+    found = {}
+    for component in text.split(","):
+        key, equals, value = component.partition("=")
+        if not equals or key not in _KEYS:
+            raise InvalidRequest(
+                f"a SCRAM credential is of {', '.join(_KEYS)}, each as KEY=VALUE without a comma"
+            )
+        quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
+        found[key] = value[1:-1] if quoted else value
+    return found
+
+
+def _decoded(found: dict[str, str], key: str, user: str) -> bytes | None:
+    try:
+        return b64decode(found[key], validate=True) if key in found else None
+    except ValueError:
+        raise InvalidRequest(f"user {user}: {key}= is not base64") from None
+
+
+def _iterations(found: dict[str, str], user: str) -> int:
+    text = found.get("iterations", str(MIN_ITERATIONS))
+    iterations = int(text) if text.isascii() and text.isdigit() else 0
+    if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
+        raise InvalidRequest(
+            f"user {user}: iterations= is a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+        )
+    return iterations

@@ -1,0 +1,102 @@
+"""The features that a new cluster begins with, and which of them its operator may choose.
+
+The table is that of Kafka 4.3.1's ``Feature`` enum: for each level of a feature, the
+metadata.version from which on a new cluster has it, and what it depends on.
+This module must not know how a folder is formatted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.image.features import (
+    KRAFT_VERSION,
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    METADATA_VERSIONS,
+)
+
+OLDEST_METADATA_VERSION: Final = 7
+"""3.3-IV3: what Kafka 4.3 can still start on."""
+ELR: Final = "eligible.leader.replicas.version"
+
+
+class Level(NamedTuple):
+    """One level of a feature; ``needs`` is the least metadata.version with which it works."""
+
+    level: int
+    since: int
+    needs: int = OLDEST_METADATA_VERSION
+
+
+FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
+    ELR: (Level(0, 7), Level(1, 26, needs=23)),
+    "group.version": (Level(0, 7), Level(1, 22)),
+    "share.version": (Level(0, 7), Level(1, 28)),
+    "streams.version": (Level(0, 7), Level(1, 29)),
+    "transaction.version": (Level(0, 7), Level(1, 24), Level(2, 24)),
+}
+
+
+def metadata_version_of(release: str) -> int:
+    """The level of a release as Kafka's tools take it: ``4.3``, ``4.3.1``, ``4.3-IV0``."""
+    parts = release.split(".")
+    prefix = ".".join(parts[:2])
+    matching = [
+        level
+        for level, name in METADATA_VERSIONS.items()
+        if release == name or ("-" not in release and name.startswith(f"{prefix}-"))
+    ]
+    usable = [level for level in matching if level <= LATEST_METADATA_VERSION]
+    if not usable or usable[-1] < OLDEST_METADATA_VERSION:
+        raise InvalidRequest(
+            f"unknown release version {release!r}; it is one of {METADATA_VERSIONS[7]} to"
+            f" {METADATA_VERSIONS[LATEST_METADATA_VERSION]}"
+        )
+    return usable[-1]
+
+
+def initial_features(release: str | None, chosen: Mapping[str, int]) -> dict[str, int]:
+    """Feature to level, metadata.version first, levels of 0 left out.
+
+    ``InvalidRequest`` where Kafka's own format refuses. kraft.version is not among them:
+    it follows from how the voters are named, and ``chosen`` may only agree.
+    """
+    wanted = dict(chosen)
+    wanted.pop(KRAFT_VERSION, None)
+    level = wanted.pop(METADATA_VERSION, None)
+    if level is not None and release is not None:
+        raise InvalidRequest(
+            f"--release-version and --feature {METADATA_VERSION}={level} say it twice; leave"
+            " the second out"
+        )
+    if level is None:
+        level = LATEST_METADATA_VERSION if release is None else metadata_version_of(release)
+    elif not OLDEST_METADATA_VERSION <= level <= LATEST_METADATA_VERSION:
+        raise InvalidRequest(
+            f"{METADATA_VERSION}={level}: Kafka 4.3 formats {OLDEST_METADATA_VERSION} to"
+            f" {LATEST_METADATA_VERSION}"
+        )
+    return {METADATA_VERSION: level, **dict(_others(level, wanted))}
+
+
+def _others(metadata_version: int, wanted: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    for name in wanted:
+        if name not in FEATURES:
+            raise InvalidRequest(
+                f"unknown feature {name!r}; there are {', '.join((METADATA_VERSION, *FEATURES))}"
+            )
+    for name, levels in FEATURES.items():
+        default = max(each.level for each in levels if each.since <= metadata_version)
+        level = wanted.get(name, default)
+        known = {each.level: each for each in levels}
+        if level not in known:
+            raise InvalidRequest(f"{name}={level}: it has the levels {', '.join(map(str, known))}")
+        if metadata_version < known[level].needs:
+            raise InvalidRequest(
+                f"{name}={level} needs {METADATA_VERSION} {METADATA_VERSIONS[known[level].needs]}"
+            )
+        if level:
+            yield name, level

@@ -1,0 +1,193 @@
+"""``metalog format``: its options, what it refuses, and what it never prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import run_metalog
+
+from metalog import DirectoryLog
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidRequest
+from metalog.records.messages import AccessControlEntryRecord, UserScramCredentialRecord
+from metalog.scram import ScramMechanism, credential_of, salted_password
+from shell.acl_line import parse_acl_line
+from shell.node_config import node_config
+from shell.scram_line import parse_scram_line
+
+CONTROLLER = {
+    "process.roles": "broker,controller",
+    "node.id": "7",
+    "controller.listener.names": "C",
+    "listeners": "PLAINTEXT://:9092,C://:9093",
+    "controller.quorum.bootstrap.servers": "localhost:9093",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+}
+
+
+def written(tmp_path: Path, **properties: str) -> Path:
+    file = tmp_path / "server.properties"
+    settings = {**CONTROLLER, **{key.replace("_", "."): value for key, value in properties.items()}}
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    return file
+
+
+def first_records(folder: Path) -> list[object]:
+    batches = DirectoryLog(folder).bootstrap()
+    assert batches is not None
+    return [message for batch in batches if not batch.is_control for message in batch.messages()]
+
+
+def test_users_and_acls_are_there_from_the_start(tmp_path: Path) -> None:
+    folder, users = tmp_path / "node", tmp_path / "users"
+    users.write_text("# ours\nSCRAM-SHA-512=[name=bob,password=b0b-secret,iterations=8192]\n")
+    done = run_metalog(
+        *("format", folder, "--json", "--add-scram", "SCRAM-SHA-256=[name=al,password=al-secret]"),
+        *("--add-scram-file", users, "--add-acl", "allow User:app read,write topic:payments"),
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["kind"] == "dynamic metadata voter directory"
+    assert "can be seen by others" in done.stderr
+    records = first_records(folder)
+    found = [each for each in records if isinstance(each, UserScramCredentialRecord)]
+    assert [(user.name, user.iterations) for user in found] == [("al", 4096), ("bob", 8192)]
+    mechanism = ScramMechanism.SCRAM_SHA_512
+    salted = salted_password(mechanism, "b0b-secret", found[1].salt, 8192)
+    assert credential_of(mechanism, salted, found[1].salt, 8192).stored_key == found[1].stored_key
+    acls = [each for each in records if isinstance(each, AccessControlEntryRecord)]
+    assert [(acl.principal, acl.resource_name, acl.operation) for acl in acls] == [
+        ("User:app", "payments", Operation.READ),
+        ("User:app", "payments", Operation.WRITE),
+    ]
+    for secret in ("al-secret", "b0b-secret", found[0].salt.hex(), found[0].stored_key.hex()):
+        assert secret not in done.stdout + done.stderr
+
+
+def test_credentials_come_from_standard_input(tmp_path: Path) -> None:
+    line = "SCRAM-SHA-256=[name=eve,password=eve-secret]\n"
+    done = run_metalog("format", tmp_path / "node", "--add-scram-file", "-", stdin=line)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert any(
+        isinstance(each, UserScramCredentialRecord) for each in first_records(tmp_path / "node")
+    )
+
+
+def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log"
+    config = written(tmp_path, log_dirs=str(data), metadata_log_dir=str(log))
+    done = run_metalog("format", "--config", config, "--standalone", "--cluster-id", "mine")
+    assert done.stdout == (
+        f"Formatted data directory {data} with metadata.version 4.3-IV0, node 7, cluster mine.\n"
+        f"Formatted dynamic metadata voter directory {log} with metadata.version 4.3-IV0,"
+        " node 7, cluster mine.\n"
+    )
+    assert DirectoryLog(log).voters.ids == (7,)
+    again = run_metalog("format", log, "--config", config, "--standalone", "--ignore-formatted")
+    assert again.stdout == "All of the log directories are already formatted.\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "why"),
+    [
+        ({}, [], "nothing says who votes"),
+        ({"controller_quorum_voters": "7@h:1"}, ["--standalone"], "has controller.quorum.voters"),
+        ({"process_roles": "broker"}, ["--standalone"], "is no controller's"),
+        ({"process_roles": ""}, [], "no process.roles"),
+        ({"node_id": "x"}, [], "node.id must be a number"),
+        ({}, ["--standalone", "--node-id", "8"], "has node.id=7"),
+        ({}, ["/elsewhere", "--standalone"], "not in /elsewhere"),
+        ({"listeners": "PLAINTEXT://:9092"}, ["--standalone"], "none called C"),
+        ({"zookeeper_connect": "z:2181"}, [], "zookeeper.connect"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(
+    tmp_path: Path, changes: dict[str, str], options: list[str], why: str
+) -> None:
+    config = written(tmp_path, log_dirs=str(tmp_path / "log"), **changes)
+    done = run_metalog("format", *options, "--config", config)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_brokers_folders_need_no_voters(tmp_path: Path) -> None:
+    config = written(tmp_path, process_roles="broker", log_dirs=str(tmp_path / "log"))
+    done = run_metalog("format", "--config", config, "-t", "mine")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Formatted metadata directory")
+
+
+def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path) -> None:
+    config = written(tmp_path, log_dirs=str(tmp_path / "log"), authorizer_class_name="")
+    acl = ("--add-acl", "DENY User:* ALL topic:secret. --prefixed")
+    done = run_metalog("format", "--config", config, "-s", *acl)
+    assert "nothing enforces the ACLs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--add-acl", "User:app READ topic:t"], "is not of the form ALLOW|DENY"),
+        (["--add-acl", "ALLOW app READ topic:t"], "Could not parse principal"),
+        (["--add-acl", "ALLOW User:app READ cluster:mine"], "kafka-cluster"),
+        (["--add-scram", "SCRAM-SHA-1=[name=a,password=TOP]"], "begins with one of"),
+        (["--add-scram", "SCRAM-SHA-256=[password=TOP]"], "without a name="),
+        (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,x]"], "each as KEY=VALUE"),
+        (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,iterations=1]"], "4096 to 16384"),
+        (["-r", "3.4", "--add-scram", "SCRAM-SHA-256=[name=a,password=TOP]"], "3.5-IV2 or later"),
+        (["--feature", "kraft"], "write NAME=LEVEL"),
+        (["--node-id", "-3"], "from 0 on"),
+    ],
+)
+def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
+    tmp_path: Path, options: list[str], why: str
+) -> None:
+    done = run_metalog("format", tmp_path / "node", *options)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert "TOP" not in done.stderr
+    assert not (tmp_path / "node").exists()
+
+
+def test_the_words_of_an_acl() -> None:
+    [acl] = parse_acl_line(
+        "deny 'User:CN=a, O=b' describe_configs topic:secret. --prefixed --host ::1"
+    )
+    assert acl == Acl(
+        ResourceType.TOPIC,
+        "secret.",
+        PatternType.PREFIXED,
+        "User:CN=a, O=b",
+        "::1",
+        Operation.DESCRIBE_CONFIGS,
+        PermissionType.DENY,
+    )
+    for bad in ("", "ALLOW User:a READ", "ALLOW User:a READ topic:t --host", "ALLOW 'x"):
+        with pytest.raises(InvalidRequest):
+            parse_acl_line(bad)
+
+
+def test_the_words_of_a_credential() -> None:
+    line = 'SCRAM-SHA-512=[name=alice,iterations=8192,salt="N3E=",saltedpassword="YCE="]'
+    user = parse_scram_line(line)
+    assert (user.name, user.iterations, user.salt, user.salted_password) == (
+        *("alice", 8192),
+        *(b"7q", b"`!"),
+    )
+    assert "YCE" not in repr(user)
+    assert "`!" not in repr(user)
+    for bad in ("saltedpassword=YCE=", "salt=*,password=p", "password=p,saltedpassword=YCE="):
+        with pytest.raises(InvalidRequest):
+            parse_scram_line(f"SCRAM-SHA-256=[name=a,{bad}]")
+
+
+def test_the_first_folder_holds_the_log_unless_another_is_named() -> None:
+    config = node_config({**CONTROLLER, "log.dirs": "/a, /b"}, "f")
+    assert config.metadata_dir == Path("/a")
+    assert config.directories == (Path("/a"), Path("/b"))
+    assert config.controller == ("C", "localhost", 9093)
+    with pytest.raises(InvalidRequest, match="has no port"):
+        node_config({**CONTROLLER, "listeners": "C://host"}, "f")
