@@ -14,7 +14,7 @@ from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
 from metalog.ids import Uuid, uuid_text
 from shell.acls import acl_json
-from shell.context import Context, opened_source, read_config, replayed_source
+from shell.context import Context, opened_source, read_config, replayed_source, skipped_said
 from shell.known import Unknown, unknown_names
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from authorizer.decide import Decision
     from authorizer.insight.explain import Explanation
     from authorizer.standard import StandardAuthorizer
+    from metalog.loader import Skipped
     from shell.output import Output
     from snapshot.exchange.replay import Replayed
 
@@ -35,11 +36,15 @@ _HARDCODE: Final = "hardcode"
 
 
 class Judge:
-    """Decides, traces and explains under the ACLs of what was replayed."""
+    """Decides, traces and explains under the ACLs of what was replayed.
 
-    def __init__(self, replayed: Replayed, context: Context) -> None:
+    A strict one answers nothing where a record that cannot be read may be an ACL.
+    """
+
+    def __init__(self, replayed: Replayed, context: Context, *, strict: bool = False) -> None:
         self.image = replayed.image
         self.context = context
+        self._strict = strict
         self._replayed = replayed
 
     def trace(self, question: Question) -> Trace:
@@ -124,11 +129,27 @@ class Judge:
 
     def _check_ready(self, question: Question) -> None:
         """Before the first committed record only super users are answered, as by Kafka."""
-        if not self._replayed.ready and question.principal not in self.context.config.super_users:
+        if question.principal in self.context.config.super_users:
+            return
+        if not self._replayed.ready:
             raise AuthorizerNotReady(
                 "no committed record was read, so no authorizer could answer yet; "
                 "metalog status says what there is"
             )
+        if self._strict and self._unread is not None:
+            raise AuthorizerNotReady(
+                f"{skipped_said(self._unread)}; yes or no may hang on it; "
+                "metalog explain goes by the others"
+            )
+
+    @cached_property
+    def _unread(self) -> Skipped | None:
+        """Records left out that may be ACLs or take some away."""
+        from metalog.image.policy import names_that_concern_authorization
+
+        names = names_that_concern_authorization()
+        skipped = self._replayed.skipped.items()
+        return next((each for name, each in skipped if name in names), None)
 
     def id_of(self, acl: Acl) -> Uuid | None:
         """The lowest id that ``acl`` is bound to; a store has no ids."""
@@ -159,9 +180,9 @@ class Judge:
         }
 
 
-def judge_of(arguments: Namespace, output: Output) -> Judge:
+def judge_of(arguments: Namespace, output: Output, *, strict: bool = False) -> Judge:
     """The judge for a verb's SOURCE and configuration."""
     source = opened_source(arguments)
     context = read_config(arguments, source, output)
     replayed = replayed_source(arguments, output, source)
-    return Judge(replayed, context)
+    return Judge(replayed, context, strict=strict)

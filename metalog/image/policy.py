@@ -44,6 +44,8 @@ _CONCERNING: Final = _MARKERS | frozenset(
     )
 )
 
+_WITHOUT_TYPE: Final = "record without a type"
+
 
 def concerns_authorization(message: Any) -> bool:
     """Whether a strict loader must not pass over ``message``."""
@@ -61,9 +63,15 @@ def name_of(message: Any) -> str:
     if type(message) is not Undecodable:
         return str(message.TYPE_NAME)
     if message.api_key is None:
-        return "record without a type"
+        return _WITHOUT_TYPE
     kind = message_type(message.api_key)
     return f"record type {message.api_key}" if kind is None else kind.TYPE_NAME
+
+
+def names_that_concern_authorization() -> frozenset[str]:
+    """What ``name_of`` gives for the messages that ``concerns_authorization`` is about."""
+    kinds = filter(None, map(message_type, _CONCERNING))
+    return frozenset(kind.TYPE_NAME for kind in kinds) | {_WITHOUT_TYPE}
 
 
 class Doubt(NamedTuple):

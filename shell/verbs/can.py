@@ -51,12 +51,13 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
-        return _answer_many(Many(arguments), judge_of(arguments, output), output)
+        many = Many(arguments)
+        return _answer_many(many, judge_of(arguments, output, strict=True), output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        return answer_checklist(checklist, judge_of(arguments, output), output)
+        return answer_checklist(checklist, judge_of(arguments, output, strict=True), output)
     asked = read_question(arguments)
-    return _answer(asked, judge_of(arguments, output), output)
+    return _answer(asked, judge_of(arguments, output, strict=True), output)
 
 
 def _answer(asked: Asked, judge: Judge, output: Output) -> int:

@@ -37,6 +37,10 @@ class AtTime(NamedTuple):
     epoch_ms: int
 
 
+_AN_EPOCH: Final = 10**12
+"""Larger numbers are milliseconds since 1970 rather than offsets."""
+
+
 class BeforeLast(NamedTuple):
     """``back_ms`` before the log's last record."""
 
@@ -80,7 +84,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
         if moment.offset > bounds.end:
-            raise InvalidMoment(f"offset {moment.offset} is in the future: {_end(bounds)}")
+            hint = f"; as milliseconds write @{moment.offset}" if moment.offset >= _AN_EPOCH else ""
+            raise InvalidMoment(f"offset {moment.offset} is in the future: {_end(bounds)}{hint}")
         _refuse_unreachable(moment.offset, f"offset {moment.offset}", log)
         return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
     times = _Times(log)

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
@@ -42,8 +43,9 @@ class Replayed(NamedTuple):
 
     ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
     replay began with, None where it began with the log. ``skipped`` counts the records
-    that could not be read. ``problems`` are lines for a person, each about something odd
-    that did not stop the replay. ``ready``: an authorizer would answer from it; never from
+    that could not be read, ``doubts`` those that may not mean what they seem to.
+    ``problems`` are lines for a person, each about something odd that did not stop the
+    replay. ``ready``: an authorizer would answer from it; never from
     ``is_bootstrap``, the records of a folder on which no node has started yet.
     """
 
@@ -59,6 +61,7 @@ class Replayed(NamedTuple):
     skipped: Mapping[str, Skipped]
     problems: tuple[str, ...]
     is_bootstrap: bool = False
+    doubts: Mapping[str, Skipped] = MappingProxyType({})
 
     @property
     def cluster_id(self) -> str | None:
@@ -127,6 +130,7 @@ def replay_source(
         moment=moment,
         ready=isinstance(loader.state, Ready) and replay.limit > 0,
         is_bootstrap=replay.is_bootstrap,
+        doubts=loader.doubts,
         skipped=loader.skipped,
         problems=(*log.problems, *unproven, *replay.problems),
     )

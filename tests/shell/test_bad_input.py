@@ -156,6 +156,32 @@ def test_a_moment_that_the_log_does_not_reach(moment: str) -> None:
     assert "future" in line or "before the log starts" in line
 
 
+def test_milliseconds_without_their_sign_are_told_it() -> None:
+    line = refused("acls", LOG_DIR, "--at", "1795286697336")
+    assert line.endswith("as milliseconds write @1795286697336")
+
+
+def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl() -> None:
+    log_dir = kafka_case("frames-crafted/acl-record-version-1").log_dir
+    question = ("User:x", "read", "topic:y")
+    done = run_metalog("can", log_dir, *question)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "offset 23: a record was left out: " in done.stderr
+    assert "yes or no may hang on it" in done.stderr
+    assert run_metalog("can", log_dir, *question, "--super-users", "User:x").returncode == 0
+    explained = run_metalog("explain", log_dir, *question)
+    assert explained.returncode == 0
+    assert "warning: offset 23: a record was left out: " in explained.stderr
+    known = kafka_case("frames-crafted/unknown-record-type").log_dir
+    assert run_metalog("can", known, *question).returncode == 1
+
+
+def test_a_record_that_may_mislead_is_pointed_out() -> None:
+    done = run_metalog("acls", kafka_case("frames-crafted/name-not-utf8").log_dir)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    assert "may not mean what it seems to" in done.stderr
+
+
 def test_a_moment_that_is_none() -> None:
     assert "is no moment" in refused("acls", LOG_DIR, "--at", "yesterday")
 
