@@ -10,8 +10,13 @@ import pytest
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
 from figures import PROPERTY, Figures
+from hypothesis import settings
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
+
+
+settings.register_profile("no timing gates a test", deadline=None)
+settings.load_profile("no timing gates a test")
 
 
 def pytest_configure(config: pytest.Config) -> None:

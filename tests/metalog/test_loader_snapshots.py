@@ -21,9 +21,7 @@ from metalog.image.manifest import LogManifest, Provenance, SnapshotManifest
 from metalog.loader import Loader, Loading, Ready, Stale, feed
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark
-from metalog.records.messages import (
-    RemoveAccessControlEntryRecord,
-)
+from metalog.records.messages import RemoveAccessControlEntryRecord, UserScramCredentialRecord
 
 
 def test_a_snapshot_replaces_everything_at_once() -> None:
@@ -71,6 +69,20 @@ def test_a_snapshot_has_the_epoch_of_its_name() -> None:
     with pytest.raises(CorruptSnapshot, match="epoch 1 in a snapshot whose name says 2"):
         loader.load_snapshot(SnapshotId(10, 2), snapshot(ace(2)))
     assert ids(loader.image) == {1}
+
+
+def test_a_snapshot_takes_away_the_users_that_it_lacks() -> None:
+    recorder = Recorder()
+    loader = Loader([recorder])
+    loader.handle(HighWatermark(2))
+    users = [UserScramCredentialRecord(name, 1, b"s", b"k", b"v", 4096) for name in ("a", "b")]
+    loader.handle(Appended(batch(0, *users)))
+    loader.load_snapshot(SnapshotId(10, 1), snapshot(users[1]))
+    delta, image, _ = recorder.got[-1]
+    [(mechanism, left)] = image.scram.mechanisms.items()
+    assert set(left) == {"b"}
+    assert delta.scram is not None
+    assert delta.scram.changes[mechanism]["a"] is None
 
 
 def test_a_snapshot_does_not_go_back() -> None:

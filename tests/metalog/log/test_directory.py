@@ -161,6 +161,12 @@ def test_a_snapshot_past_the_log_replaces_it(snapshot: SnapshotId, replaces: boo
         assert not any("replaces" in problem for problem in log.problems)
 
 
+def test_an_epoch_that_ought_to_have_begun_is_missed() -> None:
+    log = DirectoryLog(ROOT, files=folder(b"0\n2\n1 0\n2 5\n", **{segment_name(0): no_ops(0, 9)}))
+    with pytest.raises(CorruptLog, match=r"offset 5, .* leader-epoch-checkpoint has epoch 2"):
+        appended(log.read(0))
+
+
 def test_no_snapshot_hides_damage_in_the_log_before_its_end() -> None:
     damaged = bytearray(no_ops(0, 9))
     damaged[-3] ^= 1
