@@ -14,7 +14,6 @@ from hypothesis import settings
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
 
-
 settings.register_profile("no timing gates a test", deadline=None)
 settings.load_profile("no timing gates a test")
 
