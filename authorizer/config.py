@@ -6,7 +6,7 @@ This module must not know files: it takes what a ``.properties`` file said.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -17,6 +17,14 @@ EARLY_START_LISTENERS: Final = "early.start.listeners"
 CONTROLLER_LISTENERS: Final = "controller.listener.names"
 STALE_DENY_AFTER: Final = "stale.deny.after.ms"
 
+_KEYS: Final = (
+    SUPER_USERS,
+    ALLOW_EVERYONE,
+    EARLY_START_LISTENERS,
+    CONTROLLER_LISTENERS,
+    STALE_DENY_AFTER,
+)
+_ALIKE: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
@@ -38,12 +46,13 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     """The configuration, and what is odd about it, a line each.
 
     ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon.
-    Keys that are not the authorizer's are left alone.
+    Keys that are not the authorizer's are left alone, unless they look like a slip of one.
     """
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):
         warnings.append(f"{ALLOW_EVERYONE}={allow_everyone} is taken as false; write true or false")
+    warnings += _misspelt(properties)
     early = properties.get(EARLY_START_LISTENERS, properties.get(CONTROLLER_LISTENERS, ""))
     config = AuthorizerConfig(
         super_users,
@@ -52,6 +61,20 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         _milliseconds(_text(properties, STALE_DENY_AFTER)),
     )
     return config, warnings
+
+
+def _misspelt(keys: Iterable[str]) -> list[str]:
+    """A slip in one of our keys would leave its default in force unnoticed."""
+    from difflib import SequenceMatcher
+
+    return [
+        f"{key} is no key of Kafka's; did you mean {known}?"
+        for key in keys
+        for known in _KEYS
+        if key != known
+        and abs(len(key) - len(known)) <= 2
+        and SequenceMatcher(None, key.lower(), known).ratio() >= _ALIKE
+    ]
 
 
 def _text(properties: Mapping[str, object], key: str) -> str:

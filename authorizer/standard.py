@@ -9,7 +9,7 @@ This module must not know logs, records or files.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -31,6 +31,7 @@ from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid, uuid_text
+from metalog.principal import parse_principal
 
 if TYPE_CHECKING:
     from metalog.image.delta import MetadataDelta
@@ -74,10 +75,14 @@ class StandardAuthorizer(Authorizer):
         cls,
         acls: Iterable[Acl],
         *,
-        super_users: Iterable[str] = (),
+        super_users: Collection[str] = (),
         allow_everyone: bool = False,
     ) -> StandardAuthorizer:
         """Ready at once, with these ACLs and no log."""
+        if isinstance(super_users, str):
+            raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
+        for user in super_users:
+            parse_principal(user)
         authorizer = cls(AuthorizerConfig(frozenset(super_users), allow_everyone))
         authorizer.load_snapshot(
             {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls, 1)}

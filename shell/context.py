@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
+_TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.checkpoint"
 _PATIENCE_S: Final = 0.5
 
@@ -197,6 +198,8 @@ def read_config(arguments: Namespace, source: Source, output: Output) -> Context
     config, warnings = from_properties(properties)
     for warning in warnings:
         output.warn(warning)
+    if file is not None and not any(key in properties for key in _TELLING_KEYS):
+        output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
     assumed = [] if file is not None else _assumed(properties)
     if assumed:
         output.note(f"assumed {' and '.join(assumed)}; --config server.properties tells")

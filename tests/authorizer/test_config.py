@@ -57,3 +57,22 @@ def test_stale_deny_after() -> None:
     assert from_properties({"stale.deny.after.ms": "1500"})[0].stale_deny_after_ms == 1500
     with pytest.raises(InvalidRequest):
         from_properties({"stale.deny.after.ms": "soon"})
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("super.user", "super.users"),
+        ("Super.Users", "super.users"),
+        ("allow.everyone.if.no.acls.found", "allow.everyone.if.no.acl.found"),
+        ("controller.listeners.names", "controller.listener.names"),
+    ],
+)
+def test_a_slip_in_a_key_is_pointed_out(key: str, meant: str) -> None:
+    _, [warning] = from_properties({key: "User:a"})
+    assert warning == f"{key} is no key of Kafka's; did you mean {meant}?"
+
+
+def test_kafkas_other_keys_are_left_alone() -> None:
+    others = ("inter.broker.listener.name", "listeners", "node.id", "authorizer.class.name")
+    assert from_properties(dict.fromkeys(others, "x")) == (AuthorizerConfig(), [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,15 @@ def test_results_refuse_to_be_true(count: int) -> None:
     assert len(results) == count
     with pytest.raises(TypeError):
         bool(results)
+
+
+@pytest.mark.parametrize(
+    ("super_users", "said"),
+    [("User:admin", r"as \['User:admin'\]"), (["admin"], "write it as User:admin")],
+)
+def test_super_users_that_nobody_could_be_are_refused(super_users: Any, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said):
+        StandardAuthorizer.from_acls([], super_users=super_users)
 
 
 def test_before_the_initial_load_only_super_users_are_answered() -> None:
