@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from metalog.errors import InvalidMoment
+from metalog.errors import CorruptLog, InvalidMoment
 from metalog.ports import Appended, Log, LogBounds
 from metalog.records.batch import Batch
 from snapshot.reader import bases
 
-_OFFSET: Final = re.compile(r"[0-9]{1,19}")
+_OFFSET: Final = re.compile(r"[0-9]{1,20}")
 _EPOCH_MS: Final = re.compile(r"@([0-9]{1,15})")
 _BACK: Final = re.compile(r"-([0-9]{1,12})([smhdw])")
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -90,10 +90,15 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         return ResolvedMoment(moment.offset, f"offset {moment.offset}", ())
     times = _Times(log)
     if times.last is None or times.first is None:
+        times.check_end()
         raise InvalidMoment(f"the log has no records to take a time from; {_end(bounds)}")
-    epoch_ms = moment.epoch_ms if isinstance(moment, AtTime) else times.last - moment.back_ms
+    if isinstance(moment, AtTime):
+        epoch_ms = moment.epoch_ms
+    else:
+        times.check_end()
+        epoch_ms = times.last - moment.back_ms
     said = time_text(epoch_ms)
-    if epoch_ms > max(times.last, now_ms):
+    if times.damage is None and epoch_ms > max(times.last, now_ms):
         raise InvalidMoment(
             f"{said} is in the future: the log's last record is of {time_text(times.last)}"
         )
@@ -117,13 +122,15 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """The batches' times in one log, and where they run backwards."""
+    """The batches' times in one log, up to its ``damage`` if there is any, and where they
+    run backwards."""
 
     def __init__(self, log: Log) -> None:
         self._ends: list[tuple[int, int]] = []
         latest: int | None = None
         self._backwards: tuple[int, int] | None = None
-        for batch in _batches(log):
+        self.damage: CorruptLog | None = None
+        for batch in self._up_to_damage(log):
             if latest is not None and batch.max_timestamp < latest and self._backwards is None:
                 self._backwards = (batch.base_offset, latest - batch.max_timestamp)
             latest = batch.max_timestamp if latest is None else max(latest, batch.max_timestamp)
@@ -133,7 +140,22 @@ class _Times:
         self.last = self._ends[-1][1] if self._ends else None
 
     def offset_at(self, epoch_ms: int) -> int:
-        return next((base for base, time in self._ends if time > epoch_ms), self._end)
+        for base, time in self._ends:
+            if time > epoch_ms:
+                return base
+        self.check_end()
+        return self._end
+
+    def check_end(self) -> None:
+        """Raise what keeps the log from being read to its end."""
+        if self.damage is not None:
+            raise self.damage
+
+    def _up_to_damage(self, log: Log) -> Iterator[Batch]:
+        try:
+            yield from _batches(log)
+        except CorruptLog as error:
+            self.damage = error
 
     def warnings(self, epoch_ms: int) -> tuple[str, ...]:
         """What a reader of the answer must know about these times."""

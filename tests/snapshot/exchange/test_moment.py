@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from cases import kafka_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metalog.errors import InvalidMoment
+from metalog.errors import CorruptLog, InvalidMoment
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
+from metalog.log.layout import segment_name
 from metalog.log.memory import MemoryLog
-from metalog.records.batch import Batch, build_batch
+from metalog.records.batch import Batch, build_batch, encode_batch
 from metalog.records.messages import NoOpRecord
 from snapshot.exchange.moment import (
     AtOffset,
@@ -35,6 +37,7 @@ FAR = 10**13
         ("0", AtOffset(0)),
         ("145", AtOffset(145)),
         ("20261121", AtOffset(20261121)),
+        ("00000000000000000723", AtOffset(723)),
         ("@1795252051173", AtTime(1795252051173)),
         ("-6h", BeforeLast(6 * 3_600_000)),
         ("-90s", BeforeLast(90_000)),
@@ -141,6 +144,20 @@ def test_times_that_run_backwards_are_pointed_out() -> None:
     )
     assert late.warnings == ("times run backwards at offset 2, by 3000 ms: leaders' clocks differ",)
     assert resolve(AtOffset(2), log).warnings == ()
+
+
+def test_a_time_before_damage_is_a_moment(tmp_path: Path) -> None:
+    segment = b"".join(encode_batch(batch(offset, 1000 + offset)) for offset in range(4))
+    for flipped, sound in ((-3, 3), (3, 0)):
+        damaged = bytearray(segment)
+        damaged[flipped] ^= 1
+        (tmp_path / segment_name(0)).write_bytes(damaged)
+        log = DirectoryLog(tmp_path)
+        for offset in range(sound - 1):
+            assert resolve_moment(AtTime(1000 + offset), log, now_ms=FAR).offset == offset + 1
+        for moment in (AtTime(1000 + max(sound - 1, 0)), AtTime(FAR + 1), BeforeLast(0)):
+            with pytest.raises(CorruptLog):
+                resolve_moment(moment, log, now_ms=FAR)
 
 
 def test_only_what_can_be_rebuilt_is_a_moment() -> None:
