@@ -29,6 +29,7 @@ _STYLES: Final = {
     "name": "36",
 }
 _ROWS_MEASURED: Final = 500
+_WIDEST: Final = 60
 
 
 class Cell(NamedTuple):
@@ -125,10 +126,16 @@ class Output:
             self._markdown(keys, rows)
 
     def aligned(self, rows: Iterable[Sequence[Cell | str]], indent: str = "") -> None:
-        """Rows in columns as wide as their widest cell among the first hundreds of rows."""
+        """Rows in columns as wide as their widest cell among the first hundreds of rows.
+
+        A cell that is wider than most terminals leave room for moves its own row only.
+        """
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))
-        widths = [max(map(text_width, column)) for column in zip(*head, strict=True)]
+        widths = [
+            max((width for width in map(text_width, column) if width <= _WIDEST), default=0)
+            for column in zip(*head, strict=True)
+        ]
         for row in chain(head, source):
             self.line(indent + self._aligned_line(row, widths))
 
@@ -137,8 +144,9 @@ class Output:
         last = len(row) - 1
         for number, cell in enumerate(row):
             text, style = cell if isinstance(cell, Cell) else (cell, None)
-            gap = widths[number] - text_width(cell)
-            if gap < 0:
+            width = text_width(cell)
+            gap = widths[number] - width
+            if gap < 0 and width <= _WIDEST:
                 widths[number] -= gap
             parts.append(self.paint(text, style) + (" " * gap if number != last else ""))
         return "  ".join(parts).rstrip()

@@ -6,8 +6,8 @@ This module must not know what an ACL decides.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final
 
 from metalog.acl import (
     AccessControlEntryFilter,
@@ -18,11 +18,16 @@ from metalog.acl import (
     ResourcePatternFilter,
 )
 from metalog.ids import uuid_text
+from metalog.principal import parse_principal
 from shell import acls
 from shell.context import add_source, replayed_source
 from shell.output import Cell, Output
 from shell.resources import add_resources, resources
+from shell.safe import shown
 from shell.words import parse_word
+
+if TYPE_CHECKING:
+    from metalog.image.acls import AclsImage
 
 USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -67,15 +72,23 @@ def run(arguments: Namespace, output: Output) -> int:
         found.sort()
         output.records(acls.KEYS, (acls.values(*pair) for pair in found))
     if not found and output.is_text:
-        output.note(_nothing(len(image.acls)))
+        output.note(_nothing(image.acls, arguments.principal or ()))
     if arguments.resource_pattern_type is None:
         for pattern in patterns:
             _say_left_out(pattern, (acl for _, acl in admitted), output)
     return 0
 
 
-def _nothing(total: int) -> str:
-    return f"none of the {total:,} ACLs passes these filters" if total else "there are no ACLs"
+def _nothing(image: AclsImage, principals: Collection[str]) -> str:
+    if not len(image):
+        return "there are no ACLs"
+    from authorizer.insight.names import nearest_principal
+
+    said = f"none of the {len(image):,} ACLs passes these filters"
+    known = {acl.principal for acl in image.by_id.values()}
+    found = (nearest_principal(each, known) for each in principals if each not in known)
+    near = [shown(each) for each in found if each is not None]
+    return f"{said}; did you mean {' or '.join(near)}?" if near else said
 
 
 def _pattern_filters(arguments: Namespace) -> list[ResourcePatternFilter]:
@@ -99,9 +112,10 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
         parse_word(PermissionType, text, "permission", filter=True)
         for text in arguments.permission or ("any",)
     ]
+    principals = [str(parse_principal(text)) for text in arguments.principal or ()]
     return [
         AccessControlEntryFilter(principal, host, operation, permission)
-        for principal in arguments.principal or (None,)
+        for principal in principals or (None,)
         for host in arguments.host or (None,)
         for operation in operations
         for permission in permissions

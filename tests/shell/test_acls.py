@@ -105,3 +105,20 @@ def test_formats_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert len({line.replace("\\|", "").count("|") for line in markdown}) == 1
     text, _ = run(capsys)
     assert {line.split()[-1] for line in text} == {acl["id"] for acl in as_json}
+
+
+def test_a_principal_is_one_and_the_nearest_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    log_dir = str(DEMO / "log-dir")
+    assert main(["acls", log_dir, "--principal", "billing"]) == 2
+    assert "principal 'billing' has no type; write it as User:billing" in capsys.readouterr().err
+    assert main(["acls", log_dir, "--principal", "user:billing"]) == 0
+    assert "did you mean User:billing?" in capsys.readouterr().err
+    assert main(["acls", log_dir, "--principal", "User:somebody"]) == 0
+    assert capsys.readouterr().err == "note: none of the 27 ACLs passes these filters\n"
+
+
+def test_one_long_name_does_not_widen_every_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["acls", str(BASIC.log_dir)]) == 0
+    rows = [len(line) for line in capsys.readouterr().out.splitlines()]
+    assert max(rows) > 300
+    assert sorted(rows)[len(rows) // 2] < 200
