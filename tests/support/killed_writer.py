@@ -1,0 +1,81 @@
+"""A process that changes the log in a folder as fast as it can, until it is killed.
+
+What it is about to do and what was acknowledged it says on standard output, a line each:
+``create N``, ``created N``, ``delete N``, ``deleted N``. Request N creates, or deletes, all of
+the ACLs whose names begin with ``N-``. This module must not know when it is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from itertools import count
+from pathlib import Path
+
+from metalog import Replica, WritableDirectoryLog
+from metalog.acl import (
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.log.appender import SegmentLimits
+
+CALLERS = 8
+IN_ONE_REQUEST = 3
+LIMITS = SegmentLimits(max_bytes=20_000)
+
+
+def acls(request: str) -> list[Acl]:
+    return [
+        Acl(
+            ResourceType.TOPIC,
+            f"{request}-{number}",
+            PatternType.LITERAL,
+            "User:a",
+            "*",
+            Operation.READ,
+            PermissionType.ALLOW,
+        )
+        for number in range(IN_ONE_REQUEST)
+    ]
+
+
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
+
+
+def work(replica: Replica, caller: str) -> None:
+    for number in count():
+        request = f"{caller}.{number}"
+        say(f"create {request}")
+        for created in replica.create_acls(None, acls(request)):
+            created.result()
+        say(f"created {request}")
+        if number % 3 == 0:
+            say(f"delete {request}")
+            names = [acl.resource_name for acl in acls(request)]
+            patterns = [AclFilter(ResourcePatternFilter(name=name)) for name in names]
+            for deleted in replica.delete_acls(None, patterns):
+                deleted.result()
+            say(f"deleted {request}")
+
+
+def main(folder: Path, run: str) -> None:
+    with Replica(WritableDirectoryLog(folder, limits=LIMITS)) as replica:
+        callers = [
+            threading.Thread(target=work, args=(replica, f"{run}.{caller}"), daemon=True)
+            for caller in range(CALLERS)
+        ]
+        for each in callers:
+            each.start()
+        for each in callers:
+            each.join()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
