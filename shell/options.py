@@ -14,11 +14,20 @@ from typing import Final, NoReturn
 from metalog.errors import InvalidRequest
 from shell.output import COLORS
 
+_UNRECOGNIZED: Final = "unrecognized arguments: "
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
 class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix(_UNRECOGNIZED).partition(" ")[0].partition("=")[0]
+        if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
+            from authorizer.insight.names import nearest_name
+
+            near = nearest_name(unknown, self._option_string_actions)
+            message = f"unknown option {unknown}"
+            if near is not None:
+                raise InvalidRequest(f"{message}; did you mean {near}?")
         raise InvalidRequest(f"{message}; see {self.prog} --help")
 
 

@@ -25,6 +25,7 @@ from metalog.log.folder import unreadable
 SOURCE_VARIABLE: Final = "METALOG_SOURCE"
 NAMES_FILE: Final = "metalog.toml"
 
+_USER_FOLDER: Final = "metalog"
 _KEYS: Final = {"url", "config", "command-config"}
 
 
@@ -60,9 +61,15 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         known.extend(sources)
         read.append(str(path))
     if not read:
-        raise InvalidSource(f"@{name}: no {NAMES_FILE} in {cwd}, above it or in the user's folder")
+        places = list(_places(environ, cwd))
+        home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
+        raise InvalidSource(
+            f"@{name}: no {NAMES_FILE} is in {cwd.absolute()} or above it{home}; "
+            f"write one, with [sources.{name}] and a url"
+        )
     near = get_close_matches(name, known, 1)
-    hint = f"; did you mean @{near[0]}?" if near else ""
+    has = f"; it has {', '.join(f'@{each}' for each in known)}" if known else ""
+    hint = f"; did you mean @{near[0]}?" if near else has
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
 
 
@@ -71,9 +78,9 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
     for folder in (here, *here.parents):
         yield folder / NAMES_FILE
     if configured := environ.get("XDG_CONFIG_HOME"):
-        yield Path(configured) / "metalog" / NAMES_FILE
+        yield Path(configured) / _USER_FOLDER / NAMES_FILE
     elif home := environ.get("HOME"):
-        yield Path(home) / ".config" / "metalog" / NAMES_FILE
+        yield Path(home) / ".config" / _USER_FOLDER / NAMES_FILE
 
 
 def _sources(path: Path, files: Files) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 def _named(entry: Any, name: str, path: Path) -> NamedSource:
     place = f"{path}: sources.{name}"
     if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
-        raise InvalidSource(f"{place} is no table of texts; give it a url")
+        raise InvalidSource(f'{place} is no table of texts; write [sources.{name}] and url = "…"')
     if unknown := sorted(entry.keys() - _KEYS):
         near = get_close_matches(unknown[0], _KEYS, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(_KEYS))}"

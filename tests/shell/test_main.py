@@ -96,7 +96,8 @@ def test_options_for_every_verb_may_stand_before_the_verb() -> None:
         (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
         (["--frob"], "unknown option --frob without a verb"),
         (["acls"], "the following arguments are required: SOURCE; see metalog acls --help"),
-        (["acls", LOG_DIR, "--frob"], "unrecognized arguments: --frob"),
+        (["acls", LOG_DIR, "--frob"], "unknown option --frob; see metalog acls --help"),
+        (["acls", LOG_DIR, "--topc=x"], "unknown option --topc; did you mean --topic?"),
         (["acls", LOG_DIR, "-o", "xml"], "invalid choice: 'xml'"),
     ],
 )
