@@ -46,7 +46,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from snapshot.exchange.source import open_source
 
     source = open_source(arguments.source, environ=os.environ)
-    entries = _entries(_batches(source, arguments, output))
+    entries = _entries(*_batches(source, arguments, output))
     if output.is_text:
         output.aligned(_row(*entry, arguments.show_secrets) for entry in entries)
     else:
@@ -55,10 +55,13 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _batches(source: Source, arguments: Namespace, output: Output) -> Iterable[Batch]:
+def _batches(
+    source: Source, arguments: Namespace, output: Output
+) -> tuple[Iterable[Batch], int | None]:
+    """What is shown, and the offset before which it ends."""
     log = source.log
     if isinstance(log, CheckpointLog):
-        return _snapshot_batches(log, salvage=arguments.salvage)
+        return _snapshot_batches(log, salvage=arguments.salvage), None
     bounds = log.bounds()
     end = bounds.end
     moment = resolved_moment(arguments, log, output)
@@ -70,8 +73,8 @@ def _batches(source: Source, arguments: Namespace, output: Output) -> Iterable[B
         output.warn(problem)
     if bounds.end == 0 and (bootstrap := log.bootstrap()) is not None:
         output.note(BOOTSTRAP_SAID)
-        return bootstrap
-    return _log_batches(log, bounds.start, end)
+        return bootstrap, None
+    return _log_batches(log, bounds.start, end), end
 
 
 def _log_batches(log: Any, start: int, end: int) -> Iterator[Batch]:
@@ -86,16 +89,19 @@ def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
     """All batches of a snapshot that was found to be whole, or of what there is of it."""
     from collections import deque
 
+    from metalog.records.checkpoint import check_snapshot
     from snapshot.reader import read_snapshot
 
     if not salvage:
-        deque(read_snapshot(log, log.id), maxlen=0)
+        deque(check_snapshot(read_snapshot(log, log.id)), maxlen=0)
     return log.open_snapshot(log.id)
 
 
-def _entries(batches: Iterable[Batch]) -> Iterator[tuple[Batch, Entry]]:
+def _entries(batches: Iterable[Batch], end: int | None) -> Iterator[tuple[Batch, Entry]]:
     for batch in batches:
         for entry in batch.entries():
+            if end is not None and entry.offset >= end:
+                return
             yield batch, entry
 
 

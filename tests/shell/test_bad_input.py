@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cases import DEMO, REPOSITORY, kafka_case
+from cases import DEMO, REPOSITORY, damaged_cases, kafka_case
 from command import run_metalog
 
 from metalog.records.checksum import crc32c
@@ -131,6 +131,15 @@ def test_a_truncated_snapshot(verb: str, tmp_path: Path) -> None:
     assert cut.stat().st_size == whole.stat().st_size - 40
 
 
+@pytest.mark.parametrize("verb", ["status", "acls", "dump"])
+def test_a_snapshot_that_lost_its_last_batch(verb: str, tmp_path: Path) -> None:
+    case = next(case for case in damaged_cases() if case.name == "snapshot-no-footer")
+    [path] = case.log_dir.rglob("0*.checkpoint")
+    line = refused(verb, Path(shutil.copy(path, tmp_path)))
+    assert "the snapshot has no footer" in line
+    assert "--salvage" in line
+
+
 def test_a_truncated_snapshot_can_be_salvaged(tmp_path: Path) -> None:
     [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
     cut = tmp_path / whole.name
@@ -139,6 +148,14 @@ def test_a_truncated_snapshot_can_be_salvaged(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "ALLOW" in done.stdout
     assert "warning: " in done.stderr
+
+
+def test_salvaged_damage_is_one_problem() -> None:
+    damaged = next(each.log_dir for each in damaged_cases() if each.name == "bit-middle-body-0")
+    assert "the checksum of the batch does not match" in refused("status", damaged)
+    done = run_metalog("status", damaged, "--salvage")
+    assert done.returncode == 1
+    assert done.stdout.count("the checksum of the batch does not match") == 1
 
 
 @pytest.mark.parametrize("case", ["node-12-running", "node-11-running"])

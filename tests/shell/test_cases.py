@@ -72,6 +72,14 @@ def test_dump_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
     )
 
 
+def test_dump_ends_at_the_moment_inside_a_batch_too(ask: Any) -> None:
+    case = kafka_case("basic-4.3")
+    batches = case.json_lines("batches.jsonl")
+    large = next(batch for batch in batches if batch["lastOffset"] - batch["baseOffset"] > 1)
+    found = ask("dump", case.log_dir, "--at", str(large["baseOffset"] + 1))
+    assert found[-1]["offset"] == large["baseOffset"]
+
+
 def test_dump_of_a_snapshot_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
     for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
         name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
