@@ -100,7 +100,7 @@ transcripts: .venv/test-ready ## Write anew what the command prints: transcripts
 bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md
 	$(BIN)/python bench/run.py
 
-bench-quick: build/bench/ready ## The same in under five minutes, less exact
+bench-quick: build/bench/ready ## The same in under five minutes, too rough to keep: into build/bench
 	$(BIN)/python bench/run.py --quick
 
 .PHONY: lock

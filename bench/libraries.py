@@ -3,7 +3,7 @@
 Runs in an environment of its own that holds these two and nothing of ours. Each library
 is used in the way its own documentation calls the fast one: policies and entities are
 parsed once. The number of allowed requests is printed, to be compared with ours.
-Arguments as those of ``bench/peer``: folder, seconds of warm-up, seconds a round, rounds,
+Arguments as those of ``bench/peer``: folder, seconds of CPU for warm-up and a round, rounds,
 library.
 """
 

@@ -1,7 +1,7 @@
 """Times one job on our own authorizer and replay, and prints one line of JSON.
 
-Arguments as those of ``bench/peer``: the folder of the workloads, seconds of warm-up,
-seconds a round, rounds, the job, and what the job needs.
+Arguments as those of ``bench/peer``: the folder of the workloads, seconds of CPU for
+warm-up and a round, rounds, the job, and what the job needs.
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ Seconds = dict[str, tuple[float, float]]
 FIRST_DECISION_KAFKA = "Kafka: from start to the first decision over 500,000 ACLs"
 FIRST_DECISION_OURS = "ours: the same"
 WALL, CPU = 0, 1
+_BUSY = (
+    "**The machine was busy with other work.** Even CPU time suffers when caches and memory "
+    "are shared, and Kafka's, whose decisions walk more memory, the more: the ratios below "
+    "are too good. Measure again on a quiet machine."
+)
 
 GOALS = {
     "W1-kafka-bench": 100,
@@ -65,6 +70,7 @@ def page(results: Results, *, is_quick: bool, began: float, busy: float, root: P
     parts = [
         "# Kafka's authorizer and ours, side by side",
         f"Written by `{command}`; no number here is typed by hand. " + _machine(began, busy, root),
+        *([_BUSY] if busy > (os.cpu_count() or 1) / 2 else []),
         "Unless it says otherwise a figure is CPU time of the whole process, garbage collector "
         "included, in nanoseconds an operation: the median over all rounds of all passes, Kafka "
         "and ours in turn, each in a fresh process. A ratio is Kafka's figure over ours, so "

@@ -3,7 +3,8 @@
 Each workload is a fresh process on either side, Kafka and ours in turn, several passes.
 What counts is CPU time, medians over all rounds of all passes, since machines are shared;
 the ratio by the clock stands beside it. Every number in the results is put there by this
-program; ``--quick`` makes them in under five minutes and says so.
+program. ``--quick`` takes under five minutes on a quiet machine, and writes its results to
+build/bench, since they are too rough to keep.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ Figures = dict[str, list[tuple[float, float]]]
 
 
 class Effort(NamedTuple):
-    """How much is spent; ``whole_runs`` is for jobs that are timed as a whole."""
+    """How much is spent, in seconds of CPU; ``whole_runs`` is for jobs timed as a whole.
+
+    Only Kafka's side needs a long warm-up, to be compiled.
+    """
 
     passes: int
     warmup_s: float
+    our_warmup_s: float
     round_s: float
     rounds: int
     whole_runs: int
@@ -42,8 +47,8 @@ class Effort(NamedTuple):
     starts: int
 
 
-FULL = Effort(3, 5.0, 1.0, 5, 2, 1_000_000, 7)
-QUICK = Effort(1, 1.0, 0.3, 3, 1, 200_000, 3)
+FULL = Effort(2, 5.0, 0.5, 0.5, 5, 2, 1_000_000, 5)
+QUICK = Effort(1, 2.0, 0.2, 0.25, 3, 1, 200_000, 1)
 START_RECORDS = 500_000
 
 DECISIONS = {
@@ -62,20 +67,37 @@ DECISIONS = {
 def kafka_command(effort: Effort, *job: str) -> list[str]:
     jars = f"{PEER / 'peer.jar'}:{PEER / 'jars'}/*"
     java = ["java", "-XX:+UseSerialGC", "-Xmx8g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"]
-    return [*java, "-cp", jars, "kraftmetalog.peer.Peer", *_arguments(effort), *job]
+    return [
+        *java,
+        "-cp",
+        jars,
+        "kraftmetalog.peer.Peer",
+        *_arguments(effort, effort.warmup_s),
+        *job,
+    ]
 
 
 def our_command(effort: Effort, *job: str) -> list[str]:
-    return [sys.executable, str(ROOT / "bench" / "ours.py"), *_arguments(effort), *job]
+    return [
+        sys.executable,
+        str(ROOT / "bench" / "ours.py"),
+        *_arguments(effort, effort.our_warmup_s),
+        *job,
+    ]
 
 
 def library_command(effort: Effort, library: str) -> list[str]:
     python = LIBRARIES / "bin" / "python"
-    return [str(python), str(ROOT / "bench" / "libraries.py"), *_arguments(effort), library]
+    return [
+        str(python),
+        str(ROOT / "bench" / "libraries.py"),
+        *_arguments(effort, effort.our_warmup_s),
+        library,
+    ]
 
 
-def _arguments(effort: Effort) -> list[str]:
-    return [str(FOLDER), str(effort.warmup_s), str(effort.round_s), str(effort.rounds)]
+def _arguments(effort: Effort, warmup_s: float) -> list[str]:
+    return [str(FOLDER), str(warmup_s), str(effort.round_s), str(effort.rounds)]
 
 
 def run(command: list[str]) -> Figures:
@@ -121,7 +143,7 @@ def started(command: list[str], times: int) -> tuple[float, float]:
 def start_ups(effort: Effort) -> report.Seconds:
     log = workloads.shorter_log(START_RECORDS)
     metalog = str(Path(sys.executable).with_name("metalog"))
-    once = effort._replace(warmup_s=0, rounds=0)
+    once = effort._replace(warmup_s=0, our_warmup_s=0, rounds=0)
     commands = {
         "`python -c pass`": [sys.executable, "-c", "pass"],
         "`metalog --version`": [metalog, "--version"],
@@ -146,7 +168,7 @@ def say(text: str) -> None:
 
 
 def measure(effort: Effort) -> report.Results:
-    whole = effort._replace(warmup_s=0, rounds=effort.whole_runs)
+    whole = effort._replace(warmup_s=0, our_warmup_s=0, rounds=effort.whole_runs)
     log, records = "replay.log", effort.replayed
     if records < workloads.REPLAY_BATCHES * workloads.REPLAY_BATCH_RECORDS:
         log = workloads.shorter_log(records)
@@ -177,7 +199,7 @@ def main() -> None:
     busy = os.getloadavg()[0]
     results = measure(QUICK if is_quick else FULL)
     text = report.page(results, is_quick=is_quick, began=began, busy=busy, root=ROOT)
-    (ROOT / "bench" / "results.md").write_text(text)
+    (FOLDER if is_quick else ROOT / "bench").joinpath("results.md").write_text(text)
     print(text)
 
 

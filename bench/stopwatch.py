@@ -1,6 +1,7 @@
 """Times operations in rounds, by the clock and by the CPU time of the whole process.
 
-The same rounds as ``bench/peer``'s Stopwatch. It must not know what it times.
+The same rounds as ``bench/peer``'s Stopwatch; warm-up and rounds last so many seconds
+of CPU. It must not know what it times.
 """
 
 from __future__ import annotations
@@ -28,26 +29,25 @@ class Stopwatch:
     ) -> None:
         """``operation`` of two arguments, again and again over ``arguments``."""
         endless = cycle(arguments)
-        start, done = time.perf_counter(), 0
-        while time.perf_counter() - start < self._warmup_s:
-            for one, other in islice(endless, 16):
+        batch, start = 1, time.process_time()
+        while time.process_time() - start < self._warmup_s:
+            before = time.perf_counter()
+            for one, other in islice(endless, batch):
                 operation(one, other)
-            done += 16
-        each = self._warmup_s / max(1, done)
-        batch = max(1, int(_BETWEEN_LOOKS_S / max(each, 1e-9)))
+            if time.perf_counter() - before < _BETWEEN_LOOKS_S:
+                batch *= 2
         for _ in range(self._rounds):
             count = 0
             with self._kept(name) as items:
-                end = time.perf_counter() + self._round_s
-                while time.perf_counter() < end:
+                end = time.process_time() + self._round_s
+                while time.process_time() < end:
                     for one, other in islice(endless, batch):
                         operation(one, other)
                     count += batch
                 items.append(count)
 
     def time_whole(self, name: str, items: int, operation: Callable[[], object]) -> None:
-        """An operation that handles ``items`` at once; whole runs, after one to warm up."""
-        operation()
+        """An operation that handles ``items`` at once; whole runs, the first one too."""
         for _ in range(self._rounds):
             self.time_once(name, items, operation)
 

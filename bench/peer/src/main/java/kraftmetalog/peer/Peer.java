@@ -16,8 +16,8 @@ import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 /**
  * Times one job on Kafka's own classes and prints one line of JSON.
  *
- * <p>Arguments: the folder of the workloads, seconds of warm-up, seconds a round, rounds, the
- * job, and what the job needs: an ACL set and a request list, or a log and the number of its records.
+ * <p>Arguments: the folder of the workloads, seconds of CPU for warm-up and for a round,
+ * rounds, the job, and what the job needs: an ACL set and a request list, or a log and the number of its records.
  */
 public final class Peer {
     private Peer() { }
@@ -42,9 +42,8 @@ public final class Peer {
 
     private static void decide(Files files, Stopwatch watch, String set, String list)
             throws Exception {
-        Map<Uuid, StandardAcl> acls = files.acls(set);
-        StandardAuthorizer authorizer = Authorizers.of(acls);
-        DecisionAlone alone = new DecisionAlone(acls);
+        StandardAuthorizer authorizer = Authorizers.of(files.acls(set));
+        DecisionAlone alone = new DecisionAlone(authorizer);
         Request[] requests = files.requests(list).toArray(new Request[0]);
         int[] next = new int[1];
         watch.timeRepeated("authorize", () -> {

@@ -8,7 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Times operations in rounds, by the clock and by the CPU time of the whole process. */
+/**
+ * Times operations in rounds, by the clock and by the CPU time of the whole process.
+ *
+ * <p>Warm-up and rounds last so many seconds of CPU: on a machine that is shared, seconds by
+ * the clock may not suffice to compile what is measured.
+ */
 final class Stopwatch {
     private static final OperatingSystemMXBean SYSTEM =
         (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -34,35 +39,40 @@ final class Stopwatch {
 
     /** Nanoseconds an operation, repeated as often as a round lasts. */
     void timeRepeated(String name, Operation operation) throws Exception {
-        long start = System.nanoTime();
-        long done = 0;
-        while (System.nanoTime() - start < warmupNs) {
-            sink = operation.run();
-            done++;
-        }
-        long each = Math.max(1, warmupNs / Math.max(1, done));
-        long batch = Math.max(1, BETWEEN_LOOKS_NS / each);
+        long batch = 1;
+        long start = SYSTEM.getProcessCpuTime();
+        do {
+            long wall = System.nanoTime();
+            repeat(operation, batch);
+            if (System.nanoTime() - wall < BETWEEN_LOOKS_NS) {
+                batch *= 2;
+            }
+        } while (SYSTEM.getProcessCpuTime() - start < warmupNs);
         for (int round = 0; round < rounds; round++) {
             long cpu = SYSTEM.getProcessCpuTime();
             long wall = System.nanoTime();
             long count = 0;
             do {
-                for (long i = 0; i < batch; i++) {
-                    sink = operation.run();
-                }
+                repeat(operation, batch);
                 count += batch;
-            } while (System.nanoTime() - wall < roundNs);
+            } while (SYSTEM.getProcessCpuTime() - cpu < roundNs);
             keep(name, wall, cpu, count);
+        }
+    }
+
+    private static void repeat(Operation operation, long times) throws Exception {
+        for (long i = 0; i < times; i++) {
+            sink = operation.run();
         }
     }
 
     /** Nanoseconds an item of an operation that handles {@code items} at once; whole runs. */
     void timeWhole(String name, long items, Operation operation) throws Exception {
-        long start = System.nanoTime();
+        long start = SYSTEM.getProcessCpuTime();
         do {
             sink = null;
             sink = operation.run();
-        } while (System.nanoTime() - start < warmupNs);
+        } while (SYSTEM.getProcessCpuTime() - start < warmupNs);
         for (int round = 0; round < rounds; round++) {
             sink = null;
             long cpu = SYSTEM.getProcessCpuTime();

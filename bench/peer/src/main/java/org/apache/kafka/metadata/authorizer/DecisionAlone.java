@@ -1,21 +1,18 @@
 package org.apache.kafka.metadata.authorizer;
 
-import java.util.Map;
-import java.util.Set;
-import org.apache.kafka.common.Uuid;
+import java.lang.reflect.Field;
 import org.apache.kafka.server.authorizer.Action;
 import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
 import org.apache.kafka.server.authorizer.AuthorizationResult;
 
-/** Kafka's decision without the metrics around it; it lives here because Kafka keeps it to its package. */
+/** Kafka's decision without the metrics around it. It lives here since Kafka hides it. */
 public final class DecisionAlone {
     private final StandardAuthorizerData data;
 
-    public DecisionAlone(Map<Uuid, StandardAcl> acls) {
-        data = StandardAuthorizerData.createEmpty()
-            .copyWithNewLoadingComplete(true)
-            .copyWithNewConfig(0, Set.of(), AuthorizationResult.DENIED);
-        acls.forEach(data::addAcl);
+    public DecisionAlone(StandardAuthorizer authorizer) throws ReflectiveOperationException {
+        Field field = StandardAuthorizer.class.getDeclaredField("data");
+        field.setAccessible(true);
+        data = (StandardAuthorizerData) field.get(authorizer);
     }
 
     public AuthorizationResult authorize(AuthorizableRequestContext context, Action action) {
