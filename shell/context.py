@@ -53,7 +53,7 @@ def add_source(parser: ArgumentParser) -> None:
         "--committed", action="store_true", help="leave out what is not proven to be committed"
     )
     read.add_argument(
-        "--salvage", action="store_true", help="read a snapshot that was cut short, too"
+        "--salvage", action="store_true", help="read what is damaged up to the damage"
     )
 
 

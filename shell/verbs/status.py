@@ -30,13 +30,15 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from snapshot.exchange.replay import survey_source
+    from snapshot.exchange.replay import survey_source, without_advice
 
     replayed = replayed_source(arguments, output, warn=False)
     survey = survey_source(replayed.source)
     problems = problems_of(replayed)
-    if survey.problem is not None and str(survey.problem) not in problems:
-        problems.append(str(survey.problem))
+    if survey.problem is not None:
+        found = without_advice(survey.problem)
+        if not any(problem.startswith(found) for problem in problems):
+            problems.append(str(survey.problem))
     if output.is_text:
         _print(replayed, survey.records_by_type, problems, output)
     else:

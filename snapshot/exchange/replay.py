@@ -116,7 +116,7 @@ def replay_source(
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
-        replay.problems.append(f"{_place(log.damage)}; salvaged is what stands before it")
+        replay.problems.append(f"{without_advice(log.damage)}; salvaged is what stands before it")
     with _collection_paused():
         loader = replay.run(progress)
     return Replayed(
@@ -199,7 +199,7 @@ class _Replay:
             if not self._salvage or reached >= self.limit:
                 raise
             self.limit = reached
-            self.problems = [f"{_place(error)}; salvaged is what stands before it"]
+            self.problems = [f"{without_advice(error)}; salvaged is what stands before it"]
             return self.run(progress)
         return loader
 
@@ -213,11 +213,11 @@ class _Replay:
             except (CorruptLog, InvalidSource) as error:
                 damage = damage or error
                 self.problems.append(
-                    f"{_place(error)}; an older snapshot and the log were used instead"
+                    f"{without_advice(error)}; an older snapshot and the log were used instead"
                 )
         newest = next((base for base in candidates if base is not None), None)
         if damage is not None and newest is not None and self._salvage:
-            self.problems = [f"{_place(damage)}; salvaged is what can be read of it"]
+            self.problems = [f"{without_advice(damage)}; salvaged is what can be read of it"]
             return self._loaded(newest, self._left)
         raise damage or self._nothing_reaches()
 
@@ -277,8 +277,8 @@ class _Replay:
         )
 
 
-def _place(error: MetalogError) -> str:
-    """The error without its advice, for what was done instead to follow."""
+def without_advice(error: MetalogError) -> str:
+    """What to say of ``error`` where something else was done than it advises."""
     if not isinstance(error, CorruptLog):
         return str(error)
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
