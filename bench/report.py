@@ -22,8 +22,8 @@ FIRST_DECISION_OURS = "ours: the same"
 WALL, CPU = 0, 1
 _BUSY = (
     "**The machine was busy with other work.** Even CPU time suffers when caches and memory "
-    "are shared, and Kafka's, whose decisions walk more memory, the more: the ratios below "
-    "are too good. Measure again on a quiet machine."
+    "are shared, and Kafka's, whose decisions walk more memory, the more: these ratios "
+    "are likely too good. Measure again on a quiet machine."
 )
 
 GOALS = {
