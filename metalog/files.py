@@ -10,11 +10,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from errno import EACCES, EAGAIN
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 
 class ReadableFile(Protocol):
@@ -157,44 +155,6 @@ class _LocalWritable:
         os.close(self._descriptor)
 
 
-class _LocalLock:
-    """An fcntl lock. It belongs to the process, and closing any descriptor of its file
-    drops it, so a file that this process holds is not even opened again."""
-
-    _held: ClassVar[set[tuple[int, int]]] = set()
-    _changing: ClassVar[Lock] = Lock()
-
-    def __init__(self, path: Path) -> None:
-        import fcntl
-
-        with self._changing:
-            with suppress(FileNotFoundError):
-                if _identity(path.stat()) in self._held:
-                    raise BlockingIOError(EAGAIN, "held by this very process", str(path))
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(descriptor)
-                if error.errno in (EACCES, EAGAIN):
-                    raise BlockingIOError(EAGAIN, "held by another process", str(path)) from None
-                raise
-            self._descriptor: int | None = descriptor
-            self._identity = _identity(os.fstat(descriptor))
-            self._held.add(self._identity)
-
-    def close(self) -> None:
-        with self._changing:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
-                self._held.discard(self._identity)
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
 class LocalFiles:
     """The disk of this machine. No lock is ever taken for reading."""
 
@@ -228,7 +188,9 @@ class LocalFiles:
         path.mkdir(parents=True, exist_ok=True)
 
     def lock(self, path: Path) -> Held:
-        return _LocalLock(path)
+        from metalog.locks import LocalLock
+
+        return LocalLock(path)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)

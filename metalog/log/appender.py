@@ -17,7 +17,7 @@ from metalog.log.indexes import IndexBuilder
 from metalog.log.layout import index_name, segment_name, time_index_name
 from metalog.log.segment import SegmentReader
 from metalog.log.succession import Succession
-from metalog.records.batch import Batch, encode_batch
+from metalog.records.batch import Batch, batch_bytes
 
 DEFAULT_SEGMENT_BYTES: Final = 1 << 30
 DEFAULT_SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
@@ -62,7 +62,7 @@ class Appender:
 
     def append(self, batch: Batch) -> None:
         """``batch`` is on the disk when this returns; after ``OSError`` close the appender."""
-        data = encode_batch(batch)
+        data = batch_bytes(batch)
         if self._is_full(batch, len(data)):
             self._finish()
             self._begin(batch.base_offset)

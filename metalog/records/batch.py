@@ -281,6 +281,11 @@ def encode_batch(batch: Batch) -> bytes:
     """
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
+    return batch_bytes(batch)
+
+
+def batch_bytes(batch: Batch) -> bytes:
+    """The bytes of a batch with its ``data`` as it is: for one that was just built."""
     checked = _checked_bytes(batch)
     length = batch.size - LENGTH_END
     return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(checked)) + checked

@@ -1,0 +1,52 @@
+"""Locks that other processes see, Java's too.
+
+Java's ``FileChannel.tryLock`` is an fcntl lock. Such a lock belongs to the process, not to
+who took it, and closing any descriptor of its file drops it: a file that this process holds
+is therefore not even opened again. This module must not know what a lock guards.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from errno import EACCES, EAGAIN
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+_held: Final[set[tuple[int, int]]] = set()
+_changing: Final = Lock()
+
+
+class LocalLock:
+    """``path``, made if missing, held until ``close``; ``BlockingIOError`` if somebody else
+    holds it, in this process or in another."""
+
+    def __init__(self, path: Path) -> None:
+        with _changing:
+            with suppress(FileNotFoundError):
+                if _identity(path.stat()) in _held:
+                    raise BlockingIOError(EAGAIN, "held by this very process", str(path))
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                if error.errno in (EACCES, EAGAIN):
+                    raise BlockingIOError(EAGAIN, "held by another process", str(path)) from None
+                raise
+            self._descriptor: int | None = descriptor
+            self._identity = _identity(os.fstat(descriptor))
+            _held.add(self._identity)
+
+    def close(self) -> None:
+        with _changing:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+                _held.discard(self._identity)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
