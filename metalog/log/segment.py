@@ -102,11 +102,19 @@ class SegmentReader:
         size = end - self.position
         tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
         problem = _why_no_torn_batch(tail, self._succession.next_offset)
+        if problem is None and not self._holds_zeros(self.position + len(tail), end):
+            problem = f"something stands behind {len(tail)} bytes of zeros"
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
         if problem is not None:
             raise self._damage(problem, self.position)
         self.torn_tail = TornTail(self._name, self.position, size, self._succession.next_offset)
+
+    def _holds_zeros(self, start: int, end: int) -> bool:
+        return not any(
+            self._file.read_at(at, min(BLOCK_SIZE, end - at)).strip(b"\0")
+            for at in range(start, end, BLOCK_SIZE)
+        )
 
 
 class Frame(NamedTuple):

@@ -83,3 +83,21 @@ def test_a_reader_goes_on_where_the_file_has_grown() -> None:
     data += batch(1, 10)[50:]
     assert [each.base_offset for each in reader] == [1]
     assert reader.torn_tail is None
+
+
+@pytest.mark.parametrize("behind", [b"", bytes(700)])
+def test_zeros_are_a_torn_tail_only_to_the_end_of_the_file(
+    monkeypatch: pytest.MonkeyPatch, behind: bytes
+) -> None:
+    monkeypatch.setattr(segment, "MAX_BATCH_SIZE", 300)
+    monkeypatch.setattr(segment, "BLOCK_SIZE", 200)
+    whole = batch(0, 100)
+    torn = SegmentReader(
+        MemoryReadable(whole + bytes(1000)), "a.log", Succession(0), may_be_torn=True
+    )
+    assert len(list(torn)) == 1
+    assert torn.torn_tail is not None
+    assert torn.torn_tail.size == 1000
+    hidden = whole + bytes(1000) + batch(1, 100) + behind
+    with pytest.raises(CorruptLog, match="behind 300 bytes of zeros"):
+        list(SegmentReader(MemoryReadable(hidden), "a.log", Succession(0), may_be_torn=True))

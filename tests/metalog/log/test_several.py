@@ -1,0 +1,65 @@
+"""Several folders of one quorum as one log: what they prove together, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memory_disk import MemoryDisk
+from tiny_log import ace, batch, leader_change, snapshot
+
+from metalog.ids import SnapshotId
+from metalog.log.directory import DirectoryLog
+from metalog.log.layout import segment_name, snapshot_name
+from metalog.log.several import QuorumLog
+from metalog.ports import Appended, HighWatermark, SnapshotNeeded
+from metalog.records.batch import Batch, encode_batch
+
+FIRST = leader_change(0, 1)
+
+
+def node(number: int, *batches: Batch, snapshot_at: SnapshotId | None = None) -> DirectoryLog:
+    root = Path(f"/node-{number}")
+    folder = root / "__cluster_metadata-0"
+    voters = [{"voterId": voter} for voter in (1, 2, 3)]
+    state = {"leaderId": 1, "leaderEpoch": 9, "currentVoters": voters, "data_version": 0}
+    contents = {
+        root / "meta.properties": f"cluster.id=c\nnode.id={number}\n".encode(),
+        folder / "quorum-state": json.dumps(state).encode(),
+    }
+    if batches:
+        segment = segment_name(batches[0].base_offset)
+        contents[folder / segment] = b"".join(map(encode_batch, batches))
+    if snapshot_at is not None:
+        content = snapshot(ace(1), epoch=snapshot_at.epoch)
+        contents[folder / snapshot_name(snapshot_at)] = b"".join(map(encode_batch, content))
+    return DirectoryLog(root, files=MemoryDisk(contents))
+
+
+def test_nothing_past_what_is_committed_is_read() -> None:
+    batches = [FIRST, *(batch(at, ace(at)) for at in range(1, 9))]
+    log = QuorumLog([node(1, *batches), node(2, *batches[:7]), node(3, *batches[:5])])
+    assert log.source.path == Path("/node-1")
+    mark, *events = log.read(0)
+    assert mark == HighWatermark(7)
+    read = [event.batch.next_offset for event in events if isinstance(event, Appended)]
+    assert read == list(range(1, 8))
+    assert log.bounds()[:4] == (0, 7, 1, 7)
+
+
+def test_a_deposed_leaders_records_are_not_read_for_those_of_a_snapshot() -> None:
+    deposed = node(1, FIRST, *(batch(at, ace(60 + at)) for at in range(1, 7)))
+    for follower in (
+        node(2, snapshot_at=SnapshotId(5, 2)),
+        node(2, batch(5, ace(5), epoch=2), snapshot_at=SnapshotId(5, 2)),
+    ):
+        log = QuorumLog([deposed, follower])
+        assert log.source is follower
+        assert list(log.read(0)) == [SnapshotNeeded(SnapshotId(5, 2)), HighWatermark(5)]
+        assert any("differ" in problem for problem in log.problems)
+
+
+def test_folders_that_prove_nothing_say_why() -> None:
+    log = QuorumLog([node(1, FIRST, batch(1, ace(1)))])
+    assert log.bounds()[:4] == (0, 0, 0, 0)
+    assert log.bounds().why == "fewer than a majority of the voters' folders were given"
