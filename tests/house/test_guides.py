@@ -1,11 +1,18 @@
-"""The Python in the guides runs as it stands, and does what the remarks beside it say."""
+"""The Python in the guides runs as it stands, and does what the remarks beside it say.
+
+So does each metalog.toml.
+"""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
 from command import run_python
+
+from metalog.files import LOCAL_FILES
+from snapshot.exchange.names import NAMES_FILE, look_up
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 EXAMPLES = [
@@ -16,6 +23,16 @@ EXAMPLES = [
     )
 ]
 REMARK = re.compile(r"^(authorizer\..*\S) +# (True|False|acl)\b.*$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_metalog_toml_can_be_used(page: Path, tmp_path: Path) -> None:
+    for document in re.findall(
+        r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S
+    ):
+        (tmp_path / NAMES_FILE).write_text(document)
+        for name in tomllib.loads(document)["sources"]:
+            assert look_up(f"@{name}", {}, tmp_path, LOCAL_FILES).base == tmp_path
 
 
 @pytest.mark.parametrize(("page", "code"), EXAMPLES)
