@@ -60,7 +60,7 @@ class _NotPlain(Exception):
 _names: dict[bytes, str] = {}
 _acl_ends: dict[bytes, _AclEnd] = {}
 _plains_by_delta_size: dict[int, dict[int, _Plain]] = {3: {}, 4: {}, 5: {}}
-_first_deltas: list[bytes] = []
+_first_deltas: tuple[bytes, ...] = ()
 
 
 def decode_metadata_values(
@@ -141,11 +141,13 @@ def _decode_run(
 
 def _deltas(first: int, end: int) -> Iterable[bytes]:
     """Attributes, timestamp delta and offset delta of plain records ``first`` to ``end``."""
+    global _first_deltas
     if end > _TWO_BYTE_DELTAS:
         return map(_delta, range(first, end))
-    for index in range(len(_first_deltas), end):
-        _first_deltas.append(_delta(index))
-    return _first_deltas[first:end]
+    known = _first_deltas
+    if len(known) < end:
+        known = _first_deltas = (*known, *map(_delta, range(len(known), end)))
+    return known[first:end]
 
 
 def _delta(index: int) -> bytes:

@@ -1,5 +1,8 @@
 """The hot path gives what the ordinary way gives, on plain records and on all others."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 from batch_files import HEADER_SIZE, with_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,3 +93,18 @@ def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     assert read == acls
     assert max(len(bulk._names), len(bulk._acl_ends)) <= 11
     assert read[-1].host is read[-2].host
+
+
+def test_threads_may_decode_at_once(monkeypatch):
+    """Forgotten and learned anew by all of them, what is remembered of offsets stays right."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for _ in range(10):
+                monkeypatch.setattr(bulk, "_first_deltas", ())
+                found = list(threads.map(lambda _: list(bulk._deltas(0, 1000)), range(4)))
+                assert found == [[bulk._delta(index) for index in range(1000)]] * 4
+                assert list(bulk._first_deltas) == found[0]
+    finally:
+        sys.setswitchinterval(interval)
