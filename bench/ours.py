@@ -22,6 +22,7 @@ from workloads import SplitMix64, small_acls, small_requests
 from authorizer import Action, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.collector import resting_collector
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Leader, LogManifest, Provenance
@@ -181,7 +182,7 @@ def _allocated() -> int:
 
 def replay(folder: Path, watch: Stopwatch, log: str, records: str) -> None:
     path, items = folder / log, int(records)
-    watch.time_whole("decode", items, lambda: sum(len(found) for found in _messages(path)))
+    watch.time_whole("decode", items, lambda: _decode(path))
     watch.time_whole("apply", items, lambda: _apply(path))
     pauses: list[float] = []
     gc.callbacks.append(_pause_watcher(pauses))
@@ -194,12 +195,18 @@ def _messages(path: Path) -> Iterator[list[Any]]:
         yield batch.messages()
 
 
+def _decode(path: Path) -> int:
+    with resting_collector():
+        return sum(len(found) for found in _messages(path))
+
+
 def _apply(path: Path) -> object:
     delta = MetadataDelta(EMPTY)
     offset = 0
-    for messages in _messages(path):
-        delta.replay_all(enumerate(messages, offset))
-        offset += len(messages)
+    with resting_collector():
+        for messages in _messages(path):
+            delta.replay_all(enumerate(messages, offset))
+            offset += len(messages)
     return delta.apply(Provenance(offset, 1, 0))
 
 

@@ -25,6 +25,7 @@ from typing import Final, Self, TypeVar
 
 from metalog.acl import Acl, AclFilter
 from metalog.changes import Change, Changes, each_of
+from metalog.collector import resting_collector
 from metalog.controller import acl as acl_control
 from metalog.controller.scram import AlterScramRequest, alter_credentials
 from metalog.errors import ApiError, LogFenced, MetalogError, NotController
@@ -57,7 +58,8 @@ class Replica:
     A log that is no ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
     which raises what ``claim`` raises, and closed at the end. A future of a change is done
     when the change is durable and published; its exception says that nothing is known to
-    have been written.
+    have been written. With ``idle_s`` a NoOp record is written after so many seconds
+    without a change (``metadata.max.idle.interval.ms``).
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Replica:
         tolerant: bool = False,
         monotonic_s: Callable[[], float] = time.monotonic,
         entropy: Entropy = os.urandom,
+        idle_s: float | None = None,
     ) -> None:
         self._source = log
         self._publishers = tuple(publishers)
@@ -75,6 +78,7 @@ class Replica:
         self._changes = Changes(log, self._loader) if isinstance(log, WritableLog) else None
         self._monotonic_s = monotonic_s
         self._entropy = entropy
+        self._idle_s = idle_s
         self._is_closing = Event()
         self._thread: Thread | None = None
 
@@ -181,14 +185,15 @@ class Replica:
         """Read the log to its end, then follow it; returns when closed or at the end of a
         log that is not live."""
         log = self._source
-        for event in log.read(self._loader.position):
-            feed(self._loader, log, (event,))
-            if self._is_closing.is_set():
-                return
+        with resting_collector():
+            for event in log.read(self._loader.position):
+                feed(self._loader, log, (event,))
+                if self._is_closing.is_set():
+                    return
         if self._changes is not None:
             self._changes.activate()
             while not self._is_closing.is_set():
-                self._changes.carry_out_next()
+                self._changes.carry_out_next(self._idle_s)
         elif isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))

@@ -7,14 +7,13 @@ must not print, and must not know what is asked of the image.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from metalog.collector import resting_collector
 from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
@@ -117,7 +116,7 @@ def replay_source(
         if not salvage:
             raise log.damage
         replay.problems.append(f"{without_advice(log.damage)}; salvaged is what stands before it")
-    with _collection_paused():
+    with resting_collector():
         loader = replay.run(progress)
     return Replayed(
         source=source,
@@ -153,18 +152,6 @@ def _state_of(source: Source, store: Store) -> Replayed:
         skipped={},
         problems=problems,
     )
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """A replay makes millions of objects and no cycles: the collector would only search."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Replay:
