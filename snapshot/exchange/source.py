@@ -1,7 +1,7 @@
 """Opens a SOURCE: what every reading verb takes as its first argument.
 
 A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file), a store
-(a file of ACLs, a folder of YAML), or ``@NAME`` of ``metalog.toml``. Opening
+(a file of ACLs, a folder of YAML, ``cluster://``), or ``@NAME`` of ``metalog.toml``. Opening
 reads, and changes nothing. This module must not replay.
 """
 
@@ -25,10 +25,11 @@ from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
 from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
-_LATER_SCHEMES: Final = ("topic", "quorum", "cluster", "zookeeper")
+_LATER_SCHEMES: Final = ("topic", "quorum", "zookeeper")
+_CLUSTER: Final = "cluster://"
 _FORMS: Final = (
     "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs "
-    f"({', '.join(STORE_SUFFIXES)}), a folder of YAML or @NAME"
+    f"({', '.join(STORE_SUFFIXES)}), a folder of YAML, {_CLUSTER}HOST:PORT or @NAME"
 )
 
 
@@ -38,8 +39,8 @@ OpenedLog = DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment" or "snapshot" of a log, "file" or "files"
-    of a store; ``describe`` names it for a person. ``config`` and
+    ``kind`` is "folder", "folders", "segment" or "snapshot" of a log, "file", "files" or
+    "cluster" of a store; ``describe`` names it for a person. ``config`` and
     ``command_config`` are the files that ``metalog.toml`` gives.
     """
 
@@ -87,10 +88,15 @@ def open_source(
         command_config = command_config or named
     _refuse_other_kinds(url)
     try:
-        kind, opened = _opened(base / url, base, url, files)
+        kind, opened = (
+            ("cluster", _cluster(url, command_config, files))
+            if url.startswith(_CLUSTER)
+            else _opened(base / url, base, url, files)
+        )
     except OSError as error:
         raise unreadable(base / url, error) from None
-    return Source(text, kind, opened, f"{kind} {url}", config, command_config)
+    describe = url if kind == "cluster" else f"{kind} {url}"
+    return Source(text, kind, opened, describe, config, command_config)
 
 
 def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog | Store]:
@@ -146,8 +152,14 @@ def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:
 
 def _refuse_other_kinds(url: str) -> None:
     match = _SCHEME.match(url)
-    if match is None:
+    if match is None or url.startswith(_CLUSTER):
         return
     if match[1] in _LATER_SCHEMES:
         raise InvalidSource(f"{url}: {match[1]}:// is not in this version; give {_FORMS}")
     raise InvalidSource(f"{url}: {match[1]}:// is not known; give {_FORMS}")
+
+
+def _cluster(url: str, command_config: Path | None, files: Files) -> Store:
+    from snapshot.exchange.cluster import ClusterStore
+
+    return ClusterStore.opened(url, command_config, files)

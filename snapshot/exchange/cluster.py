@@ -1,0 +1,220 @@
+"""``cluster://HOST:PORT``: any Kafka cluster through its Admin API, to read and to write.
+
+By confluent-kafka, which knows neither ACLs on USER and DELEGATION_TOKEN resources nor the
+operations for them, nor TWO_PHASE_COMMIT: such an ACL is refused by name, and where the
+cluster has some, their number is said. This module must not know what is wanted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import confluent_kafka.admin
+from confluent_kafka import KafkaException
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.client_settings import librdkafka_settings, user_of
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.files import Files, read_whole
+from metalog.log.folder import unreadable
+from metalog.properties import parse_properties, properties_mapping
+from metalog.scram import ScramCredential, ScramMechanism
+from snapshot.exchange.formats.document import Document, Entry, ScramUser
+from snapshot.exchange.store import State
+
+_api: Any = confluent_kafka.admin
+"""Its own types say less than it takes: a filter's None, and a logger among the settings."""
+
+SCHEME: Final = "cluster://"
+_TIMEOUT_S: Final = 30.0
+_LIBRARY: Final = "confluent-kafka"
+_quiet = logging.getLogger(f"{__name__}.librdkafka")
+_quiet.addHandler(logging.NullHandler())
+_quiet.propagate = False
+
+
+class ClusterStore:
+    """A connection is made when it is first needed; an error names the cluster."""
+
+    def __init__(self, url: str, settings: dict[str, str], notes: Sequence[str]) -> None:
+        self.url = url
+        self.caller = user_of(settings)
+        self._notes = tuple(notes)
+        self._settings = settings
+        self._client: Any = None
+
+    @classmethod
+    def opened(cls, url: str, command_config: Path | None, files: Files) -> ClusterStore:
+        servers = url.removeprefix(SCHEME)
+        if not servers or "/" in servers:
+            raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT]")
+        properties: dict[str, str] = {}
+        if command_config is not None:
+            try:
+                data = read_whole(files, command_config)
+                properties = properties_mapping(parse_properties(data))
+            except OSError as error:
+                raise unreadable(command_config, error) from None
+            except ValueError as error:
+                raise InvalidSource(f"{command_config}: {error}") from None
+        properties.pop("bootstrap.servers", None)
+        try:
+            settings, notes = librdkafka_settings(properties)
+        except InvalidRequest as error:
+            raise InvalidSource(f"{command_config}: {error}") from None
+        return cls(url, settings | {"bootstrap.servers": servers}, notes)
+
+    def state(self) -> State:
+        """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
+        self._check_allowed("list ACLs", _api.AclOperation.DESCRIBE)
+        every = _api.AclBindingFilter(
+            _api.ResourceType.ANY,
+            None,
+            _api.ResourcePatternType.ANY,
+            None,
+            None,
+            _api.AclOperation.ANY,
+            _api.AclPermissionType.ANY,
+        )
+        found = self._call("list ACLs", lambda admin: admin.describe_acls(every))
+        bindings = self._result("list ACLs", found)
+        acls = list(map(_acl_of, bindings))
+        entries = tuple(Entry(acl) for acl in acls if acl is not None)
+        problems = [f"{self.url}: {note}" for note in self._notes]
+        if unknown := acls.count(None):
+            problems.append(
+                f"{self.url}: {unknown} ACLs were left out, which {_LIBRARY} cannot read "
+                "(on users or delegation tokens, or for operations newer than it)"
+            )
+        users, problem = self._users()
+        if problem is not None:
+            problems.append(problem)
+        return State(Document(entries, users=users), tuple(problems))
+
+    def why_not(self, acl: Acl) -> str | None:
+        """Why this library cannot say ``acl`` to a cluster, or None."""
+        if acl.resource_type not in _KINDS:
+            return f"{_LIBRARY} knows no ACLs on {acl.resource_type.name}; use kafka-acls"
+        if acl.operation not in _OPERATIONS:
+            return f"{_LIBRARY} does not know {acl.operation.name}; use kafka-acls"
+        return None
+
+    def create(self, acls: Sequence[Acl]) -> None:
+        """All of ``acls``, in one request; ``InvalidRequest`` where one of them failed."""
+        self._check_allowed("create ACLs", _api.AclOperation.ALTER)
+        bindings = [_binding(_api.AclBinding, acl) for acl in acls]
+        futures = self._call("create ACLs", lambda admin: admin.create_acls(bindings))
+        for future in futures.values():
+            self._result("create ACLs", future)
+
+    def delete(self, acls: Sequence[Acl]) -> None:
+        """Exactly ``acls``, in one request; what is not there is not missed."""
+        self._check_allowed("delete ACLs", _api.AclOperation.ALTER)
+        filters = [_binding(_api.AclBindingFilter, acl) for acl in acls]
+        futures = self._call("delete ACLs", lambda admin: admin.delete_acls(filters))
+        for future in futures.values():
+            self._result("delete ACLs", future)
+
+    def _check_allowed(self, what: str, needed: Any) -> None:
+        """Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there were none, and
+        crashes on a list of SCRAM users."""
+        described = self._call(
+            what, lambda admin: admin.describe_cluster(include_authorized_operations=True)
+        )
+        if needed not in (self._result(what, described).authorized_operations or ()):
+            whom = self.caller or "this client"
+            raise InvalidSource(f"{self.url}: cannot {what}: {whom} may not {needed.name} Cluster")
+
+    def _users(self) -> tuple[tuple[ScramUser, ...], str | None]:
+        """The SCRAM users, or why they could not be listed, which is no reason to stop."""
+        try:
+            future = self._call(
+                "list SCRAM users", lambda admin: admin.describe_user_scram_credentials()
+            )
+            described = self._result("list SCRAM users", future)
+        except InvalidSource as error:
+            return (), str(error)
+        return tuple(_scram_users(described)), None
+
+    def _call(self, what: str, call: Callable[[Any], Any]) -> Any:
+        try:
+            if self._client is None:
+                self._client = _api.AdminClient(
+                    {**self._settings, "log_level": 0, "logger": _quiet}
+                )
+            return call(self._client)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise InvalidSource(f"{self.url}: cannot {what}: {_said(error)}") from None
+
+    def _result(self, what: str, future: Any) -> Any:
+        try:
+            return future.result(timeout=_TIMEOUT_S * 2)
+        except (KafkaException, TimeoutError) as error:
+            raise InvalidSource(f"{self.url}: cannot {what}: {_said(error)}") from None
+
+
+_KINDS: Final = frozenset(
+    (
+        ResourceType.TOPIC,
+        ResourceType.GROUP,
+        ResourceType.CLUSTER,
+        ResourceType.TRANSACTIONAL_ID,
+    )
+)
+_OPERATIONS: Final = frozenset(
+    Operation(each.value) for each in _api.AclOperation if each.value > Operation.ANY
+)
+
+
+def _binding(kind: Any, acl: Acl) -> Any:
+    """Kafka's codes are confluent-kafka's too; its BROKER is Kafka's CLUSTER."""
+    return kind(
+        _api.ResourceType(acl.resource_type.value),
+        acl.resource_name,
+        _api.ResourcePatternType(acl.pattern_type.value),
+        acl.principal,
+        acl.host,
+        _api.AclOperation(acl.operation.value),
+        _api.AclPermissionType(acl.permission_type.value),
+    )
+
+
+def _acl_of(binding: Any) -> Acl | None:
+    """None where a part of it is one that the library does not know."""
+    codes = (
+        binding.restype.value,
+        binding.resource_pattern_type.value,
+        binding.operation.value,
+        binding.permission_type.value,
+    )
+    if 0 in codes:
+        return None
+    return Acl(
+        ResourceType(codes[0]),
+        binding.name,
+        PatternType(codes[1]),
+        binding.principal,
+        binding.host,
+        Operation(codes[2]),
+        PermissionType(codes[3]),
+    )
+
+
+def _scram_users(described: dict[str, Any]) -> Iterable[ScramUser]:
+    for user, description in sorted(described.items()):
+        for info in description.scram_credential_infos:
+            mechanism = ScramMechanism(info.mechanism.value)
+            yield ScramUser(user, mechanism, ScramCredential(b"", b"", b"", info.iterations))
+
+
+def _said(error: Exception) -> str:
+    """Kafka's name for an error and its message, in short and on one line."""
+    cause: Any = error.args[0] if error.args else None
+    if not (isinstance(error, KafkaException) and hasattr(cause, "name")):
+        return " ".join(str(error).split()) or type(error).__name__
+    message = " ".join((cause.str() or "").split())
+    name = cause.name().lstrip("_")
+    return f"{name}: {message}" if message and not message.startswith("Request ") else name

@@ -1,0 +1,92 @@
+"""Kafka's client keys as librdkafka's: what maps, and what is refused by name and not by value."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalog.client_settings import librdkafka_settings, user_of
+from metalog.errors import InvalidRequest
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"
+
+
+def test_sasl_scram_over_tls() -> None:
+    settings, left_out = librdkafka_settings(
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.jaas.config": SCRAM.format('username="a b" password="x\\"y;z"'),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": "/ca.pem",
+            "ssl.endpoint.identification.algorithm": "",
+            "request.timeout.ms": "5000",
+            "default.api.timeout.ms": "60000",
+        }
+    )
+    assert settings == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanisms": "SCRAM-SHA-512",
+        "sasl.username": "a b",
+        "sasl.password": 'x"y;z',
+        "ssl.ca.location": "/ca.pem",
+        "ssl.endpoint.identification.algorithm": "none",
+        "socket.timeout.ms": "5000",
+    }
+    assert left_out == ["default.api.timeout.ms is not used here"]
+    assert user_of(settings) == "User:a b"
+
+
+@pytest.mark.parametrize(
+    ("store", "wanted"),
+    [
+        (
+            {"ssl.keystore.type": "PEM", "ssl.keystore.location": "k.pem"},
+            {"ssl.certificate.location": "k.pem", "ssl.key.location": "k.pem"},
+        ),
+        (
+            {
+                "ssl.keystore.type": "PKCS12",
+                "ssl.keystore.location": "k.p12",
+                "ssl.keystore.password": "p",
+                "ssl.key.password": "q",
+            },
+            {
+                "ssl.keystore.location": "k.p12",
+                "ssl.keystore.password": "p",
+                "ssl.key.password": "q",
+            },
+        ),
+        (
+            {"ssl.truststore.certificates": "C", "ssl.keystore.key": "K"},
+            {"ssl.ca.pem": "C", "ssl.key.pem": "K"},
+        ),
+    ],
+)
+def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
+    assert librdkafka_settings(store) == (wanted, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("ssl.truststore.location", "secret.jks", "librdkafka reads PEM only"),
+        ("ssl.keystore.location", "secret.jks", "PEM and PKCS12 only"),
+        ("ssl.engine.factory.class", "secret", "cannot be given to librdkafka"),
+        ("sasl.login.callback.handler.class", "secret", "cannot be given to librdkafka"),
+        ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),
+        ("sasl.jaas.config", SCRAM.format('username="secret"'), "with a username and a password"),
+        ("sasl.jaas.config", SCRAM.format('username="a" password=secret'), "with a username"),
+        ("sasl.jaas.config", SCRAM.format('username="a" x="secret"'), "with a username"),
+    ],
+)
+def test_what_cannot_be_mapped_is_named_without_its_value(key: str, value: str, said: str) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        librdkafka_settings({key: value})
+    assert str(raised.value).startswith(key)
+    assert said in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_without_sasl_nobody_is_known() -> None:
+    assert user_of({"sasl.username": "a", "security.protocol": "SSL"}) is None
+    assert user_of({"security.protocol": "SASL_SSL"}) is None
