@@ -56,7 +56,17 @@ VERBS: Final = {
         "Browse it as a tree, and ask from inside (SOURCE [-- COMMAND …])",
         "shell.verbs.shell",
     ),
+    "plan": Verb(
+        "Check",
+        "What apply would change, for whom, and which real requests it would break",
+        "shell.verbs.plan",
+    ),
     "format": Verb("Change", "Make a new metadata log folder", "shell.verbs.format"),
+    "apply": Verb(
+        "Change",
+        "Give a cluster the ACLs of files, or carry out a saved plan",
+        "shell.verbs.apply",
+    ),
     "export": Verb(
         "Change",
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",

@@ -1,0 +1,163 @@
+"""Makes and shows the plan that ``plan`` and ``apply`` share.
+
+This module must not change a target.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.acl import Acl
+from metalog.errors import InvalidRequest
+from shell.acl_files import held_by
+from shell.acls import sentence
+from shell.context import add_command_config, add_config, opened_text, read_config
+from shell.output import Cell
+from snapshot.exchange.formats.document import Document, joined
+from snapshot.exchange.formats.rules import NOTE_KEYS
+from snapshot.exchange.plan import Change, Plan, Step, after, make_plan
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from shell.output import Output
+    from snapshot.exchange.source import Source
+
+_SIGNS: Final = {Change.ADD: Cell("+", "good"), Change.REMOVE: Cell("-", "bad")}
+_WORDS: Final = {Change.ADD: "add", Change.REMOVE: "remove"}
+
+
+class Planned(NamedTuple):
+    """``current`` are all the ACLs that the target has."""
+
+    source: Source
+    current: frozenset[Acl]
+    config: AuthorizerConfig
+    plan: Plan
+
+    @property
+    def after(self) -> set[Acl]:
+        return after(self.current, self.plan.steps)
+
+
+def add_planning(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "source", metavar="TARGET", help="cluster://HOST:PORT or @NAME; plan takes any SOURCE"
+    )
+    parser.add_argument(
+        "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
+    )
+    add_command_config(parser)
+    changed = parser.add_argument_group("what may change")
+    changed.add_argument(
+        "--prune", action="store_true", help="remove what the files own and do not name"
+    )
+    changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
+    changed.add_argument(
+        "--allow-lockout",
+        action="store_true",
+        help="even if the caller, or everyone, can then alter no ACLs",
+    )
+    changed.add_argument(
+        "--caller", metavar="TYPE:NAME", help="who asks (default: the user of --command-config)"
+    )
+    add_config(parser)
+    parser.set_defaults(at=None, committed=False, salvage=False)
+
+
+def planned(arguments: Namespace, output: Output) -> Planned:
+    """The plan from TARGET to WANTED; refused where it does more than was allowed."""
+    wanted = joined(held_by(text, arguments, output).document for text in arguments.wanted)
+    source = opened_text(arguments.source, arguments)
+    current = current_acls(source, arguments, output)
+    plan = make_plan(current, wanted, prune=arguments.prune)
+    _point_out(plan, wanted, arguments, output)
+    config = read_config(arguments, source, output).config
+    made = Planned(source, current, config, plan)
+    refuse_too_much(made, arguments)
+    return made
+
+
+def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:
+    if source.store is None:
+        from shell.context import replayed_source
+
+        return frozenset(replayed_source(arguments, output, source).image.acls.by_id.values())
+    state = source.store.state()
+    for problem in state.problems:
+        output.warn(problem)
+    return frozenset(state.document.acls)
+
+
+def refuse_too_much(made: Planned, arguments: Namespace) -> None:
+    """``InvalidRequest`` past ``--max-removals``, or where somebody would be locked out."""
+    from shell.lockout import EVERYONE, lockout
+
+    limit = arguments.max_removals
+    if limit is not None and made.plan.removals > limit:
+        raise InvalidRequest(
+            f"{made.plan.removals:,} ACLs would be removed, more than --max-removals {limit}"
+        )
+    if arguments.allow_lockout:
+        return
+    lost = lockout(made.current, made.after, made.config, caller_of(made.source, arguments))
+    if lost is not None:
+        advice = "name --super-users if there are some, or " if lost == EVERYONE else ""
+        raise InvalidRequest(
+            f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it "
+            "all the same"
+        )
+
+
+def caller_of(source: Source, arguments: Namespace) -> str | None:
+    given: str | None = arguments.caller
+    return given or getattr(source.opened, "caller", None)
+
+
+def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
+    if arguments.prune and not wanted.owns:
+        output.note("nothing is removed: no file says what it owns")
+    if plan.unpruned:
+        output.note(
+            f"{_counted(plan.unpruned)} of the target that the files own and do not name; "
+            "--prune removes them"
+        )
+    if plan.unowned:
+        output.note(f"{_counted(plan.unowned)} of the target that no file owns stay")
+
+
+def _counted(acls: Sequence[Acl]) -> str:
+    return f"{len(acls):,} ACL{'' if len(acls) == 1 else 's'}"
+
+
+def print_steps(steps: Sequence[Step], output: Output) -> None:
+    """One step a line, and a line that counts them."""
+    output.aligned(
+        [_SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
+    )
+    output.line(summary(steps))
+
+
+def summary(steps: Sequence[Step]) -> str:
+    if not steps:
+        return "Nothing to do."
+    counts = [
+        f"{number:,} to {_WORDS[change]}"
+        for change in Change
+        if (number := sum(step.change is change for step in steps))
+    ]
+    principals = {step.acl.principal for step in steps}
+    whom = min(principals) if len(principals) == 1 else f"{len(principals):,} principals"
+    return f"{', '.join(counts)}, for {whom}."
+
+
+def _noted(step: Step) -> str:
+    from shell.safe import safe
+
+    said = [
+        note if key == "comment" else f"{key} {note}"
+        for key, note in zip(NOTE_KEYS, step.notes, strict=True)
+        if note is not None
+    ]
+    return safe("; ".join(said))

@@ -1,0 +1,130 @@
+"""``metalog apply TARGET WANTED…|plan.json``: gives a cluster the ACLs of files.
+
+Asks on a terminal; elsewhere it needs ``--yes`` or a saved plan. Stopped in the middle, a
+second run finishes it. This module must not know how a plan is made.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+from shell.context import opened_text, read_config
+from shell.output import Output
+from shell.planning import (
+    Planned,
+    add_planning,
+    current_acls,
+    planned,
+    print_steps,
+    refuse_too_much,
+)
+from snapshot.exchange.plan import (
+    Plan,
+    SavedPlan,
+    Step,
+    fingerprint,
+    read_saved,
+    remaining,
+    step_fields,
+)
+from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
+
+if TYPE_CHECKING:
+    from snapshot.exchange.target import Target
+
+USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog apply cluster://broker:9092 acls/ --command-config admin.properties
+metalog apply @prod plan.json                       what metalog plan --save wrote
+
+DENYs are added first, then ALLOWs; ALLOWs are removed, then DENYs. A saved plan is refused
+if the target has changed since. Exit code: 0 done or nothing to do, 2 not done."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_planning(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    target = target_of(opened_text(arguments.source, arguments))
+    plan = _saved_plan(arguments)
+    made = planned(arguments, output) if plan is None else _from_saved(plan, arguments, output)
+    steps = made.plan.steps
+    refuse_unwritable(target, steps)
+    if output.is_text:
+        print_steps(steps, output)
+    if not steps:
+        return 0
+    if plan is None and not arguments.yes:
+        _ask(len(steps), target, made, output)
+    carry_out(target, steps, _progress(len(steps), output))
+    _say_done(steps, output)
+    return 0
+
+
+def _saved_plan(arguments: Namespace) -> SavedPlan | None:
+    """The plan that WANTED is, if it is one file and that holds one."""
+    name = arguments.wanted[0]
+    path = Path(name)
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    try:
+        plan = read_saved(path.read_text(encoding="utf-8"), name)
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{name}: no UTF-8") from None
+    if plan is not None and len(arguments.wanted) > 1:
+        raise InvalidRequest(f"{name}: a saved plan is applied alone")
+    if plan is not None and arguments.prune:
+        raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
+    return plan
+
+
+def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:
+    source = opened_text(arguments.source, arguments)
+    current = current_acls(source, arguments, output)
+    steps = remaining(plan, current)
+    made = Planned(
+        source, current, read_config(arguments, source, output).config, Plan(tuple(steps))
+    )
+    refuse_too_much(made, arguments)
+    return made
+
+
+def _ask(count: int, target: Target, made: Planned, output: Output) -> None:
+    """Returns if a person says yes and nothing has changed while they thought about it."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and output.err.isatty()):
+        raise InvalidRequest(
+            "nobody is there to be asked; give --yes, or a plan that metalog plan --save wrote"
+        )
+    output.flush()
+    output.err.write(f"Make {count:,} change{'' if count == 1 else 's'}? [y/N] ")
+    output.err.flush()
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise InvalidRequest("nothing was changed")
+    if fingerprint(target.state().document.acls) != fingerprint(made.current):
+        raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
+
+
+def _progress(total: int, output: Output) -> Callable[[int], None]:
+    def show(done: int) -> None:
+        if output.err.isatty() and not output.quiet and done < total:
+            output.err.write(f"\rchanged: {done:,} of {total:,}")
+            output.err.flush()
+
+    return show
+
+
+def _say_done(steps: Sequence[Step], output: Output) -> None:
+    if output.is_text:
+        output.line("Done.")
+    else:
+        for step in steps:
+            output.record(step_fields(step))

@@ -1,0 +1,162 @@
+"""``metalog apply`` at a terminal, and interrupted: on a target in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from memory_target import MemoryTarget
+
+import shell.planning
+import shell.verbs.apply
+from metalog.acl import Acl
+from shell.main import main
+from snapshot.exchange.formats.yaml import read_yaml
+from snapshot.exchange.source import Source
+
+BEFORE = "- {principal: User:old, operation: Read, resourceType: Topic, resourceName: team-a}\n"
+WANTED = """\
+owns: [{resourceType: Topic, resourceName: team-, patternType: prefixed}]
+acls:
+  - {principal: [User:a, User:b], operation: Read, resourceType: Topic, resourceName: team-a}
+  - {principal: User:a, operation: All, resourceType: Topic, resourceName: team-a,
+     host: 10.0.0.9, permissionType: deny}
+"""
+SUPER = ("--super-users", "User:root", "--no-allow-everyone")
+
+
+def acls_of(text: str) -> set[Acl]:
+    return set(read_yaml(text, "here").acls)
+
+
+class Terminal(io.StringIO):
+    """``on_read`` is what happens while a person thinks."""
+
+    on_read: Callable[[], None] = staticmethod(lambda: None)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, size: int = -1, /) -> str:
+        self.on_read()
+        return super().readline(size)
+
+
+@pytest.fixture
+def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
+    """What ``memory`` names for both halves of apply."""
+    made = MemoryTarget(acls_of(BEFORE))
+    original = shell.planning.opened_text
+
+    def opened(text: str, arguments: object) -> Source:
+        if text != "memory":
+            return original(text, arguments)
+        return Source(text, "cluster", made, text, None, None)
+
+    monkeypatch.setattr(shell.planning, "opened_text", opened)
+    monkeypatch.setattr(shell.verbs.apply, "opened_text", opened)
+    monkeypatch.setattr(shell.verbs.apply, "target_of", lambda source: source.opened)
+    return made
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> str:
+    (tmp_path / "wanted.yaml").write_text(WANTED)
+    return str(tmp_path / "wanted.yaml")
+
+
+def at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, typed: str, on_read: Callable[[], None] = lambda: None
+) -> Terminal:
+    stdin, stderr = Terminal(typed), Terminal()
+    stdin.on_read = on_read
+    monkeypatch.setattr("sys.stdin", stdin)
+    monkeypatch.setattr("sys.stderr", stderr)
+    return stderr
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("YES\n", 0), ("\n", 2), ("", 2)])
+def test_a_person_is_asked(
+    target: MemoryTarget, wanted: str, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
+    stderr = at_a_terminal(monkeypatch, typed)
+    assert main(["apply", "memory", wanted, *SUPER, "--prune"]) == code
+    assert "Make 4 changes? [y/N] " in stderr.getvalue()
+    assert target.acls == acls_of(WANTED if code == 0 else BEFORE)
+
+
+def test_what_changes_while_a_person_thinks_is_not_overrun(
+    target: MemoryTarget, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stderr = at_a_terminal(monkeypatch, "y\n", target.acls.clear)
+    assert main(["apply", "memory", wanted, *SUPER]) == 2
+    assert "the target has changed meanwhile; nothing was done" in stderr.getvalue()
+    assert target.requests == []
+
+
+def test_nobody_is_asked_where_nobody_is(
+    target: MemoryTarget, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["apply", "memory", wanted, *SUPER]) == 2
+    assert "nobody is there to be asked" in capsys.readouterr().err
+    assert main(["apply", "memory", wanted, *SUPER, "--yes"]) == 0
+    assert target.acls == acls_of(WANTED) | acls_of(BEFORE)
+    assert main(["apply", "memory", wanted, *SUPER]) == 0
+    assert capsys.readouterr().out.endswith("Done.\nNothing to do.\n")
+
+
+@pytest.mark.parametrize("requests", [0, 1, 2])
+def test_interrupted_it_is_finished_by_running_it_again(
+    target: MemoryTarget, wanted: str, requests: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target.left = requests
+    apply = ["apply", "memory", wanted, *SUPER, "--prune", "--yes"]
+    assert main(apply) == 2
+    assert "it broke; " in capsys.readouterr().err
+    assert target.acls != acls_of(WANTED)
+    target.left = 99
+    assert main([*apply, "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 4 - (0, 1, 3)[requests]
+    assert target.acls == acls_of(WANTED)
+
+
+def test_a_saved_plan_interrupted(
+    target: MemoryTarget, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = str(tmp_path / "plan.json")
+    assert main(["plan", "memory", wanted, *SUPER, "--prune", "--save", plan]) == 1
+    target.left = 2
+    assert main(["apply", "memory", plan, *SUPER]) == 2
+    target.left = 99
+    assert main(["apply", "memory", plan, *SUPER]) == 0
+    assert target.acls == acls_of(WANTED)
+    target.acls |= acls_of(BEFORE.replace("User:old", "User:new"))
+    assert main(["apply", "memory", plan, *SUPER]) == 2
+    assert "the target has changed since this plan was made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["wanted.yaml"], "a saved plan is applied alone"),
+        (["--prune"], "a saved plan says already what is removed; omit --prune"),
+        (["--max-removals", "0"], "more than --max-removals 0"),
+    ],
+)
+def test_a_saved_plan_is_held_to_the_limits(
+    target: MemoryTarget,
+    wanted: str,
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = str(tmp_path / "plan.json")
+    assert main(["plan", "memory", wanted, *SUPER, "--prune", "--save", plan]) == 1
+    assert main(["apply", "memory", plan, *arguments, *SUPER]) == 2
+    assert said in capsys.readouterr().err
+    assert target.requests == []

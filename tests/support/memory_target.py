@@ -1,0 +1,48 @@
+"""A TARGET in memory: takes ACLs as a cluster does, and fails when it is told to.
+
+This module must not know plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from metalog.acl import Acl, PermissionType
+from metalog.errors import InvalidSource
+from snapshot.exchange.formats.document import Document, Entry
+from snapshot.exchange.store import State
+
+
+class MemoryTarget:
+    """Fails after so many requests; it cannot say a DENY where ``only_allows``."""
+
+    caller = None
+
+    def __init__(
+        self, acls: Iterable[Acl], *, fails_after: int = 1 << 30, only_allows: bool = False
+    ) -> None:
+        self.acls = set(acls)
+        self.requests: list[Sequence[Acl]] = []
+        self.left = fails_after
+        self._only_allows = only_allows
+
+    def state(self) -> State:
+        return State(Document(tuple(map(Entry, sorted(self.acls)))))
+
+    def why_not(self, acl: Acl) -> str | None:
+        refused = self._only_allows and acl.permission_type is PermissionType.DENY
+        return "it is a DENY" if refused else None
+
+    def create(self, acls: Sequence[Acl]) -> None:
+        self._take(acls)
+        self.acls |= set(acls)
+
+    def delete(self, acls: Sequence[Acl]) -> None:
+        self._take(acls)
+        self.acls -= set(acls)
+
+    def _take(self, acls: Sequence[Acl]) -> None:
+        if self.left == 0:
+            raise InvalidSource("memory: cannot: it broke")
+        self.left -= 1
+        self.requests.append(acls)
