@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from threading import Event, Thread
 from types import TracebackType
@@ -29,7 +30,7 @@ from metalog.collector import resting_collector
 from metalog.controller import acl as acl_control
 from metalog.controller.scram import AlterScramRequest, alter_credentials
 from metalog.errors import ApiError, LogFenced, MetalogError, NotController
-from metalog.ids import Entropy
+from metalog.ids import Entropy, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, Loading, PublisherFault, Skipped, Stale, State, feed
 from metalog.ports import (
@@ -38,6 +39,7 @@ from metalog.ports import (
     LiveLog,
     Log,
     Publisher,
+    SnapshotNeeded,
     UsesAclMutator,
     WritableLog,
 )
@@ -186,10 +188,10 @@ class Replica:
         log that is not live."""
         log = self._source
         with resting_collector():
-            for event in log.read(self._loader.position):
-                feed(self._loader, log, (event,))
-                if self._is_closing.is_set():
-                    return
+            while not self._read_to_end():
+                pass
+        if self._is_closing.is_set():
+            return
         if self._changes is not None:
             self._changes.activate()
             while not self._is_closing.is_set():
@@ -197,3 +199,27 @@ class Replica:
         elif isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))
+
+    def _read_to_end(self) -> bool:
+        """False where the log must be read from elsewhere: an older snapshot was loaded."""
+        for event in self._source.read(self._loader.position):
+            try:
+                feed(self._loader, self._source, (event,))
+            except MetalogError as fault:
+                if not isinstance(event, SnapshotNeeded) or not self._load_older(event.id):
+                    raise
+                _log.warning("%s; an older snapshot and the log were used instead", fault)
+                return False
+            if self._is_closing.is_set():
+                break
+        return True
+
+    def _load_older(self, damaged: SnapshotId) -> bool:
+        """Load the newest whole snapshot before ``damaged`` from which the log goes on."""
+        start = self._source.bounds().start
+        for older in reversed(self._source.snapshots()):
+            if start <= older.end_offset < damaged.end_offset:
+                with suppress(MetalogError):
+                    self._loader.load_snapshot(older, self._source.open_snapshot(older))
+                    return True
+        return False

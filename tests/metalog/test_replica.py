@@ -201,3 +201,28 @@ def test_the_authorizer_follows_a_folder_of_kafkas() -> None:
             who, Action(Operation.WRITE, topic("payments"))
         )
         assert authorizer.acl_count() == 377
+
+
+@pytest.mark.parametrize("damaged", [snapshot(ace(1))[:-1], snapshot(ace(1), epoch=2), ()])
+def test_an_older_snapshot_and_the_log_stand_in_for_a_damaged_one(
+    damaged: Sequence[Batch], caplog: pytest.LogCaptureFixture
+) -> None:
+    snapshots = {
+        SnapshotId(2, 1): snapshot(ace(9)),
+        SnapshotId(3, 1): snapshot(ace(1), ace(2)),
+        SnapshotId(4, 1): damaged,
+        SnapshotId(5, 1): damaged,
+    }
+    log = MemoryLog([batch(at, ace(at)) for at in range(3, 7)], snapshots=snapshots)
+    with Replica(log) as following:
+        eventually(lambda: following.state == Ready(7))
+    assert ids(following.image) == {1, 2, 3, 4, 5, 6}
+    assert "an older snapshot and the log were used instead" in caplog.text
+
+
+def test_no_older_snapshot_from_which_the_log_does_not_go_on() -> None:
+    snapshots = {SnapshotId(2, 1): snapshot(ace(9)), SnapshotId(5, 1): snapshot(ace(1))[:-1]}
+    log = MemoryLog([batch(at, ace(at)) for at in range(3, 7)], snapshots=snapshots)
+    with Replica(log) as following:
+        eventually(lambda: isinstance(following.state, Loading) and bool(following.state.fault))
+        assert len(following.image.acls) == 0
