@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from authorizer.trace import Trace
     from shell.judge import Judge
 
+_USER: Final = "User:"
 _GUTTER: Final = 10
 _INDENT: Final = " " * _GUTTER
 _CANDIDATES_SHOWN: Final = 12
@@ -104,7 +105,12 @@ def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: O
         output.note(
             f"{asked.host_as_typed} is {asked.question.host} to a broker, and was asked as that"
         )
-    host = asked.question.host
+    principal, host = asked.question.principal, asked.question.host
+    if asked.audit is None and not principal.startswith(_USER):
+        output.note(
+            f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a "
+            "principal.builder.class that makes it"
+        )
     if host is not None and asked.audit is None and not can_be_a_client(host):
         output.note(
             f"no client's host is {shown(host)}: brokers compare the text of an IP address, "

@@ -29,7 +29,7 @@ _STYLES: Final = {
     "name": "36",
 }
 _ROWS_MEASURED: Final = 500
-_WIDEST: Final = 60
+_WIDEST: Final = 120
 
 
 class Cell(NamedTuple):

@@ -125,9 +125,15 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
     return [NearMiss(NearMissKind.RESOURCE_TYPE, Attribute.RESOURCE_TYPE, acl, would_match)]
 
 
-def _telling(miss: NearMiss, question: Question) -> tuple[int, int, Acl]:
-    """The order of near misses: by kind, then the more alike, then any fixed order."""
+def _telling(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
+    """The order of near misses: by kind, then the more alike, then any fixed order.
+
+    Among kinds that are no slip but another intention, an ACL of the very principal tells
+    more than one of ``User:*``.
+    """
+    rank = miss.kind.rank
+    kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(
         miss.acl.resource_name, question.resource_name
     )
-    return miss.kind.rank, -alike, miss.acl
+    return kind, miss.acl.principal != question.principal, rank, -alike, miss.acl

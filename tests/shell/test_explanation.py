@@ -45,6 +45,9 @@ class _Judge(Judge):
         self.image = MetadataImage(acls=AclsImage(by_id))
         self.context = Context(AuthorizerConfig(), ())
 
+    def id_of(self, acl: Acl) -> Uuid | None:
+        return next(iter(self.image.acls.ids(acl)), None)
+
 
 def explained(acls: list[Acl], question: Question = READ_PAYMENTS, *, whole: bool = False) -> str:
     out = io.StringIO()

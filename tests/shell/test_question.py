@@ -96,6 +96,13 @@ def test_what_is_asked_the_wrong_way_is_told_the_right_one(
     assert said in err
 
 
+def test_a_principal_that_kafka_itself_never_makes_is_pointed_out(answer: Any) -> None:
+    _, _, err = answer("can", "@demo", "Group:admins", "read", "topic:payments")
+    assert "note: Kafka itself names clients User:… only; Group:admins needs a " in err
+    _, _, err = answer("can", "@demo", "User:billing", "read", "topic:payments")
+    assert err == ""
+
+
 @pytest.mark.parametrize("host", ["*", "10.0.4", "10.0.0.0/8", "broker-1.example.com", ""])
 def test_a_host_that_no_client_has_is_pointed_out(host: str, answer: Any) -> None:
     _, [got], err = answer("can", LOG_DIR, "User:billing", "read", "topic:payments", "--host", host)

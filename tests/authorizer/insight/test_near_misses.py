@@ -49,11 +49,25 @@ def test_near_misses_would_have_turned_the_answer_and_come_ranked(acls, config, 
     explanation = explain(acls, config, question)
     if explanation.trace.decision.rule == "SuperUser":
         assert explanation.near_misses == ()
-    ranks = [miss.kind.rank for miss in explanation.near_misses]
+    ranks = [
+        (
+            min(miss.kind.rank, Kind.OPERATION_NOT_IMPLIED.rank),
+            miss.acl.principal != question.principal,
+            miss.kind.rank,
+        )
+        for miss in explanation.near_misses
+    ]
     assert ranks == sorted(ranks)
     for miss in explanation.near_misses:
         allows = miss.acl.permission_type is PermissionType.ALLOW
         assert allows is not explanation.trace.allowed
+
+
+def test_an_acl_of_the_principal_tells_more_than_one_of_everybody():
+    everybody = GRANT._replace(principal="User:*", resource_name="*", operation=Operation.DESCRIBE)
+    elsewhere = GRANT._replace(host="10.0.0.2")
+    explanation = explain([everybody, elsewhere], CLOSED, ASKED)
+    assert [miss.acl for miss in explanation.near_misses] == [elsewhere, everybody]
 
 
 @for_many_worlds
