@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from authorizer.api import (
         Action,
-        AuthorizationResults,
-        Authorizer,
         RequestContext,
         ResourcePattern,
         cluster,
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     )
     from authorizer.config import AuthorizerConfig
     from authorizer.decide import AuthorizationResult, Decision
+    from authorizer.interface import AuthorizationResults, Authorizer
     from authorizer.standard import StandardAuthorizer
     from metalog.acl import (
         AccessControlEntryFilter,
@@ -63,6 +62,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Authorizer": "authorizer.interface",
+    "AuthorizationResults": "authorizer.interface",
     "AuthorizationResult": "authorizer.decide",
     "AuthorizerConfig": "authorizer.config",
     "Decision": "authorizer.decide",

@@ -1,4 +1,4 @@
-"""The words of KIP-504's Authorizer interface: what is asked, by whom, and the answers.
+"""The words of a question to an authorizer (KIP-504): what is asked, and by whom.
 
 Actions and contexts are made and read on every request, so they are slotted classes,
 which cost less than NamedTuples to make and to read (docs/decisions/0013). They are
@@ -9,20 +9,10 @@ This module must not know how a decision is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any, ClassVar, Final, NoReturn
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
 
-from authorizer.decide import ALLOWED, DENIED, AuthorizationResult
-from metalog.acl import (
-    ANY_ACL,
-    CLUSTER_NAME,
-    Acl,
-    AclFilter,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import CLUSTER_NAME, Operation, PatternType, ResourceType
 from metalog.principal import KafkaPrincipal
 
 
@@ -39,9 +29,7 @@ class _Value:
         return tuple([getattr(self, name) for name in self._fields])
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._values() == other._values()
+        return type(other) is type(self) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash(self._values())
@@ -152,50 +140,3 @@ class RequestContext(_Value):
         self.request_name: Final = request_name
         self.additional_principals: Final = tuple(additional_principals)
         self.identity: Final = (host, self.principal, *self.additional_principals)
-
-
-class AuthorizationResults(tuple[AuthorizationResult, ...]):
-    """A result for each action, in order. It has no truth: ``[DENIED]`` would be true."""
-
-    __slots__ = ()
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError(
-            "the results of authorize() have no truth of their own; "
-            "look at each of them, use all(…), or call is_allowed()"
-        )
-
-
-ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
-ONE_DENIED: Final = AuthorizationResults((DENIED,))
-
-
-class Authorizer:
-    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers."""
-
-    def configure(self, configs: Mapping[str, object]) -> None:
-        raise NotImplementedError
-
-    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """A future per endpoint of ``server_info`` (listener name -> address): done once the
-        listener may be opened."""
-        raise NotImplementedError
-
-    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        raise NotImplementedError
-
-    def authorize_by_resource_type(
-        self, context: RequestContext, operation: Operation, resource_type: ResourceType
-    ) -> AuthorizationResult:
-        """Whether ``operation`` is allowed on at least one resource of the type (KIP-679)."""
-        raise NotImplementedError
-
-    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        raise NotImplementedError
-
-    def acl_count(self) -> int:
-        """How many ACL ids there are; -1 where an authorizer cannot say (KIP-801)."""
-        return -1
-
-    def close(self) -> None:
-        raise NotImplementedError

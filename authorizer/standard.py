@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer import audit
 from authorizer.api import (
-    ONE_ALLOWED,
-    ONE_DENIED,
     Action,
-    AuthorizationResults,
-    Authorizer,
     RequestContext,
     ResourcePattern,
 )
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import AclIndex, IndexWriter
+from authorizer.interface import ONE_ALLOWED, ONE_DENIED, AuthorizationResults, Authorizer
 from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController

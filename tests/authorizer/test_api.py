@@ -20,7 +20,7 @@ from authorizer import (
     cluster,
     topic,
 )
-from authorizer.api import AuthorizationResults
+from authorizer.interface import AuthorizationResults
 from metalog.principal import KafkaPrincipal
 
 ACTION = Action(Operation.READ, topic("payments"), log_if_denied=False)

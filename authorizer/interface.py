@@ -1,0 +1,62 @@
+"""KIP-504's Authorizer interface, for whoever writes one, and the answers that it gives.
+
+These classes are there to be derived from, so they are not compiled
+(docs/decisions/0020). This module must not know how a decision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Final, NoReturn
+
+from authorizer.api import Action, RequestContext
+from authorizer.decide import ALLOWED, DENIED, AuthorizationResult
+from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
+
+
+class AuthorizationResults(tuple[AuthorizationResult, ...]):
+    """A result for each action, in order. It has no truth: ``[DENIED]`` would be true."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "the results of authorize() have no truth of their own; "
+            "look at each of them, use all(…), or call is_allowed()"
+        )
+
+
+ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
+ONE_DENIED: Final = AuthorizationResults((DENIED,))
+
+
+class Authorizer:
+    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        raise NotImplementedError
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        """A future per endpoint of ``server_info`` (listener name -> address): done once the
+        listener may be opened."""
+        raise NotImplementedError
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        raise NotImplementedError
+
+    def authorize_by_resource_type(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> AuthorizationResult:
+        """Whether ``operation`` is allowed on at least one resource of the type (KIP-679)."""
+        raise NotImplementedError
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        raise NotImplementedError
+
+    def acl_count(self) -> int:
+        """How many ACL ids there are; -1 where an authorizer cannot say (KIP-801)."""
+        return -1
+
+    def close(self) -> None:
+        raise NotImplementedError
