@@ -95,6 +95,7 @@ def _decode_run(
     known_plain = plains.get
     known_name = _names.get
     known_end = _acl_ends.get
+    payload_size = len(payload)
     for expected_delta in deltas:
         try:
             length = payload[at]
@@ -105,10 +106,11 @@ def _decode_run(
                 plain = _remember_plain(plains, length, delta_size)
             unpack, before_value, name_at, size = plain
             delta, before, id_, resource_type, name_size = unpack(payload, at)
-            if before == before_value and delta == expected_delta:
-                name_at += at
-                name_end = name_at + name_size
-                next_at = at + size
+            name_at += at
+            name_end = name_at + name_size
+            next_at = at + size
+            is_plain = before == before_value and delta == expected_delta
+            if is_plain and name_end <= next_at <= payload_size:
                 raw_name = payload[name_at:name_end]
                 raw_end = payload[name_end:next_at]
                 name = known_name(raw_name)
@@ -192,12 +194,12 @@ def _remember_end(raw: bytes) -> _AclEnd:
     """``raw`` is what follows the name in a plain record, to the record's last byte."""
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
+    if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):
+        raise _NotPlain
     principal, host = raw[1:host_at], raw[host_at:operation_at]
     pattern_type, operation, permission_type = _INT8S.unpack(
         raw[:1] + raw[operation_at : operation_at + 2]
     )
-    if raw[operation_at + 2 :] != _NO_TAGGED_FIELDS_NOR_HEADERS:
-        raise _NotPlain
     if len(_acl_ends) >= MAX_REMEMBERED:
         _acl_ends.clear()
     end = _acl_ends[raw] = (

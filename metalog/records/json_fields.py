@@ -64,7 +64,7 @@ def to_int64(value: object) -> int:
 
 
 def to_float64(value: object) -> float:
-    if isinstance(value, str) and value in (_NAN, *_NOT_FINITE.values()):
+    if isinstance(value, str) and (value == _NAN or value in _NOT_FINITE.values()):
         return float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         with suppress(OverflowError):
