@@ -125,11 +125,13 @@ $(SECOND)/ready: requirements.lock pyproject.toml
 
 PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
 
+# pip would have mypyc do its work three times, once for each question that it asks.
+BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
+
 build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog shell snapshot -name '*.py')
 	@echo 'make: compiling into build/wheel with mypyc'
 	@rm -rf build/wheel build/lib.* build/bdist.*
-	@METALOG_COMPILED=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
-	    --no-build-isolation --wheel-dir build/wheel . >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }
+	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }
 	@touch $@
 
 # The wheel beside what .venv has; the source is not on its path, nor any editable install.
