@@ -62,15 +62,19 @@ class Many:
 
     def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
         read = read_audit_line if self.is_audit else _read_json
+        asked = 0
         with _opened(self._name) as lines:
             for number, line in enumerate(lines, 1):
                 text = line.decode("utf-8", errors="replace").removesuffix("\n")
                 if not text.strip():
                     continue
+                asked += 1
                 try:
                     yield number, read(text)
                 except InvalidRequest as error:
                     self._complain(number, error, output)
+        if not asked:
+            output.note(f"nothing was asked: {self._name} has no lines")
         if self.bad > _NAMED:
             output.error(f"{self._name}: {self.bad - _NAMED:,} more lines are no questions")
 

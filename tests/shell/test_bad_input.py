@@ -228,6 +228,13 @@ def test_a_pasted_line_that_is_no_audit_line(line: str) -> None:
     assert "no audit line" in refused("explain", LOG_DIR, line)
 
 
+@pytest.mark.parametrize("option", ["--audit", "--requests"])
+def test_a_file_without_questions_is_pointed_out(option: str) -> None:
+    done = run_metalog("can", "@demo", option, "/dev/null")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("note: nothing was asked: /dev/null has no lines")
+
+
 def test_a_broken_requests_line_is_named_and_the_others_go_on() -> None:
     lines = [
         '{"principal":"User:admin","operation":"READ","resourceType":"TOPIC","resourceName":"t"}',
