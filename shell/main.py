@@ -117,6 +117,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     leading, verb, rest = _split_at_verb(arguments)
+    if verb == "help":
+        return _run([*rest, "--help"])
     if verb is None:
         return _without_verb(leading)
     if verb not in VERBS:

@@ -91,6 +91,11 @@ def test_options_for_every_verb_may_stand_before_the_verb() -> None:
     assert "\x1b[" in before.stdout
 
 
+def test_help_may_be_asked_for_as_a_verb() -> None:
+    assert run_metalog("help").stdout == run_metalog("--help").stdout != ""
+    assert run_metalog("help", "acls").stdout == run_metalog("acls", "--help").stdout != ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
