@@ -145,6 +145,8 @@ def test_committed_leaves_out_what_one_folder_does_not_prove() -> None:
     )
     node = kafka_case("quorum-4.3/node-13")
     assert replayed(node.log_dir, committed=True).offset == 263
+    assert replayed(node.log_dir, committed=True, at=AtOffset(229)).offset == 229
+    assert replayed(node.log_dir, committed=True, at=AtOffset(264)).offset == 263
     alone = kafka_case("basic-4.3")
     assert replayed(alone.log_dir, committed=True).image == replayed(alone.log_dir).image
 
