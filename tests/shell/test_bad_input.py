@@ -258,7 +258,7 @@ def test_a_missing_configuration(tmp_path: Path) -> None:
     assert str(missing) in refused("can", LOG_DIR, "--config", missing, "User:a", "read", "topic:a")
 
 
-@pytest.mark.parametrize("scheme", ["topic", "quorum", "cluster", "zookeeper"])
+@pytest.mark.parametrize("scheme", ["topic", "quorum", "zookeeper"])
 def test_a_source_of_a_later_version(scheme: str) -> None:
     assert "not in this version" in refused("acls", f"{scheme}://localhost:9092/x")
 
