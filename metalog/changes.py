@@ -26,11 +26,14 @@ from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, feed
 from metalog.ports import WritableLog
 from metalog.records.message import Message
+from metalog.records.messages import NoOpRecord
 
 R = TypeVar("R")
 Change = Callable[[MetadataImage], ControllerResult[R]]
 """Pure: an image to records and an answer."""
 
+NO_OP_SINCE: Final = 5
+"""metadata.version 3.3-IV1, the first with NoOp records (KIP-835)."""
 MAX_GROUP: Final = 1024
 """Requests that are carried out together."""
 
@@ -83,13 +86,17 @@ class Changes:
             self.stop(error if isinstance(error, MetalogError) else _broken(error))
             raise
 
-    def carry_out_next(self) -> None:
+    def carry_out_next(self, idle_s: float | None = None) -> None:
         """Wait for a group and carry it out; returns after ``stop`` too.
 
-        Raises what the replay of its records raises; the writer is fenced then.
+        After ``idle_s`` seconds without any a NoOp record is written in its place. Raises
+        what the replay of its records raises; the writer is fenced then.
         """
         group = []
-        first = self._waiting.get()
+        try:
+            first = self._waiting.get(timeout=idle_s)
+        except Empty:
+            first = _Request(_no_op, Future())
         with suppress(Empty):
             while first is not None:
                 if first.future.set_running_or_notify_cancel():
@@ -165,6 +172,11 @@ class Changes:
     def _give_up(self, decided: Sequence[_Decided], error: Exception) -> None:
         self.stop(error)
         _fail([each.request for each in decided], error)
+
+
+def _no_op(image: MetadataImage) -> ControllerResult[None]:
+    is_known = (image.features.metadata_version or 0) >= NO_OP_SINCE
+    return ControllerResult([(NoOpRecord(), 0)] if is_known else (), None)
 
 
 def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:

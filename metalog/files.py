@@ -156,7 +156,11 @@ class _LocalWritable:
 
 
 class LocalFiles:
-    """The disk of this machine. No lock is ever taken for reading."""
+    """The disk of this machine. No lock is ever taken for reading.
+
+    What root makes belongs to whom the folder belongs to: root's files in a node's folder
+    would keep the node from starting.
+    """
 
     def is_folder(self, path: Path) -> bool:
         return _has_type(path, stat.S_IFDIR)
@@ -172,7 +176,9 @@ class LocalFiles:
 
     def create(self, path: Path) -> WritableFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        return _LocalWritable(os.open(path, flags, 0o644))
+        descriptor = os.open(path, flags, 0o644)
+        _give_to_owner(path)
+        return _LocalWritable(descriptor)
 
     def extend(self, path: Path, size: int) -> WritableFile:
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -185,12 +191,17 @@ class LocalFiles:
         return _LocalWritable(descriptor)
 
     def make_folder(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        missing = [each for each in (path, *path.parents) if not each.exists()]
+        for folder in reversed(missing):
+            folder.mkdir()
+            _give_to_owner(folder)
 
     def lock(self, path: Path) -> Held:
         from metalog.locks import LocalLock
 
-        return LocalLock(path)
+        lock = LocalLock(path)
+        _give_to_owner(path)
+        return lock
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
@@ -204,6 +215,12 @@ class LocalFiles:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _give_to_owner(path: Path) -> None:
+    if os.geteuid() == 0:
+        folder = path.parent.stat()
+        os.chown(path, folder.st_uid, folder.st_gid)
 
 
 def _has_type(path: Path, wanted: int) -> bool:

@@ -142,6 +142,10 @@ class WritableLog(LiveLog, Protocol):
         """
         ...
 
+    def trim(self, before: SnapshotId) -> None:
+        """Delete what comes before this snapshot, which is durable and makes it needless."""
+        ...
+
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
         """What a log without a metadata.version begins with: (message, version) pairs."""
         ...

@@ -1,11 +1,13 @@
 """Makes a snapshot whenever enough of the log has been published since the last one.
 
 A publisher: it is told of each new image and writes when the bytes or the records since
-the newest snapshot pass a bound. This module must not know how a snapshot is written.
+the newest snapshot pass a bound, or when that is older than a bound and something came since.
+This module must not know how a snapshot is written.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +19,8 @@ WriteSnapshot = Callable[[MetadataImage], Path]
 
 
 class SnapshotGenerator:
-    """Calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log.
+    """Calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log, and
+    with the first image that comes ``max_ms`` after the last time.
 
     None means no bound of that kind. ``written`` is the newest file that it made.
     """
@@ -28,8 +31,13 @@ class SnapshotGenerator:
         *,
         max_bytes: int | None = None,
         max_records: int | None = None,
+        max_ms: int | None = None,
+        now_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000,
     ) -> None:
         self._write = write
+        self._max_ms = max_ms
+        self._now_ms = now_ms
+        self._since_ms = now_ms()
         self._max_bytes = max_bytes
         self._max_records = max_records
         self._bytes = 0
@@ -38,13 +46,21 @@ class SnapshotGenerator:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         if isinstance(manifest, SnapshotManifest):
-            self._bytes = self._records = 0
+            self._begin_anew()
             return
         self._bytes += manifest.size
         self._records += manifest.records
-        if _passed(self._bytes, self._max_bytes) or _passed(self._records, self._max_records):
+        if (
+            _passed(self._bytes, self._max_bytes)
+            or _passed(self._records, self._max_records)
+            or _passed(self._now_ms() - self._since_ms, self._max_ms)
+        ):
             self.written = self._write(image)
-            self._bytes = self._records = 0
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._bytes = self._records = 0
+        self._since_ms = self._now_ms()
 
 
 def _passed(count: int, bound: int | None) -> bool:

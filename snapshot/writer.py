@@ -16,7 +16,7 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.log.layout import snapshot_name
-from metalog.records.batch import Batch, encode_batch
+from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage
 
@@ -66,7 +66,7 @@ def _write_synced(path: Path, batches: Iterable[Batch], files: Files) -> None:
     file = files.create(path)
     try:
         for batch in batches:
-            file.write(encode_batch(batch))
+            file.write(batch_bytes(batch))
         file.sync()
     finally:
         file.close()

@@ -46,6 +46,11 @@ def time_index_name(base_offset: int) -> str:
     return f"{base_offset:020d}.timeindex"
 
 
+def producer_state_name(base_offset: int) -> str:
+    """What Kafka keeps beside a segment, though a metadata log has no producers."""
+    return f"{base_offset:020d}.snapshot"
+
+
 def segment_base_offset(name: str) -> int | None:
     """The offset that a segment's name promises; None for any other file."""
     match = _SEGMENT_NAME.fullmatch(name)

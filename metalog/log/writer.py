@@ -23,8 +23,10 @@ from metalog.ids import SnapshotId
 from metalog.log import layout
 from metalog.log.appender import Appender, SegmentLimits
 from metalog.log.directory import DirectoryLog
+from metalog.log.folder import LogFolder
 from metalog.log.layout import EpochStart, QuorumState
-from metalog.log.ownership import Owned, check_ownership
+from metalog.log.ownership import Owned, Quorum, check_ownership
+from metalog.log.retention import trim_folder
 from metalog.log.segment import TornTail
 from metalog.log.single import read_checkpoint
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split
@@ -73,6 +75,7 @@ class WritableDirectoryLog:
         self._start = self._end = 0
         self._epoch = -1
         self._news: list[LogEvent] = []
+        self._quorum = Quorum()
 
     @property
     def path(self) -> Path:
@@ -126,6 +129,25 @@ class WritableDirectoryLog:
             for entry in batch.entries()
         ]
 
+    def trim(self, before: SnapshotId) -> None:
+        """Delete what the snapshot ``before`` makes needless; ``OSError`` leaves a sound log."""
+        if self._appender is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        folder = self.folder
+        trim_folder(folder, before, self._files)
+        self._start = self.folder.segments[0]
+
+    @property
+    def folder(self) -> LogFolder:
+        """What lies in the folder now."""
+        self._log.refresh()
+        return self._log.folder
+
+    @property
+    def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
+        """What a snapshot says of the quorum behind its header (KIP-853)."""
+        return _quorum_records(self._quorum)
+
     def bounds(self) -> LogBounds:
         if self._appender is None:
             return self._log.bounds()
@@ -170,6 +192,7 @@ class WritableDirectoryLog:
             raise _unwritable(log_dir, error) from error
 
     def _begin_epoch(self, owned: Owned) -> None:
+        self._quorum = owned.quorum
         ends, folder, state = self._log.ends, self._log.folder, self._log.quorum_state
         partition = folder.partition
         epochs = self._epoch_starts()
@@ -258,10 +281,16 @@ def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
     records: list[tuple[ControlMessage, int]] = [
         (LeaderChangeMessage(0, owned.node_id, voter, voter), 0)
     ]
-    if quorum.voters is not None and not quorum.is_in_log:
-        records.append((KRaftVersionRecord(0, quorum.kraft_version), 0))
-        records.append((quorum.voters, quorum.voters.version))
-    return records
+    return records if quorum.is_in_log else [*records, *_quorum_records(quorum)]
+
+
+def _quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
+    if quorum.voters is None:
+        return []
+    return [
+        (KRaftVersionRecord(0, quorum.kraft_version), 0),
+        (quorum.voters, quorum.voters.version),
+    ]
 
 
 def _readable(message: object, version: int, file: str) -> tuple[Message, int]:

@@ -14,7 +14,9 @@ from metalog.acl import Acl, AclFilter, Operation, PatternType, PermissionType, 
 from metalog.controller.scram import AlterScramRequest, ScramDeletion
 from metalog.errors import InvalidTarget
 from metalog.image.metadata import MetadataImage
-from metalog.log.appender import SegmentLimits
+from metalog.loader import feed
+from metalog.log.config import LogConfig
+from snapshot.upkeep import Upkeep
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -22,6 +24,11 @@ USERS = (
     *("--add-scram", "SCRAM-SHA-256=[name=gone,password=gone-secret]"),
     *("--add-scram", "SCRAM-SHA-256=[name=stays,password=stays-secret]"),
 )
+
+SMALL = LogConfig(
+    segment_bytes=12_000, bytes_between_snapshots=8_000, retention_bytes=60_000, retention_ms=-1
+)
+"""So that there are several segments, and with a dynamic quorum snapshots in their place."""
 
 
 def acl(name: str, principal: str) -> Acl:
@@ -43,8 +50,7 @@ def add(kafka: RealKafka, name: str) -> None:
 def image_of(folder: Path) -> MetadataImage:
     log = DirectoryLog(folder)
     loader = Loader()
-    for event in log.read(0):
-        loader.handle(event)
+    feed(loader, log, log.read(0))
     assert log.problems == ()
     return loader.image
 
@@ -55,6 +61,8 @@ def names_in(image: MetadataImage) -> set[str]:
 
 def check_with_kafkas_tool(tools: KafkaTools, partition: Path) -> None:
     main = "org.apache.kafka.tools.DumpLogSegments"
+    for snapshot in partition.glob("*.checkpoint"):
+        assert "SnapshotFooter" in tools.dump_log(snapshot)
     for suffix, options in (
         ("log", ("--cluster-metadata-decoder",)),
         ("index", ("--index-sanity-check",)),
@@ -82,8 +90,8 @@ def test_kafka_goes_on_where_we_went_on(
             WritableDirectoryLog(kafka.log_dir).claim()
     before = (kafka.metadata_dir / "quorum-state").read_bytes()
 
-    log = WritableDirectoryLog(kafka.log_dir, limits=SegmentLimits(max_bytes=12_000))
-    with Replica(log) as replica:
+    log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.limits)
+    with Replica(log, publishers=[Upkeep(log, SMALL)] if dynamic else []) as replica:
         [deleted] = replica.delete_acls(
             None, [AclFilter(pattern=AclFilter().pattern._replace(name="kafkas-first"))]
         )
@@ -93,7 +101,9 @@ def test_kafka_goes_on_where_we_went_on(
             assert not created.result()
         scram = replica.alter_scram(AlterScramRequest(deletions=[ScramDeletion("gone", 1)]))
         assert not scram.result()["gone"]
+        assert replica.publisher_faults == ()
     ours = image_of(kafka.log_dir)
+    assert (DirectoryLog(kafka.log_dir).bounds().start > 0) == dynamic
     state = (kafka.metadata_dir / "quorum-state").read_bytes()
     assert before.replace(b'"leaderEpoch":1', b'"leaderEpoch":2') == state
     check_with_kafkas_tool(kafka_tools, kafka.metadata_dir)
@@ -123,3 +133,6 @@ def test_kafka_goes_on_where_we_went_on(
     with Replica(WritableDirectoryLog(kafka.log_dir)) as replica:
         [deleted] = replica.delete_acls(None, [AclFilter(entry=everything)])
         assert len(deleted.result().deleted) == 100
+        with pytest.raises(RuntimeError, match="Kafka did not start"):
+            kafka.start()
+    assert "Failed to acquire lock on file .lock" in kafka.output.read_text()

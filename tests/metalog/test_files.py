@@ -1,10 +1,11 @@
 """The real disk, through the port by which everything reaches it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from metalog.files import LOCAL_FILES, opened, read_whole
+from metalog.files import LOCAL_FILES, opened, read_whole, replace_whole
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -19,6 +20,46 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_whole(LOCAL_FILES, tmp_path / "b") == b"onetwo"
     LOCAL_FILES.remove(tmp_path / "b")
     assert LOCAL_FILES.names(tmp_path) == []
+
+
+def test_a_file_is_written_on_from_where_it_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    file = LOCAL_FILES.extend(tmp_path / "a", 4)
+    file.write(b"xy")
+    file.close()
+    assert (tmp_path / "a").read_bytes() == b"0123xy"
+    with pytest.raises(FileNotFoundError):
+        LOCAL_FILES.extend(tmp_path / "b", 0)
+
+
+def test_what_root_makes_belongs_to_whom_the_folder_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[Path, int, int]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, user, group: given.append((path, user, group)))
+    LOCAL_FILES.make_folder(tmp_path / "x" / "y")
+    LOCAL_FILES.create(tmp_path / "x" / "a").close()
+    LOCAL_FILES.lock(tmp_path / ".lock").close()
+    owner = tmp_path.stat()
+    paths = (tmp_path / "x", tmp_path / "x" / "y", tmp_path / "x" / "a", tmp_path / ".lock")
+    assert given == [(path, owner.st_uid, owner.st_gid) for path in paths]
+
+
+def test_a_lock_is_held_once_and_given_back(tmp_path: Path) -> None:
+    held = LOCAL_FILES.lock(tmp_path / ".lock")
+    with pytest.raises(BlockingIOError):
+        LOCAL_FILES.lock(tmp_path / ".lock")
+    held.close()
+    held.close()
+    LOCAL_FILES.lock(tmp_path / ".lock").close()
+
+
+def test_a_small_file_is_replaced_whole(tmp_path: Path) -> None:
+    for data in (b"long before", b"new"):
+        replace_whole(LOCAL_FILES, tmp_path / "a", data)
+        assert (tmp_path / "a").read_bytes() == data
+    assert LOCAL_FILES.names(tmp_path) == ["a"]
 
 
 def test_a_read_names_its_place_and_stops_at_the_end(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class CrashingDisk:
     ) -> None:
         self._names = {path: Inode(bytes(data)) for path, data in contents.items()}
         self._safe_names = dict(self._names)
-        self._fail_at = fail_at
+        self.fail_at = fail_at
         self.tear = tear
         self.steps = 0
 
@@ -69,7 +69,7 @@ class CrashingDisk:
 
     def fails(self) -> bool:
         self.steps += 1
-        return self.steps - 1 == self._fail_at
+        return self.steps - 1 == self.fail_at
 
     def step(self) -> None:
         if self.fails():

@@ -92,7 +92,7 @@ class RealKafka:
         self.port, controller_port = free_ports(2)
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.config = folder / "server.properties"
-        self._output = folder / "server.out"
+        self.output = folder / "server.out"
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -159,7 +159,7 @@ class RealKafka:
     def start(self) -> None:
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
         command = self.tools.command("kafka.Kafka", self.config, logging=logging)
-        with self._output.open("ab") as output:
+        with self.output.open("wb") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
@@ -171,9 +171,9 @@ class RealKafka:
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_LIMIT_S
-        while b"Kafka Server started" not in self._output.read_bytes():
+        while b"Kafka Server started" not in self.output.read_bytes():
             if process.poll() is not None or time.monotonic() > deadline:
-                output = self._output.read_text(errors="replace")
+                output = self.output.read_text(errors="replace")
                 raise RuntimeError(f"Kafka did not start:\n{output[-4000:]}")
             time.sleep(0.1)
 

@@ -1,0 +1,64 @@
+"""How a node's log is kept: Kafka's ``metadata.log.*`` and ``metadata.max.*`` keys.
+
+Names, defaults and least values are Kafka's. This module must not know what is done with
+them, nor where the properties come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.log.appender import DEFAULT_SEGMENT_BYTES, DEFAULT_SEGMENT_MS, SegmentLimits
+
+_HOUR_MS: Final = 60 * 60 * 1000
+
+
+class LogConfig(NamedTuple):
+    """Bytes and milliseconds. Of the retention limits -1 is none; a snapshot or idle interval
+    of 0 is never."""
+
+    segment_bytes: int = DEFAULT_SEGMENT_BYTES
+    segment_ms: int = DEFAULT_SEGMENT_MS
+    bytes_between_snapshots: int = 20 << 20
+    snapshot_interval_ms: int = _HOUR_MS
+    retention_bytes: int = 100 << 20
+    retention_ms: int = 7 * 24 * _HOUR_MS
+    idle_interval_ms: int = 500
+
+    @property
+    def limits(self) -> SegmentLimits:
+        return SegmentLimits(self.segment_bytes, self.segment_ms)
+
+
+_KEYS: Final[Mapping[str, tuple[str, int]]] = {
+    "segment_bytes": ("metadata.log.segment.bytes", 8 << 20),
+    "segment_ms": ("metadata.log.segment.ms", 0),
+    "bytes_between_snapshots": ("metadata.log.max.record.bytes.between.snapshots", 1),
+    "snapshot_interval_ms": ("metadata.log.max.snapshot.interval.ms", 0),
+    "retention_bytes": ("metadata.max.retention.bytes", -1),
+    "retention_ms": ("metadata.max.retention.ms", -1),
+    "idle_interval_ms": ("metadata.max.idle.interval.ms", 0),
+}
+"""Field to Kafka's key and least value."""
+
+
+def log_config(properties: Mapping[str, str]) -> LogConfig:
+    """``InvalidRequest`` where a value is no number or too small."""
+    found = {}
+    for field, (key, least) in _KEYS.items():
+        text = properties.get(key)
+        if text is not None:
+            found[field] = _number(key, text.strip(), least)
+    return LogConfig(**found)
+
+
+def _number(key: str, text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise InvalidRequest(f"{key}={text}: a number from {least} on")
+    return number

@@ -1,0 +1,76 @@
+"""Keeps a log that is written small: a snapshot when one is due, then what it replaces goes.
+
+A publisher for the replica that writes the log, on whose thread all of it happens: changes
+wait while a snapshot is written. This module must not know how a snapshot is laid out.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from metalog.files import LOCAL_FILES, Files
+from metalog.ids import SnapshotId
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.log.config import LogConfig
+from metalog.log.retention import measured, snapshot_to_keep
+from metalog.log.writer import WritableDirectoryLog
+from snapshot.generator import SnapshotGenerator
+from snapshot.writer import write_snapshot
+
+_log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Snapshots and retention of ``log`` by ``config``."""
+
+    def __init__(
+        self,
+        log: WritableDirectoryLog,
+        config: LogConfig,
+        *,
+        files: Files = LOCAL_FILES,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._target = log
+        self._config = config
+        self._files = files
+        self._now_ms = now_ms
+        self._generator = SnapshotGenerator(
+            self._write,
+            max_bytes=config.bytes_between_snapshots,
+            max_ms=config.snapshot_interval_ms or None,
+            now_ms=now_ms,
+        )
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self._generator.publish(delta, image, manifest)
+
+    def _write(self, image: MetadataImage) -> Path:
+        """Written and synced first; only then is anything deleted."""
+        folder = self._target.folder
+        wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
+        if wanted in folder.snapshots:
+            return folder.snapshot_path(wanted)
+        written = write_snapshot(
+            image,
+            folder.partition,
+            timestamp=self._now_ms(),
+            files=self._files,
+            control=self._target.snapshot_control,
+        )
+        self._let_go()
+        return written
+
+    def _let_go(self) -> None:
+        snapshots, log_size = measured(self._target.folder, self._files)
+        keep = snapshot_to_keep(snapshots, log_size, self._config, self._now_ms())
+        if keep is not None:
+            try:
+                self._target.trim(keep)
+            except OSError as error:
+                _log.warning("%s: cannot delete what is no longer needed (%s)", keep, error)
