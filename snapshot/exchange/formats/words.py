@@ -6,6 +6,7 @@ This module must not know files.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cache
 from typing import Final, TypeVar
 
 from snapshot.exchange.formats.document import Place
@@ -23,12 +24,23 @@ def camel(word: IntEnum) -> str:
 
 def read_word(kind: type[Word], text: str, what: str, place: Place | None) -> Word:
     """The member of ``kind`` that an ACL may have and that ``text`` names."""
-    wanted = _folded(text)
-    for member in kind:
-        if _folded(member.name) == wanted and member.name not in _FILTERS:
-            return member
-    known = [member.name for member in kind if member.name not in _FILTERS]
-    raise fault(place, f"unknown {what} {text!r}; {near(text, known)}")
+    known = _known(kind)
+    code = known.get(text)
+    if code is None:
+        code = known.get(_folded(text))
+    if code is None:
+        names = [member.name for member in kind if member.name not in _FILTERS]
+        raise fault(place, f"unknown {what} {text!r}; {near(text, names)}")
+    return kind(code)
+
+
+@cache
+def _known(kind: type[IntEnum]) -> dict[str, int]:
+    """A member's own name, and that folded, to its code."""
+    members = [member for member in kind if member.name not in _FILTERS]
+    return {_folded(each.name): each.value for each in members} | {
+        each.name: each.value for each in members
+    }
 
 
 def _folded(text: str) -> str:
