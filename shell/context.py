@@ -125,7 +125,24 @@ def replayed_source(
     if warn:
         for problem in problems_of(replayed):
             output.warn(problem)
+        _say_unproven(replayed, output)
     return replayed
+
+
+def _say_unproven(replayed: Replayed, output: Output) -> None:
+    """The end of one voter's log is nearly always true, and is never shown silently."""
+    from snapshot.exchange.replay import UNPROVEN
+
+    proven = replayed.proven.offset
+    is_known = replayed.bounds.high_watermark is not None
+    is_said = any(problem.startswith(UNPROVEN) for problem in replayed.problems)
+    if is_known or is_said or replayed.offset <= proven:
+        return
+    output.note(
+        f"what is past offset {proven:,} is not proven to be committed; --committed leaves it out"
+        if proven
+        else f"{UNPROVEN}: {replayed.proven.why}"
+    )
 
 
 def problems_of(replayed: Replayed) -> list[str]:

@@ -34,6 +34,7 @@ Progress = Callable[[int, int], None]
 """Told the offset reached and the one aimed at, after every batch."""
 
 _NO_OFFSETS: Final = "a store has no offsets"
+UNPROVEN: Final = "nothing is proven to be committed"
 _BOOTSTRAP: Final = SnapshotId(0, 0)
 
 
@@ -110,7 +111,7 @@ def replay_source(
     if committed:
         limit = min(limit, proven.offset)
     if proven.offset == 0 and (isinstance(log, QuorumLog) or (committed and bounds.end > 0)):
-        unproven.append(f"nothing is proven to be committed: {proven.why}")
+        unproven.append(f"{UNPROVEN}: {proven.why}")
     replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:

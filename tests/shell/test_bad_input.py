@@ -199,6 +199,31 @@ def test_a_record_that_may_mislead_is_pointed_out() -> None:
     assert "may not mean what it seems to" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("quorum-4.3/node-11", "what is past offset 229 is not proven to be committed"),
+        ("quorum-4.3/node-12-uncommitted", "nothing is proven to be committed: no snapshot"),
+    ],
+)
+def test_what_is_not_proven_to_be_committed_is_never_shown_silently(case: str, said: str) -> None:
+    log_dir = kafka_case(case).log_dir
+    for verb, arguments in (
+        ("acls", ()),
+        ("users", ()),
+        ("explain", ("User:a", "read", "topic:t")),
+    ):
+        assert f"note: {said}" in run_metalog(verb, log_dir, *arguments).stderr
+    assert "proven" not in run_metalog("acls", log_dir, "--quiet").stderr
+    assert "proven" not in run_metalog("acls", kafka_case("basic-4.3").log_dir).stderr
+
+
+def test_what_is_proven_to_be_committed_is_shown_without_a_word() -> None:
+    log_dir = kafka_case("quorum-4.3/node-11").log_dir
+    for option in ("--committed", "--at=229"):
+        assert "proven" not in run_metalog("acls", log_dir, option).stderr
+
+
 def test_a_moment_that_is_none() -> None:
     assert "is no moment" in refused("acls", LOG_DIR, "--at", "yesterday")
 
