@@ -31,6 +31,7 @@ from metalog.ids import Uuid, uuid_text
 from metalog.image.doubt import NOT_UTF8, REPLACEMENT
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table, TableBuilder
+from metalog.records.fields import TaggedFields
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
@@ -39,6 +40,8 @@ from metalog.records.messages.remove_access_control_entry_record import (
 E = TypeVar("E", bound=IntEnum)
 Ids = tuple[Uuid, ...]
 Numbered = Iterator[tuple[int, object]]
+_Fields = tuple[Uuid, int, str, int, str, str, int, int, TaggedFields]
+"""An AccessControlEntryRecord, as a tuple: compiled, that comes apart without an iterator."""
 
 
 def _by_code(members: type[E], unknown: E) -> list[E]:
@@ -247,7 +250,8 @@ class AclsDelta:
             if type(found) is not AccessControlEntryRecord:
                 other = at, found
                 break
-            uuid, resource, name, pattern, principal, host, operation, permission, _ = found
+            fields: _Fields = found
+            uuid, resource, name, pattern, principal, host, operation, permission, _ = fields
             kind = kinds.get((resource, pattern, operation, permission))
             uuids.append(uuid)
             if kind is None or bad in name or bad in principal or bad in host:

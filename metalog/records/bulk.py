@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value
 from metalog.records.message import ControlMessage, Message
@@ -42,15 +42,10 @@ _ONE_BYTE_LENGTH: Final = 64
 
 _AclEnd = tuple[int, str, str, int, int]
 """Pattern type, principal, host, operation, permission type."""
-
-
-class _Plain(NamedTuple):
-    """A plain record of one length, counted from where its length stands."""
-
-    unpack: Callable[[bytes, int], tuple[bytes, bytes, bytes, int, int]]
-    before_value: bytes
-    name_at: int
-    size: int
+_Unpack = Callable[[bytes, int], tuple[bytes, bytes, bytes, int, int]]
+_Plain = tuple[_Unpack, bytes, int, int]
+"""Of the plain records of one length: what unpacks one, what stands before its id, where its
+name begins, and its size, both counted from where its length stands."""
 
 
 class _NotPlain(Exception):
@@ -176,7 +171,8 @@ def _remember_plain(plains: dict[int, _Plain], length: int, delta_size: int) -> 
     length_size = 2 if high else 1
     layout = struct.Struct(f">{length_size}x{delta_size}s{len(before)}s{_ID_SIZE}sbB")
     name_at = layout.size - 1
-    plain = plains[length] = _Plain(layout.unpack_from, bytes(before), name_at, length_size + size)
+    plain = layout.unpack_from, bytes(before), name_at, length_size + size
+    plains[length] = plain
     return plain
 
 
