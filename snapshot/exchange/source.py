@@ -28,8 +28,8 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
 _LATER_SCHEMES: Final = ("topic", "quorum", "zookeeper")
 _CLUSTER: Final = "cluster://"
 _FORMS: Final = (
-    "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs "
-    f"({', '.join(STORE_SUFFIXES)}), a folder of YAML, {_CLUSTER}HOST:PORT or @NAME"
+    "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs, "
+    "a folder of YAML, cluster://HOST:PORT or @NAME"
 )
 
 
