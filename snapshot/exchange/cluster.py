@@ -29,7 +29,7 @@ _api: Any = confluent_kafka.admin
 """Its own types say less than it takes: a filter's None, and a logger among the settings."""
 
 SCHEME: Final = "cluster://"
-_TIMEOUT_S: Final = 30.0
+_TIMEOUT_S: Final = 20.0
 _LIBRARY: Final = "confluent-kafka"
 _quiet = logging.getLogger(f"{__name__}.librdkafka")
 _quiet.addHandler(logging.NullHandler())
@@ -45,6 +45,7 @@ class ClusterStore:
         self._notes = tuple(notes)
         self._settings = settings
         self._client: Any = None
+        self._last_trouble = ""
 
     @classmethod
     def opened(cls, url: str, command_config: Path | None, files: Files) -> ClusterStore:
@@ -79,7 +80,9 @@ class ClusterStore:
             _api.AclOperation.ANY,
             _api.AclPermissionType.ANY,
         )
-        found = self._call("list ACLs", lambda admin: admin.describe_acls(every))
+        found = self._call(
+            "list ACLs", lambda admin: admin.describe_acls(every, request_timeout=_TIMEOUT_S)
+        )
         bindings = self._result("list ACLs", found)
         acls = list(map(_acl_of, bindings))
         entries = tuple(Entry(acl) for acl in acls if acl is not None)
@@ -106,7 +109,9 @@ class ClusterStore:
         """All of ``acls``, in one request; ``InvalidRequest`` where one of them failed."""
         self._check_allowed("create ACLs", _api.AclOperation.ALTER)
         bindings = [_binding(_api.AclBinding, acl) for acl in acls]
-        futures = self._call("create ACLs", lambda admin: admin.create_acls(bindings))
+        futures = self._call(
+            "create ACLs", lambda admin: admin.create_acls(bindings, request_timeout=_TIMEOUT_S)
+        )
         for future in futures.values():
             self._result("create ACLs", future)
 
@@ -114,7 +119,9 @@ class ClusterStore:
         """Exactly ``acls``, in one request; what is not there is not missed."""
         self._check_allowed("delete ACLs", _api.AclOperation.ALTER)
         filters = [_binding(_api.AclBindingFilter, acl) for acl in acls]
-        futures = self._call("delete ACLs", lambda admin: admin.delete_acls(filters))
+        futures = self._call(
+            "delete ACLs", lambda admin: admin.delete_acls(filters, request_timeout=_TIMEOUT_S)
+        )
         for future in futures.values():
             self._result("delete ACLs", future)
 
@@ -122,7 +129,10 @@ class ClusterStore:
         """Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there were none, and
         crashes on a list of SCRAM users."""
         described = self._call(
-            what, lambda admin: admin.describe_cluster(include_authorized_operations=True)
+            what,
+            lambda admin: admin.describe_cluster(
+                include_authorized_operations=True, request_timeout=_TIMEOUT_S
+            ),
         )
         if needed not in (self._result(what, described).authorized_operations or ()):
             whom = self.caller or "this client"
@@ -132,18 +142,24 @@ class ClusterStore:
         """The SCRAM users, or why they could not be listed, which is no reason to stop."""
         try:
             future = self._call(
-                "list SCRAM users", lambda admin: admin.describe_user_scram_credentials()
+                "list SCRAM users",
+                lambda admin: admin.describe_user_scram_credentials(request_timeout=_TIMEOUT_S),
             )
             described = self._result("list SCRAM users", future)
         except InvalidSource as error:
             return (), str(error)
         return tuple(_scram_users(described)), None
 
+    def _trouble(self, error: Any) -> None:
+        """Told by librdkafka why it has no connection, which its results do not say."""
+        if error.name() != "_ALL_BROKERS_DOWN":
+            self._last_trouble = " ".join((error.str() or error.name()).split())
+
     def _call(self, what: str, call: Callable[[Any], Any]) -> Any:
         try:
             if self._client is None:
                 self._client = _api.AdminClient(
-                    {**self._settings, "log_level": 0, "logger": _quiet}
+                    {**self._settings, "log_level": 0, "logger": _quiet, "error_cb": self._trouble}
                 )
             return call(self._client)
         except (KafkaException, ValueError, TypeError) as error:
@@ -153,7 +169,10 @@ class ClusterStore:
         try:
             return future.result(timeout=_TIMEOUT_S * 2)
         except (KafkaException, TimeoutError) as error:
-            raise InvalidSource(f"{self.url}: cannot {what}: {_said(error)}") from None
+            self._client.poll(0)
+            why = self._last_trouble if _is_local(error) else ""
+            why = why or _said(error)
+            raise InvalidSource(f"{self.url}: cannot {what}: {why}") from None
 
 
 _KINDS: Final = frozenset(
@@ -208,6 +227,12 @@ def _scram_users(described: dict[str, Any]) -> Iterable[ScramUser]:
         for info in description.scram_credential_infos:
             mechanism = ScramMechanism(info.mechanism.value)
             yield ScramUser(user, mechanism, ScramCredential(b"", b"", b"", info.iterations))
+
+
+def _is_local(error: Exception) -> bool:
+    """Whether the library made the error itself, having no answer of a cluster."""
+    cause: Any = error.args[0] if error.args else None
+    return not hasattr(cause, "code") or cause.code() < 0
 
 
 def _said(error: Exception) -> str:

@@ -77,8 +77,16 @@ def test_who_cannot_log_in_is_told_so(
     assert main(["acls", cluster.url, "--command-config", str(settings)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"metalog: {cluster.url}: cannot list ACLs: ")
+    assert "authentication" in said.lower()
     assert said.count("\n") == 1
     assert "wrong-password" not in said
+
+
+def test_a_cluster_that_does_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["acls", "cluster://127.0.0.1:1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("metalog: cluster://127.0.0.1:1: cannot list ACLs: 127.0.0.1:1/")
+    assert "Connection refused" in said
 
 
 @pytest.mark.parametrize("verb", ["acls", "users"])
