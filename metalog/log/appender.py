@@ -35,7 +35,7 @@ class Appender:
     """Appends to the segment that begins at ``base_offset``, new or existing.
 
     ``size`` bytes of an existing segment are kept, read again and indexed anew; what is
-    past them is cut off. ``succession`` must admit the first of those batches.
+    past them is cut off.
     """
 
     def __init__(
@@ -64,11 +64,19 @@ class Appender:
         """``batch`` is on the disk when this returns; after ``OSError`` close the appender."""
         data = batch_bytes(batch)
         if self._is_full(batch, len(data)):
-            self._finish()
+            self.finish()
             self._begin(batch.base_offset)
         self._log.write(data)
         self._log.sync()
         self._count(batch, len(data))
+
+    def finish(self) -> None:
+        """Completes the indexes of the active segment, and closes it."""
+        if entry := self._builder.last_time_entry():
+            self._time_index.write(entry)
+        self._index.sync()
+        self._time_index.sync()
+        self.close()
 
     def close(self) -> None:
         """Closes the files as they are."""
@@ -121,17 +129,6 @@ class Appender:
         if time_entry:
             self._time_index.write(time_entry)
         self._size += size
-
-    def _finish(self) -> None:
-        if entry := self._builder.last_time_entry():
-            self._time_index.write(entry)
-        self._index.sync()
-        self._time_index.sync()
-        self.close()
-
-    def finish(self) -> None:
-        """Completes the indexes of the active segment and closes it, as a clean stop does."""
-        self._finish()
 
     def _created(self, name: str) -> WritableFile:
         return self._kept(self._files.create(self._folder / name))

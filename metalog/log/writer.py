@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -133,8 +134,7 @@ class WritableDirectoryLog:
         """Delete what the snapshot ``before`` makes needless; ``OSError`` leaves a sound log."""
         if self._appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
-        folder = self.folder
-        trim_folder(folder, before, self._files)
+        trim_folder(self.folder, before, self._files)
         self._start = self.folder.segments[0]
 
     @property
@@ -154,11 +154,18 @@ class WritableDirectoryLog:
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Once claimed, only what was acknowledged: a write that failed may be on the disk."""
         self._news = []
-        return self._log.read(start)
+        for event in self._log.read(start):
+            if self._epoch < 0:
+                yield event
+            elif isinstance(event, HighWatermark):
+                yield HighWatermark(min(event.offset, self._end))
+            elif not isinstance(event, Appended) or event.batch.next_offset <= self._end:
+                yield event
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        if self._appender is None and not self._news:
+        if self._epoch < 0:
             return self._log.poll(timeout_s)
         if not self._news:
             time.sleep(timeout_s)
@@ -212,8 +219,11 @@ class WritableDirectoryLog:
         elected = QuorumState(
             owned.node_id, self._epoch, -1, (owned.node_id,), min(owned.quorum.kraft_version, 1)
         )
-        self._replace(partition / layout.QUORUM_STATE, layout.quorum_state_bytes(elected))
-        self._replace(
+        replace_whole(
+            self._files, partition / layout.QUORUM_STATE, layout.quorum_state_bytes(elected)
+        )
+        replace_whole(
+            self._files,
             partition / layout.LEADER_EPOCH_CHECKPOINT,
             layout.leader_epochs_bytes([*epochs, EpochStart(self._epoch, self._end)]),
         )
@@ -237,9 +247,6 @@ class WritableDirectoryLog:
                 if not starts or batch.epoch > starts[-1].epoch:
                     starts.append(EpochStart(batch.epoch, batch.base_offset))
         return starts
-
-    def _replace(self, path: Path, data: bytes) -> None:
-        replace_whole(self._files, path, data)
 
     def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:
         appender = self._appender
@@ -272,7 +279,8 @@ class WritableDirectoryLog:
             " written; start anew, which finds out what is on the disk"
         )
         self._appender = None
-        appender.close()
+        with suppress(OSError):
+            appender.close()
 
 
 def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:

@@ -327,3 +327,19 @@ def test_a_failed_write_or_sync_fences_for_good(tmp_path: Path) -> None:
         with pytest.raises(LogFenced, match="nothing more is written"):
             log.append(epoch, [(ace(2), 0)])
         assert len(disk.steps) == steps
+
+
+def test_what_failed_to_be_synced_is_not_shown_as_committed(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "d")
+    disk = MemoryDisk.of(folder)
+    log = WritableDirectoryLog(folder, files=disk)
+    epoch = log.claim()
+    end = log.append(epoch, [(ace(1), 0)])
+    disk._fail_at = len(disk.steps) + 1
+    with pytest.raises(LogFenced):
+        log.append(epoch, [(ace(2), 0)])
+    assert DirectoryLog(folder, files=disk).bounds().end == end + 1
+    mark, *appended = log.read(0)
+    assert mark == HighWatermark(end)
+    assert [event.batch.next_offset for event in appended if isinstance(event, Appended)][-1] == end
+    assert log.poll(0) == []
