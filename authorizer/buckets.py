@@ -57,8 +57,9 @@ class FewAcls:
         return FewAcls(acls) if len(acls) <= FEW else bucket_of(list(acls))
 
     def removing(self, acl: Acl) -> Bucket | None:
-        at = self._acls.index(acl)
-        rest = self._acls[:at] + self._acls[at + 1 :]
+        acls = self._acls  # taken once: a listing may put it in order meanwhile
+        at = acls.index(acl)
+        rest = acls[:at] + acls[at + 1 :]
         return FewAcls(rest) if rest else None
 
     def _check(self) -> None:
