@@ -28,7 +28,8 @@ from metalog.acl import WILDCARD, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
 REMEMBERED: Final = 1 << 17
-"""How many answers, over all scopes, a decider remembers before it starts again."""
+"""How many answers, over all scopes, a decider remembers before it starts again; what
+prefixes come to is counted too, or a deep nest of them would fill the memory by sessions."""
 LONGEST_REMEMBERED: Final = 255
 """A name longer than any topic's is worked out each time: what is remembered stays small."""
 
@@ -64,15 +65,15 @@ class Decider:
             scope = Scope(self, resource_type, identity, is_super_user=False)
         else:
             raise AuthorizerNotReady("the ACLs are not loaded up to the high-water mark yet")
-        self.count_remembered()
+        self.count_remembered(1)
         scopes = self.scopes[resource_type]
         if scopes is NO_SCOPES:
             scopes = self.scopes[resource_type] = {}
         scopes[identity] = scope
         return scope
 
-    def count_remembered(self) -> None:
-        self._remembered += 1
+    def count_remembered(self, answers: int) -> None:
+        self._remembered += answers
         if self._remembered > REMEMBERED:
             self._forget()
 
@@ -125,7 +126,7 @@ class Scope:
         allowed = ALL_OPERATIONS if self._is_super_user else self._allowed(name)
         verdicts = _VERDICTS.get(allowed) or _make_verdicts(allowed)
         if len(name) <= LONGEST_REMEMBERED:
-            self._decider.count_remembered()
+            self._decider.count_remembered(1)
             self.verdicts[name] = verdicts
         return verdicts
 
@@ -172,6 +173,7 @@ class Scope:
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
             prefix = prefix.shorter
+        self._decider.count_remembered(len(unknown))
         allowed, denied = known[prefix]
         for each in reversed(unknown):
             more_allowed, more_denied = self._prefixed.buckets[each.name].masks(self._who)
