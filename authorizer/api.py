@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from metalog.acl import CLUSTER_NAME, Operation, PatternType, ResourceType
+from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 
 
@@ -134,6 +135,10 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> None:
+        if isinstance(additional_principals, str):
+            raise InvalidRequest(
+                f"additional_principals: give a list of them, as [{additional_principals!r}]"
+            )
         self.principal: Final = str(principal)
         self.host: Final = host
         self.listener: Final = listener

@@ -21,10 +21,16 @@ from authorizer import (
     topic,
 )
 from authorizer.interface import AuthorizationResults
+from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 
 ACTION = Action(Operation.READ, topic("payments"), log_if_denied=False)
 CONTEXT = RequestContext("User:a", "10.0.0.1", "CLIENT", "Fetch", ["Group:b"])
+
+
+def test_one_additional_principal_is_not_taken_for_a_list_of_letters() -> None:
+    with pytest.raises(InvalidRequest, match=r"\['Group:b'\]"):
+        RequestContext("User:a", "10.0.0.1", additional_principals="Group:b")
 
 
 @pytest.mark.parametrize("value", [ACTION, CONTEXT, topic("payments")])
