@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from authorizer.api import Action, RequestContext
-from authorizer.decide import ALLOWED, DENIED, AuthorizationResult
+from authorizer.decide import AuthorizationResult
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 
@@ -25,10 +25,6 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
             "the results of authorize() have no truth of their own; "
             "look at each of them, use all(…), or call is_allowed()"
         )
-
-
-ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
-ONE_DENIED: Final = AuthorizationResults((DENIED,))
 
 
 class Authorizer:

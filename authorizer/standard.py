@@ -23,7 +23,7 @@ from authorizer.api import (
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import AclIndex, IndexWriter
-from authorizer.interface import ONE_ALLOWED, ONE_DENIED, AuthorizationResults, Authorizer
+from authorizer.interface import AuthorizationResults, Authorizer
 from authorizer.scopes import Decider, Identity, Scope, Verdicts
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
 
 _log = logging.getLogger(__name__)
-_audit_log = logging.getLogger(audit.LOGGER)
+_audit_log: Final = logging.getLogger(audit.LOGGER)
 LITERAL: Final = PatternType.LITERAL
+ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
+ONE_DENIED: Final = AuthorizationResults((DENIED,))
 INFO: Final = logging.INFO
 DEBUG: Final = logging.DEBUG
 WORTH_LOADING_ANEW: Final = 16
