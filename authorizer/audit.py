@@ -1,8 +1,9 @@
 """The audit line: Kafka's text of one decision, written and read.
 
-Written: byte for byte what Kafka 4.3 logs, except that characters which end a line
-somewhere (CR, LF, VT, FF, NUL, U+0085, U+2028, U+2029) appear as escapes, so that a
-hostile name cannot forge a line. Read: that format, StandardAuthorizer's before it,
+Written: byte for byte what Kafka 4.3 logs, except that what a hostile name could forge
+or spoil a line with appears as escapes: control characters but the tab (they end lines,
+or rewrite a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no
+encoding has them, so the line would be lost). Read: that format, StandardAuthorizer's before it,
 AclAuthorizer's and SimpleAclAuthorizer's, behind whatever prefix a log layout put
 there. Kafka escapes nothing: where a name makes a line readable in two ways, the
 line is flagged.
@@ -13,8 +14,9 @@ This module must not know files, nor how a decision is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
 from authorizer.api import Action, RequestContext
@@ -26,18 +28,13 @@ LOGGER: Final = "kafka.authorizer.logger"
 TRACE: Final = 5
 """A level below ``logging.DEBUG``, for answers that grant or refuse nothing by themselves."""
 
-_ESCAPES: Final = str.maketrans(
-    {
-        "\r": "\\r",
-        "\n": "\\n",
-        "\v": "\\u000b",
-        "\f": "\\f",
-        "\0": "\\u0000",
-        "\x85": "\\u0085",
-        "\u2028": "\\u2028",
-        "\u2029": "\\u2029",
-    }
-)
+_CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+_SURROGATES: Final = range(0xD800, 0xE000)
+_ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)} | {
+    ord("\r"): "\\r",
+    ord("\n"): "\\n",
+    ord("\f"): "\\f",
+}
 
 
 def format_line(context: RequestContext, action: Action, decision: Decision) -> str:
@@ -99,7 +96,7 @@ _VERDICT: Final = re.compile(
 )
 _TAIL_START: Final = re.compile(r" for request = ")
 _TAIL: Final = re.compile(
-    r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]+)"
+    r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]{1,10})(?![0-9])"
     r"(?: based on rule (?P<rule>SuperUser|DefaultAllow|DefaultDeny|MatchingAcl\(acl=.*))?",
     re.DOTALL,
 )
@@ -108,6 +105,8 @@ _ACL_START: Final = re.compile(
 )
 _ACL_ENDS: Final = ("])", "))")
 _PATTERN: Final = re.compile(r"(LITERAL|PREFIXED):")
+_PARTS_TRIED: Final = 16
+"""How many verdicts and tails of one line are tried: a hostile name may hold thousands."""
 
 
 def parse_line(text: str) -> AuditLine:
@@ -133,7 +132,11 @@ def _unreadable(text: str) -> InvalidRequest:
         )
     if _member(Operation, verdict["operation"]) is None:
         return InvalidRequest(f"the audit line's operation {verdict['operation']} is not known")
-    return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
+    if _member(ResourceType, verdict["type"]) is None:
+        return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
+    return InvalidRequest(
+        "the audit line's resource has no pattern type: LITERAL:… or PREFIXED:… was expected"
+    )
 
 
 def _readings(text: str) -> Iterator[AuditLine]:
@@ -146,7 +149,7 @@ def _readings(text: str) -> Iterator[AuditLine]:
     if head is None:
         return
     is_repeated = _HEAD.search(text, head.end()) is not None
-    for verdict in _VERDICT.finditer(text, head.end()):
+    for verdict in islice(_VERDICT.finditer(text, head.end()), _PARTS_TRIED):
         operation = _member(Operation, verdict["operation"])
         resource_type = _member(ResourceType, verdict["type"])
         if operation is not None and resource_type is not None:
@@ -169,9 +172,9 @@ def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
     """
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     may_have_none = False
-    tails = [tail for start in reversed(starts) if (tail := _TAIL.fullmatch(rest, start))]
+    tails = _last_tails(_TAIL.fullmatch, rest, starts)
     if not tails:
-        tails = [tail for start in reversed(starts) if (tail := _TAIL.match(rest, start))]
+        tails = _last_tails(_TAIL.match, rest, starts)
         may_have_none = not any(tail["rule"] for tail in tails)
     for tail in tails:
         rule, acl = _rule(tail["rule"])
@@ -187,6 +190,13 @@ def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
     if may_have_none:
         for pattern_type, name in _resource(rest, is_modern=False):
             yield line._replace(resource_name=name, pattern_type=pattern_type)
+
+
+def _last_tails(
+    found_at: Callable[[str, int], re.Match[str] | None], rest: str, starts: list[int]
+) -> list[re.Match[str]]:
+    tails = (found_at(rest, start) for start in reversed(starts))
+    return list(islice(filter(None, tails), _PARTS_TRIED))
 
 
 def _resource(text: str, *, is_modern: bool) -> Iterator[tuple[PatternType, str]]:

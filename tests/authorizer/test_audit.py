@@ -111,11 +111,17 @@ def test_what_follows_a_line_of_2_4_may_be_a_part_of_a_name() -> None:
         ("nothing of the kind", "no audit line of Kafka"),
         (KAFKA_4.replace("READ from", "REED from"), "operation REED is not known"),
         (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is not known"),
+        (KAFKA_4.replace("Topic:LITERAL:", "Topic:"), "no pattern type"),
     ],
 )
 def test_other_lines_are_refused(text: str, said: str) -> None:
     with pytest.raises(InvalidRequest, match=said):
         parse_line(text)
+
+
+def test_a_count_of_no_kafka_is_no_count() -> None:
+    line = parse_line(KAFKA_4.replace("Count = 1", "Count = " + "1" * 5_000))
+    assert line.resource_reference_count is None
 
 
 def test_an_unknown_operation_of_the_acl_does_not_hide_the_line() -> None:
@@ -146,6 +152,29 @@ def test_a_name_cannot_forge_a_line() -> None:
     line = format_line(context, Action(Operation.READ, topic(hostile)), DENIED_BY_DEFAULT)
     assert line.splitlines() == [line]
     assert "a\\r\\nb\\u000b\\f\\u0000\\u0085\\u2028\\u2029\tc" in line
+
+
+@pytest.mark.parametrize("code", [*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0)])
+def test_a_name_cannot_steer_a_terminal_or_end_a_line(code: int) -> None:
+    context = RequestContext("User:a", "1.1.1.1", request_name="Fetch")
+    line = format_line(context, Action(Operation.READ, topic(chr(code))), DENIED_BY_DEFAULT)
+    assert line.isprintable()
+
+
+def test_a_line_can_be_encoded_whatever_the_name() -> None:
+    context = RequestContext("User:\udfff", "1.1.1.1", request_name="Fetch")
+    line = format_line(context, Action(Operation.READ, topic("\ud800")), DENIED_BY_DEFAULT)
+    assert b"User:\\udfff" in line.encode()
+    assert b"LITERAL:\\ud800" in line.encode()
+
+
+def test_a_name_cannot_make_reading_a_line_slow() -> None:
+    verdict = " is Allowed operation = READ from host = x on resource = Topic:"
+    tail = KAFKA_4[KAFKA_4.index(" for request") : KAFKA_4.index("StandardAcl")]
+    for nameless in (verdict * 2_000 + tail * 2_000, (verdict + tail) * 2_000):
+        with pytest.raises(InvalidRequest, match="no pattern type"):
+            parse_line("Principal = User:a" + nameless)
+        assert parse_line(KAFKA_4.replace(":payments", ":" + nameless)).ambiguous
 
 
 @given(st.text(), st.text(), st.text("0123456789abcdef.:", min_size=1))
