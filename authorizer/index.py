@@ -62,7 +62,7 @@ class AclIndex:
     A pattern of any type but LITERAL reaches as a prefix, as in Kafka.
     """
 
-    __slots__ = ("_grants", "_literals", "_prefixed", "_wants_grants")
+    __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants")
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class AclIndex:
         self._prefixed = prefixed
         self._grants = grants
         self._wants_grants = grants is not None
+        self._listing: tuple[Acl, ...] | None = None
 
     @staticmethod
     def of(acls: Iterable[Acl]) -> AclIndex:
@@ -137,16 +138,25 @@ class AclIndex:
             for name in grants.get((resource_type, *grant), NO_NAMES):
                 yield grant[0], name
 
-    def acls(self, acl_filter: AclFilter = ANY_ACL) -> list[Acl]:
-        """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing."""
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> tuple[Acl, ...]:
+        """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing.
+
+        The listing of them all is remembered once it was asked for.
+        """
+        if acl_filter != ANY_ACL:
+            found = self._in_listed_buckets(acl_filter)
+            return tuple([acl for acl in found if acl_filter.matches(acl)])
+        if self._listing is None:
+            self._listing = tuple(self._in_listed_buckets(ANY_ACL))
+        return self._listing
+
+    def _in_listed_buckets(self, acl_filter: AclFilter) -> list[Acl]:
         found: list[Acl] = []
         asked = acl_filter.pattern.resource_type
         for resource_type in ResourceType if asked is ResourceType.ANY else (asked,):
             for bucket in self._listed(resource_type, acl_filter):
                 found += bucket.in_order()
-        if acl_filter == ANY_ACL:
-            return found
-        return [acl for acl in found if acl_filter.matches(acl)]
+        return found
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
         """The buckets that may match, by name from the last to the first, LITERAL first."""

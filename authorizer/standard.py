@@ -149,10 +149,9 @@ class StandardAuthorizer(Authorizer):
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The ACLs that match, in Kafka's order; one that has several ids comes once."""
-        index = self._decider.index
         if self._is_index_behind:
-            index = AclIndex.of(list(self._by_id.values()))
-        return index.acls(acl_filter)
+            return AclIndex.of(list(self._by_id.values())).acls(acl_filter)
+        return self._decider.index.acls(acl_filter)
 
     def acl_count(self) -> int:
         return len(self._by_id)
@@ -189,11 +188,11 @@ class StandardAuthorizer(Authorizer):
             is_large = len(changes.changes) > len(after) // WORTH_LOADING_ANEW
             if changes.is_replacement or is_large or self._is_index_behind:
                 self._writer.load(after.values())
-                self._is_index_behind = False
             else:
                 self._writer.apply(changes.changes, changes.image.by_id)
             self._by_id = after
             self._decide_anew()
+            self._is_index_behind = False
         self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
@@ -220,8 +219,8 @@ class StandardAuthorizer(Authorizer):
         """Replace all ACLs at once."""
         self._by_id = dict(acls)
         self._writer.load(self._by_id.values())
-        self._is_index_behind = False
         self._decide_anew()
+        self._is_index_behind = False
 
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
         """Bind ``acl`` to an id; what the id was bound to before goes.

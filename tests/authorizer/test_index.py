@@ -154,6 +154,20 @@ def test_an_acl_under_two_ids_stays_until_both_are_gone() -> None:
         writer.index._check()
 
 
+def test_an_acl_is_removed_while_a_reader_puts_its_bucket_in_order() -> None:
+    acls = [_random_acl(random.Random(3))._replace(principal=f"User:{name}") for name in "cba"]
+
+    class ReaderComesBetween(Acl):
+        def __eq__(self, other: object) -> bool:
+            bucket.in_order()
+            return tuple.__eq__(self, other)
+
+    bucket = buckets.bucket_of(acls)
+    left = bucket.removing(ReaderComesBetween(*acls[0]))
+    assert left is not None
+    assert set(left) == set(acls[1:])
+
+
 def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
     acls = [
         Acl(
@@ -171,5 +185,6 @@ def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
     writer = IndexWriter()
     writer.load(acls)
     expected = sorted(acls, key=lambda acl: (acl.operation, acl.principal))
-    assert writer.index.acls() == expected
+    assert writer.index.acls() == tuple(expected)
+    assert writer.index.acls() is writer.index.acls()
     assert writer.index.candidates(ResourceType.TOPIC, "one") == expected

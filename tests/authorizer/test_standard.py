@@ -119,11 +119,11 @@ def test_what_is_added_before_the_initial_load_is_listed_and_counts_after_it() -
     authorizer.add_acl(_id(1), _acl("pay"))
     authorizer.add_acl(_id(2), _acl("other"))
     authorizer.remove_acl(_id(2))
-    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acls() == (_acl("pay"),)
     assert authorizer.acl_count() == 1
     authorizer.complete_initial_load()
     assert authorizer.is_allowed(APP, READ)
-    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acls() == (_acl("pay"),)
     authorizer.remove_acl(_id(1))
     assert not authorizer.is_allowed(APP, READ)
 
@@ -234,7 +234,7 @@ def test_one_acl_under_two_ids_stays_until_both_are_gone() -> None:
     authorizer.complete_initial_load()
     authorizer.load_snapshot({_id(1): _acl("pay"), _id(2): _acl("pay")})
     assert authorizer.acl_count() == 2
-    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acls() == (_acl("pay"),)
     authorizer.remove_acl(_id(1))
     assert authorizer.is_allowed(APP, READ)
     authorizer.remove_acl(_id(2))
@@ -245,7 +245,7 @@ def test_one_acl_under_two_ids_stays_until_both_are_gone() -> None:
 def test_an_id_that_is_bound_again_lets_go_of_what_it_had() -> None:
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     authorizer.add_acl(_id(1), _acl("other"))
-    assert authorizer.acls() == [_acl("other")]
+    assert authorizer.acls() == (_acl("other"),)
     with pytest.raises(InvalidRequest):
         authorizer.remove_acl(_id(2))
 
@@ -268,7 +268,7 @@ def test_images_are_taken_over_as_they_are_published() -> None:
     snapshot.replay(record_of(_id(99), _acl("pay")))
     snapshot.finish_snapshot()
     authorizer.publish(snapshot, snapshot.apply(NOTHING), MANIFEST)
-    assert authorizer.acls() == [_acl("pay")]
+    assert authorizer.acls() == (_acl("pay"),)
     assert authorizer.acl_count() == 1
 
 
@@ -291,6 +291,21 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         held = [scope for each in authorizer._decider.scopes for scope in each.values()]
         assert sum(len(scope.verdicts) for scope in held) <= 50
         assert all(len(name) <= 255 for scope in held for name in scope.verdicts)
+
+
+def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("authorizer.scopes.REMEMBERED", 50)
+    nested = [
+        _acl("p" * length)._replace(pattern_type=PatternType.PREFIXED) for length in range(1, 21)
+    ]
+    authorizer = StandardAuthorizer.from_acls(nested)
+    for number in range(100):
+        session = RequestContext("User:app", f"10.0.0.{number}")
+        assert authorizer.is_allowed(session, Action(Operation.READ, topic("p" * 300)))
+        held = [scope for each in authorizer._decider.scopes for scope in each.values()]
+        assert sum(len(scope._prefix_masks) for scope in held) <= 50
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def _answer(authorizer: StandardAuthorizer, line: Line, audit_log: AuditLog) -> 
 
 def _expected(line: Line, acls: Acls) -> tuple[Any, ...]:
     if line.get("op") == "acls":
-        return ([acls.named(uuid) for uuid in line["ids"]],)
+        return (tuple(acls.named(uuid) for uuid in line["ids"]),)
     if "op" in line:
         return line["result"], line["audit"]
     level = LEVELS[line["auditLevel"]] if line["audit"] else None
