@@ -70,7 +70,7 @@ class ClusterStore:
 
     def state(self) -> State:
         """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
-        self._check_allowed("list ACLs", _api.AclOperation.DESCRIBE)
+        node = self._check_allowed("list ACLs", _api.AclOperation.DESCRIBE)
         every = _api.AclBindingFilter(
             _api.ResourceType.ANY,
             None,
@@ -91,6 +91,11 @@ class ClusterStore:
             problems.append(
                 f"{self.url}: {unknown} ACLs were left out, which {_LIBRARY} cannot read "
                 "(on users or delegation tokens, or for operations newer than it)"
+            )
+        if not acls and self._names_no_authorizer(node):
+            problems.append(
+                f"{self.url}: no ACLs, and its broker {node} names no authorizer.class.name: "
+                "all may be allowed, whatever is said here"
             )
         users, problem = self._users()
         if problem is not None:
@@ -125,18 +130,35 @@ class ClusterStore:
         for future in futures.values():
             self._result("delete ACLs", future)
 
-    def _check_allowed(self, what: str, needed: Any) -> None:
-        """Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there were none, and
-        crashes on a list of SCRAM users."""
+    def _check_allowed(self, what: str, needed: Any) -> str:
+        """A broker's id. Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there
+        were none, and crashes on a list of SCRAM users."""
         described = self._call(
             what,
             lambda admin: admin.describe_cluster(
                 include_authorized_operations=True, request_timeout=_TIMEOUT_S
             ),
         )
-        if needed not in (self._result(what, described).authorized_operations or ()):
+        cluster = self._result(what, described)
+        if needed not in (cluster.authorized_operations or ()):
             whom = self.caller or "this client"
             raise InvalidSource(f"{self.url}: cannot {what}: {whom} may not {needed.name} Cluster")
+        return str(cluster.nodes[0].id)
+
+    def _names_no_authorizer(self, node: str) -> bool:
+        """Without one Kafka refuses to list ACLs, of which librdkafka says nothing either."""
+        what = "read a broker's settings"
+        resource = _api.ConfigResource(_api.ConfigResource.Type.BROKER, node)
+        try:
+            futures = self._call(
+                what,
+                lambda admin: admin.describe_configs([resource], request_timeout=_TIMEOUT_S),
+            )
+            config = self._result(what, next(iter(futures.values())))
+        except InvalidSource:
+            return False
+        entry = config.get("authorizer.class.name")
+        return entry is not None and not entry.value
 
     def _users(self) -> tuple[tuple[ScramUser, ...], str | None]:
         """The SCRAM users, or why they could not be listed, which is no reason to stop."""

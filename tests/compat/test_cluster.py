@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kafka_tools import KafkaTools
-from scram_kafka import ScramKafka, scram_kafka
+from kafka_tools import KafkaTools, RealKafka
+from scram_kafka import PASSWORDS, ScramKafka, scram_kafka
 
 from shell.main import main
 
@@ -48,6 +48,7 @@ def run(
     settings = ("--command-config", str(cluster.settings()))
     code = main([verb, cluster.url, *map(str, arguments), *settings])
     printed = capsys.readouterr()
+    assert not any(password in printed.out + printed.err for password in PASSWORDS.values())
     lines = [json.loads(line) for line in printed.out.splitlines() if line.startswith("{")]
     return code, lines, printed.err
 
@@ -209,3 +210,13 @@ def test_export_of_a_cluster(
     assert run(cluster, capsys, "export", "--to", target)[0] == 0
     assert run(cluster, capsys, "plan", target, *SUPER)[0] == 0
     assert "SCRAM_SHA_256" in target.read_text()
+
+
+def test_a_cluster_without_an_authorizer_is_not_one_without_acls(
+    kafka_tools: KafkaTools, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka answers SECURITY_DISABLED, which does not come through the library."""
+    overrides = {"authorizer.class.name": ""}
+    with RealKafka.started(kafka_tools, tmp_path, overrides=overrides) as kafka:
+        assert main(["acls", f"cluster://{kafka.bootstrap}"]) == 0
+    assert "its broker 1 names no authorizer.class.name" in capsys.readouterr().err
