@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metalog.loader import Loader as Loader
     from metalog.log.directory import DirectoryLog as DirectoryLog
     from metalog.log.memory import MemoryLog as MemoryLog
+    from metalog.log.memory import WritableMemoryLog as WritableMemoryLog
     from metalog.log.writer import WritableDirectoryLog as WritableDirectoryLog
     from metalog.replica import Replica as Replica
 
@@ -28,6 +29,7 @@ _MODULES: Final = {
     "Provenance": "metalog.image.manifest",
     "Replica": "metalog.replica",
     "WritableDirectoryLog": "metalog.log.writer",
+    "WritableMemoryLog": "metalog.log.memory",
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "Provenance",
     "Replica",
     "WritableDirectoryLog",
+    "WritableMemoryLog",
 ]
 
 

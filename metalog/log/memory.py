@@ -5,13 +5,23 @@ It obeys the same laws as a log on disk. This module must not know any file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
+from metalog.image.features import LATEST_METADATA_VERSION, METADATA_VERSION
 from metalog.log.succession import Succession
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
-from metalog.records.batch import Batch
+from metalog.records.batch import Batch, build_batch
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import FeatureLevelRecord, LeaderChangeMessage
+from metalog.records.messages.leader_change_message import Voter
+
+_NEWEST: Final[Sequence[tuple[Message, int]]] = (
+    (FeatureLevelRecord(METADATA_VERSION, LATEST_METADATA_VERSION), 0),
+)
 
 
 class MemoryLog:
@@ -58,6 +68,79 @@ class MemoryLog:
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         return iter(self._snapshots[id])
+
+
+class WritableMemoryLog:
+    """A log that is written in memory, as durable as its process: for embedding without a
+    disk, and for tests. It begins with ``bootstrap``, else with the newest metadata.version.
+    """
+
+    def __init__(
+        self,
+        batches: Iterable[Batch] = (),
+        *,
+        bootstrap: Sequence[tuple[Message, int]] = _NEWEST,
+        node_id: int = 1,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._batches = list(batches)
+        self._bootstrap = tuple(bootstrap)
+        self._node_id = node_id
+        self._now_ms = now_ms
+        self._epoch: int | None = None
+        self._is_closed = False
+        self._news: list[LogEvent] = []
+
+    def claim(self) -> int:
+        if self._is_closed:
+            raise LogFenced("the log in memory was closed")
+        self._epoch = self.bounds().epoch + 1
+        voter = (Voter(self._node_id),)
+        self._append([(LeaderChangeMessage(0, self._node_id, voter, voter), 0)], self._epoch)
+        return self._epoch
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        if self._is_closed or epoch != self._epoch:
+            raise LogFenced(f"epoch {epoch} of the log in memory is over")
+        return self._append(records, epoch)
+
+    def trim(self, before: SnapshotId) -> None:
+        raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        return self._bootstrap
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    def bounds(self) -> LogBounds:
+        return MemoryLog(self._batches).bounds()
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        self._news = []
+        yield from MemoryLog(self._batches).read(start)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        if not self._news:
+            time.sleep(timeout_s)
+        news, self._news = self._news, []
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        return MemoryLog(self._batches).splits()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return ()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        raise InvalidRequest(f"there is no snapshot {id} of a log in memory")
+
+    def _append(self, records: Sequence[tuple[Message | ControlMessage, int]], epoch: int) -> int:
+        end = self._batches[-1].next_offset if self._batches else 0
+        batch = build_batch(end, epoch, self._now_ms(), records)
+        self._batches.append(batch)
+        self._news += HighWatermark(batch.next_offset), Appended(batch)
+        return batch.next_offset
 
 
 class MemorySplit(NamedTuple):
