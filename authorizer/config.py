@@ -16,6 +16,7 @@ ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
 EARLY_START_LISTENERS: Final = "early.start.listeners"
 CONTROLLER_LISTENERS: Final = "controller.listener.names"
 STALE_DENY_AFTER: Final = "stale.deny.after.ms"
+ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 
 _KEYS: Final = (
     SUPER_USERS,
@@ -45,9 +46,15 @@ class AuthorizerConfig(NamedTuple):
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
     """The configuration, and what is odd about it, a line each.
 
-    ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon.
+    ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon, or
+    ZooKeeper mode (KIP-801).
     Keys that are not the authorizer's are left alone, unless they look like a slip of one.
     """
+    if ZOOKEEPER_CONNECT in properties:
+        raise InvalidRequest(
+            f"{ZOOKEEPER_CONNECT}: a node that keeps its ACLs in ZooKeeper does not decide by a "
+            "metadata log (KIP-801); take the configuration of a KRaft node"
+        )
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):

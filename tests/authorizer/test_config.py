@@ -76,3 +76,9 @@ def test_a_slip_in_a_key_is_pointed_out(key: str, meant: str) -> None:
 def test_kafkas_other_keys_are_left_alone() -> None:
     others = ("inter.broker.listener.name", "listeners", "node.id", "authorizer.class.name")
     assert from_properties(dict.fromkeys(others, "x")) == (AuthorizerConfig(), [])
+
+
+def test_zookeeper_mode_is_refused() -> None:
+    """KIP-801, "ZooKeeper-Based Clusters": a fatal exception that says what is wrong."""
+    with pytest.raises(InvalidRequest, match=r"zookeeper\.connect.*KIP-801"):
+        from_properties({"zookeeper.connect": "zk:2181", "super.users": "User:admin"})
