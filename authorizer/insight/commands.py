@@ -7,6 +7,7 @@ This module must not know why an ACL is to be added or removed.
 
 from __future__ import annotations
 
+import re
 import shlex
 from enum import Enum
 from typing import Final
@@ -23,6 +24,12 @@ from metalog.acl import (
 
 BOOTSTRAP: Final = '--bootstrap-server "$BOOTSTRAP"'
 """Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
+
+
+_ZSH_PATH: Final = re.compile(r"=[^']*")
+"""A word that zsh takes for the path of a command."""
+_MEANS_SOMETHING_ESCAPED: Final = "\\'!"
+"""Inside ``$'…'``; an older bash expands a ``!`` that follows an escaped quote there."""
 
 
 class Change(Enum):
@@ -103,7 +110,7 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
 def quoted(value: str) -> str:
     """``value`` as one word of bash or zsh; what cannot be seen is written as escapes."""
     if value.isprintable():
-        return shlex.quote(value)
+        return f"'{value}'" if _ZSH_PATH.fullmatch(value) else shlex.quote(value)
     return "$'" + "".join(map(_escaped, value)) + "'"
 
 
@@ -136,8 +143,6 @@ def _is_sayable(value: str) -> bool:
 
 
 def _escaped(character: str) -> str:
-    if character in "\\'":
-        return "\\" + character
-    if character.isprintable():
+    if character.isprintable() and character not in _MEANS_SOMETHING_ESCAPED:
         return character
     return "".join(f"\\x{byte:02x}" for byte in character.encode())

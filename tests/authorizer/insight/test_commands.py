@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 import pytest
@@ -75,6 +76,22 @@ def test_what_kafka_acls_cannot_say_gets_no_command(change):
 def test_a_value_that_looks_like_an_option_is_no_option():
     command = kafka_acls_command(Change.ADD, GRANT._replace(resource_name="--force"))
     assert command.endswith("--topic=--force")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+@pytest.mark.parametrize("name", ["=ls", "=", "=it's", "==", "~root", "%1", "#x", "a=b", "!!"])
+def test_zsh_reads_a_word_back(name):
+    script = f"printf '%s' {quoted(name)}"
+    done = subprocess.run(["zsh", "-fc", script], capture_output=True, check=True)
+    assert done.stdout.decode() == name
+
+
+def test_a_word_that_zsh_would_take_for_a_command_is_quoted():
+    assert quoted("=ls") == "'=ls'"
+
+
+def test_no_bang_stands_where_a_shell_may_expand_it():
+    assert "!" not in quoted("it's\x01!reboot")
 
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
