@@ -212,9 +212,13 @@ def read_config(arguments: Namespace, source: Source, output: Output) -> Context
         properties[SUPER_USERS_KEY] = arguments.super_users
     if arguments.allow_everyone is not None:
         properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
-    config, warnings = from_properties(properties)
+    place = "" if file is None or arguments.super_users is not None else f"{file}: "
+    try:
+        config, warnings = from_properties(properties)
+    except InvalidRequest as fault:
+        raise InvalidRequest(f"{place}{fault}") from None
     for warning in warnings:
-        output.warn(warning)
+        output.warn(f"{place}{warning}")
     if file is not None and not any(key in properties for key in _TELLING_KEYS):
         output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
     assumed = [] if file is not None else _assumed(properties)
