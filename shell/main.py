@@ -64,7 +64,7 @@ VERBS: Final = {
     "format": Verb("Change", "Make a new metadata log folder", "shell.verbs.format"),
     "apply": Verb(
         "Change",
-        "Give a cluster the ACLs of files, or carry out a saved plan",
+        "Give a log or cluster the ACLs of files, or carry out a saved plan",
         "shell.verbs.apply",
     ),
     "export": Verb(
@@ -85,7 +85,8 @@ usage: metalog VERB SOURCE [options]      what a Kafka metadata log says, and wh
 _CLOSING: Final = """
 SOURCE is a Kafka metadata.log.dir, its __cluster_metadata-0 folder, a .log or .checkpoint file,
 or the folders of several voters joined by +; or, for what is now, cluster://HOST:PORT, a file of
-ACLs or a folder of YAML. Nothing is ever written to it. A TARGET is a cluster://HOST:PORT.
+ACLs or a folder of YAML. Nothing is ever written to it. TARGET is a cluster, or the folder of a
+stopped node.
 
 metalog VERB --help says more.  Exit codes: 0 yes, 1 no, 2 could not answer.
 """

@@ -43,7 +43,9 @@ class Planned(NamedTuple):
 
 def add_planning(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="TARGET", help="cluster://HOST:PORT or @NAME; plan takes any SOURCE"
+        "source",
+        metavar="TARGET",
+        help="cluster://HOST:PORT, a stopped node's folder or @NAME; to plan for, any SOURCE",
     )
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"

@@ -55,6 +55,13 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     target = target_of(opened_text(arguments.source, arguments))
+    try:
+        return _apply(target, arguments, output)
+    finally:
+        target.close()
+
+
+def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     plan = _saved_plan(arguments)
     made = planned(arguments, output) if plan is None else _from_saved(plan, arguments, output)
     steps = made.plan.steps

@@ -130,6 +130,10 @@ class ClusterStore:
         for future in futures.values():
             self._result("delete ACLs", future)
 
+    def close(self) -> None:
+        """Nothing is held: the next call connects anew."""
+        self._client = None
+
     def _check_allowed(self, what: str, needed: Any) -> str:
         """A broker's id. Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there
         were none, and crashes on a list of SCRAM users."""

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.log.directory import DirectoryLog
 from snapshot.exchange.plan import Change, Step, phases
 from snapshot.exchange.source import Source
 from snapshot.exchange.store import State
@@ -34,6 +35,10 @@ class Target(Protocol):
 
     def delete(self, acls: Sequence[Acl]) -> None: ...
 
+    def close(self) -> None:
+        """Lets go of what was held to write; it may be called again."""
+        ...
+
 
 def target_of(source: Source) -> Target:
     """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
@@ -41,7 +46,13 @@ def target_of(source: Source) -> Target:
 
     if isinstance(source.opened, ClusterStore):
         return source.opened
-    raise InvalidTarget(f"{source.text}: cannot be written to; give cluster://HOST:PORT")
+    if isinstance(source.opened, DirectoryLog):
+        from snapshot.exchange.folder import FolderTarget
+
+        return FolderTarget(source, source.opened)
+    raise InvalidTarget(
+        f"{source.text}: cannot be written to; give cluster://HOST:PORT or a stopped node's folder"
+    )
 
 
 def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:

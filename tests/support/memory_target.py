@@ -16,7 +16,7 @@ from snapshot.exchange.store import State
 class MemoryTarget:
     """Fails after so many requests; it cannot say a DENY where ``only_allows``."""
 
-    caller = None
+    caller: str | None = None
 
     def __init__(
         self, acls: Iterable[Acl], *, fails_after: int = 1 << 30, only_allows: bool = False
@@ -40,6 +40,9 @@ class MemoryTarget:
     def delete(self, acls: Sequence[Acl]) -> None:
         self._take(acls)
         self.acls -= set(acls)
+
+    def close(self) -> None:
+        pass
 
     def _take(self, acls: Sequence[Acl]) -> None:
         if self.left == 0:

@@ -1,0 +1,66 @@
+"""A stopped node's folder as a TARGET: written as its controller would, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from written_log import FIRST_ACL, copied, formatted
+
+from metalog.acl import Acl
+from metalog.image.acls import acl_of
+from shell.main import main
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+WANTED = """\
+owns: [{resourceType: ANY}]
+acls:
+  - {principal: [User:a, User:b], operation: Read, resourceType: Topic, resourceName: t}
+  - {principal: User:b, operation: All, resourceType: Topic, resourceName: t,
+     host: 10.0.0.9, permissionType: deny}
+"""
+SUPER = ("--super-users", "User:root", "--no-allow-everyone")
+
+
+def acls(source: Path) -> set[Acl]:
+    return set(replay_source(open_source(str(source), environ={})).image.acls.by_id.values())
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> Path:
+    (tmp_path / "wanted.yaml").write_text(WANTED)
+    return tmp_path / "wanted.yaml"
+
+
+def test_apply_to_a_formatted_folder(
+    tmp_path: Path, wanted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = formatted(tmp_path / "node")
+    apply = ["apply", str(folder), str(wanted), *SUPER, "--yes"]
+    assert main(apply) == 0
+    assert acls(folder) == acls(wanted) | {acl_of(FIRST_ACL)}
+    assert main([*apply, "--prune"]) == 0
+    assert acls(folder) == acls(wanted)
+    before = [path.read_bytes() for path in sorted(folder.rglob("*.log"))]
+    assert main([*apply, "--prune"]) == 0
+    assert capsys.readouterr().out.endswith("Nothing to do.\n")
+    assert [path.read_bytes() for path in sorted(folder.rglob("*.log"))] == before
+
+
+def test_a_saved_plan(tmp_path: Path, wanted: Path) -> None:
+    folder = formatted(tmp_path / "node")
+    plan = str(tmp_path / "plan.json")
+    assert main(["plan", str(folder), str(wanted), *SUPER, "--prune", "--save", plan]) == 1
+    assert main(["apply", str(folder), plan, *SUPER]) == 0
+    assert acls(folder) == acls(wanted)
+
+
+def test_a_folder_that_is_not_the_only_voters_is_refused_untouched(
+    tmp_path: Path, wanted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copied("quorum-4.3/node-11", tmp_path / "node")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert main(["apply", str(folder), str(wanted), *SUPER, "--yes"]) == 2
+    assert "one of 3 voters" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
