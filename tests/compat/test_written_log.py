@@ -71,7 +71,7 @@ def check_with_kafkas_tool(tools: KafkaTools, partition: Path) -> None:
         ("timeindex", ("--verify-index-only",)),
     ):
         files = sorted(map(str, partition.glob(f"*.{suffix}")))
-        assert len(files) > 1
+        assert files
         said = tools.run(main, *options, "--files", ",".join(files))
         for complaint in ("ismatch", "not found", "orrupt", "out of order", "isvalid: false"):
             assert complaint not in said
@@ -104,6 +104,7 @@ def test_kafka_goes_on_where_we_went_on(
         assert replica.publisher_faults == ()
     ours = image_of(kafka.log_dir)
     assert (DirectoryLog(kafka.log_dir).bounds().start > 0) == dynamic
+    assert dynamic or len(DirectoryLog(kafka.log_dir).folder.segments) > 1
     state = (kafka.metadata_dir / "quorum-state").read_bytes()
     assert before.replace(b'"leaderEpoch":1', b'"leaderEpoch":2') == state
     check_with_kafkas_tool(kafka_tools, kafka.metadata_dir)
