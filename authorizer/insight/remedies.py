@@ -28,6 +28,7 @@ from metalog.acl import (
     PermissionType,
 )
 
+_OF_A_QUESTION = (Attribute.PRINCIPAL, Attribute.HOST, Attribute.OPERATION, Attribute.PATTERN)
 _NEVER_ADDED = (Operation.ALL, Operation.ANY, Operation.UNKNOWN)
 
 _MENDABLE = frozenset(
@@ -46,7 +47,8 @@ _MENDABLE = frozenset(
 class Remedy(NamedTuple):
     """Take ``remove`` out and put ``add`` in, and the answer turns.
 
-    ``widens`` are the attributes in which the change reaches further than the question;
+    ``widens`` are the attributes in which the change reaches further than the question: all
+    of them where names may lose their last ACL to allow.everyone.if.no.acl.found;
     ``ends_default`` tells that nobody else falls under allow.everyone.if.no.acl.found on
     this resource any more; ``mends`` is the near miss that this puts right.
     """
@@ -78,6 +80,11 @@ def remedies(
         found = _to_allow(traced, question)
         if traced.decision.acl is None:
             found += _mended(near, question)
+    if config.allow_everyone:
+        found = [
+            remedy._replace(widens=_OF_A_QUESTION) if _may_open_names(remedy, traced) else remedy
+            for remedy in found
+        ]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
     return tuple(sorted(distinct.values(), key=_cost))
 
@@ -166,9 +173,32 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
             beyond.add(Attribute.HOST)
         if acl.operation is not question.operation:
             beyond.add(Attribute.OPERATION)
-        if acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD:
+        if _reaches_many(acl):
             beyond.add(Attribute.PATTERN)
     return tuple(attribute for attribute in Attribute if attribute in beyond)
+
+
+def _may_open_names(remedy: Remedy, traced: Trace) -> bool:
+    """Whether other names may be left without an ACL, and so to everyone."""
+    left = [each.acl for each in traced.candidates if each.acl not in remedy.remove]
+    left += remedy.add
+    return any(
+        _reaches_many(acl) and not any(_covers(other, acl) for other in left)
+        for acl in remedy.remove
+    )
+
+
+def _reaches_many(acl: Acl) -> bool:
+    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD
+
+
+def _covers(wide: Acl, acl: Acl) -> bool:
+    """Whether ``wide`` reaches all names that ``acl`` does, for patterns of many names."""
+    if wide.pattern_type is acl.pattern_type and wide.resource_name == acl.resource_name:
+        return True
+    if PatternType.LITERAL in (wide.pattern_type, acl.pattern_type):
+        return False
+    return acl.resource_name.startswith(wide.resource_name)
 
 
 def _cost(remedy: Remedy) -> tuple[int, int, int]:

@@ -87,6 +87,26 @@ def test_the_last_acl_of_a_resource_is_not_removed_without_a_grant_beside_it():
         assert remedy.add
 
 
+def test_it_is_said_where_a_removal_may_leave_other_names_to_everybody():
+    wide = GRANT._replace(resource_name="pay", pattern_type=PatternType.PREFIXED)
+    other = GRANT._replace(principal="User:b")
+    everything = (Attribute.PRINCIPAL, Attribute.HOST, Attribute.OPERATION, Attribute.PATTERN)
+
+    def widens(acls: list[Acl], config: AuthorizerConfig) -> tuple[Attribute, ...]:
+        [removal] = [each for each in explain(acls, config, ASKED).remedies if each.remove]
+        return removal.widens
+
+    assert widens([wide, other], OPEN) == everything
+    assert widens([wide, other], CLOSED) == (Attribute.PATTERN,)
+    beside, above = wide._replace(principal="User:b"), other._replace(resource_name="p")
+    assert widens([wide, beside], OPEN) == (Attribute.PATTERN,)
+    assert widens([wide, above._replace(pattern_type=PatternType.PREFIXED)], OPEN) == (
+        Attribute.PATTERN,
+    )
+    wildcard = GRANT._replace(resource_name="*")
+    assert widens([wildcard, other], OPEN) == everything
+
+
 def test_a_first_acl_ends_the_default_for_everybody_else():
     for remedy in explain([], OPEN, ASKED).remedies:
         assert remedy.ends_default
