@@ -32,7 +32,7 @@ from metalog.controller.scram import AlterScramRequest, alter_credentials
 from metalog.errors import ApiError, LogFenced, MetalogError, NotController
 from metalog.ids import Entropy, SnapshotId
 from metalog.image.metadata import MetadataImage
-from metalog.loader import Loader, Loading, PublisherFault, Skipped, Stale, State, feed
+from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
 from metalog.ports import (
     AclCreateResult,
     AclDeleteResult,
@@ -81,6 +81,7 @@ class Replica:
         self._monotonic_s = monotonic_s
         self._entropy = entropy
         self._idle_s = idle_s
+        self._failing_since_s: float | None = None
         self._is_closing = Event()
         self._thread: Thread | None = None
 
@@ -163,7 +164,6 @@ class Replica:
 
     def _run(self) -> None:
         backoff = MIN_BACKOFF_S
-        failing_since: float | None = None
         while not self._is_closing.is_set():
             before = self._loader.position
             try:
@@ -177,9 +177,10 @@ class Replica:
                 _log.exception("replay stopped by a fault of its own, and begins again soon")
             if self._changes is not None and isinstance(self._loader.state, (Loading, Stale)):
                 self._changes.fail_waiting(self._loader.state.fault)
-            if failing_since is None or self._loader.position > before:
-                failing_since, backoff = self._monotonic_s(), MIN_BACKOFF_S
-            self._loader.note_staleness(round((self._monotonic_s() - failing_since) * 1000))
+            if self._failing_since_s is None or self._loader.position > before:
+                self._failing_since_s, backoff = self._monotonic_s(), MIN_BACKOFF_S
+            failing_for_s = self._monotonic_s() - self._failing_since_s
+            self._loader.note_staleness(round(failing_for_s * 1000))
             self._is_closing.wait(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_S)
 
@@ -190,6 +191,8 @@ class Replica:
         with resting_collector():
             while not self._read_to_end():
                 pass
+        if isinstance(self._loader.state, Ready):
+            self._failing_since_s = None
         if self._is_closing.is_set():
             return
         if self._changes is not None:

@@ -5,6 +5,7 @@ This module must not know what a publisher does, nor where images come from.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.ports import Gate, Publisher
+
+_log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
@@ -52,6 +55,12 @@ class Delivery:
                 else:
                     publisher.publish(MetadataDelta.of_whole(image), image, manifest)
             except Exception as error:
+                _log.exception(
+                    "%s did not take what changed up to offset %d; it is given all of it the"
+                    " next time",
+                    type(publisher).__name__,
+                    image.provenance.offset,
+                )
                 times = 1 if fault is None else fault.times + 1
                 self._faults[number] = PublisherFault(
                     type(publisher).__name__, image.provenance.offset, error, times, healed=False

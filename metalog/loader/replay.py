@@ -358,6 +358,7 @@ class Loader:
     def _publish_if_due(self) -> None:
         mark = self.high_watermark
         has_caught_up = self._seen_record and mark is not None and self._taken.offset >= mark
+        was_stale = self._is_ready and self._fault is not None
         if has_caught_up:
             self._fault = None
         if not self._is_ready or self._delta.is_replacement:
@@ -366,6 +367,8 @@ class Loader:
             is_due = self._stable.offset > self.image.provenance.offset
         if is_due:
             self._publish()
+        if was_stale and self._fault is None:
+            self._delivery.note_staleness(0)
 
     def _publish(self) -> None:
         delta, provenance = self._delta, self._stable

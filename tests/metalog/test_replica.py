@@ -168,12 +168,33 @@ def test_a_gate_hears_how_long_the_image_has_been_stale() -> None:
         eventually(lambda: gate.stale_for_ms == 5000)
 
 
-def test_a_gate_stays_shut_where_the_publisher_did_not_take_the_image() -> None:
+def test_a_gate_hears_that_the_log_is_sound_again_though_nothing_is_new() -> None:
+    log, gate, now = Live(batch(0, ace(1))), Gate(), [100.0]
+    with Replica(log, [gate], monotonic_s=lambda: now[0]) as following:
+        eventually(lambda: following.state == Ready(1))
+        log.broken = OSError("no disk")
+        eventually(lambda: gate.stale_for_ms == 0)
+        now[0] += 5
+        eventually(lambda: gate.stale_for_ms == 5000)
+        log.broken = None
+        eventually(lambda: following.state == Ready(1))
+        eventually(lambda: gate.stale_for_ms == 0)
+        now[0] += 3600
+        gate.stale_for_ms = -1
+        log.broken = OSError("no disk, an hour later")
+        eventually(lambda: isinstance(following.state, Stale) and gate.stale_for_ms != -1)
+        assert gate.stale_for_ms == 0
+
+
+def test_a_gate_stays_shut_where_the_publisher_did_not_take_the_image(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     gate, log = Gate(), Live(batch(0, ace(1)))
     gate.fails = True
     with Replica(log, [gate]) as following:
         eventually(lambda: following.state == Ready(1))
         assert not gate.is_open
+        assert "Gate did not take what changed up to offset 1" in caplog.text
         gate.fails = False
         log.grow(batch(1, ace(2)))
         eventually(lambda: gate.is_open)
