@@ -27,7 +27,7 @@ from authorizer.prefixes import Prefix
 from metalog.acl import WILDCARD, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-REMEMBERED: Final = 1 << 17
+REMEMBERED = 1 << 17
 """How many answers, over all scopes, a decider remembers before it starts again; what
 prefixes come to is counted too, or a deep nest of them would fill the memory by sessions."""
 LONGEST_REMEMBERED: Final = 255

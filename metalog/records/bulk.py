@@ -28,7 +28,7 @@ from metalog.records.record import check_end, read_record
 from metalog.records.text import decode_text
 from metalog.records.varint import write_varint
 
-MAX_REMEMBERED: Final = 1 << 16
+MAX_REMEMBERED = 1 << 16
 """Names, and as many ends of ACLs; then they are forgotten and remembered anew."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
