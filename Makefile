@@ -131,7 +131,7 @@ BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/
 
 build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog shell snapshot -name '*.py')
 	@echo 'make: compiling into build/wheel with mypyc'
-	@rm -rf build/wheel build/lib.* build/bdist.*
+	@mkdir -p build && rm -rf build/wheel build/lib.* build/bdist.*
 	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }
 	@touch $@
 
