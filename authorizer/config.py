@@ -60,11 +60,12 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     if allow_everyone not in ("", "true", "false"):
         warnings.append(f"{ALLOW_EVERYONE}={allow_everyone} is taken as false; write true or false")
     warnings += _misspelt(properties)
-    early = properties.get(EARLY_START_LISTENERS, properties.get(CONTROLLER_LISTENERS, ""))
+    is_given = properties.get(EARLY_START_LISTENERS) is not None
+    early = _text(properties, EARLY_START_LISTENERS if is_given else CONTROLLER_LISTENERS)
     config = AuthorizerConfig(
         super_users,
         allow_everyone == "true",
-        frozenset(filter(None, map(str.strip, str(early).split(",")))),
+        frozenset(filter(None, map(str.strip, early.split(",")))),
         _milliseconds(_text(properties, STALE_DENY_AFTER)),
     )
     return config, warnings

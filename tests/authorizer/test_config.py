@@ -51,6 +51,9 @@ def test_early_start_listeners_are_the_controllers_unless_named() -> None:
     assert from_properties(controllers)[0].early_start_listeners == {"CONTROLLER", "C2"}
     named = {**controllers, "early.start.listeners": "REPLICATION"}
     assert from_properties(named)[0].early_start_listeners == {"REPLICATION"}
+    unset = {**controllers, "early.start.listeners": None}
+    assert from_properties(unset)[0].early_start_listeners == {"CONTROLLER", "C2"}
+    assert from_properties({"controller.listener.names": None})[0].early_start_listeners == set()
 
 
 def test_stale_deny_after() -> None:
