@@ -181,6 +181,8 @@ def test_actions_are_on_literal_resources_only() -> None:
         with pytest.raises(InvalidRequest, match="LITERAL"):
             authorizer.decide(context, prefixed)
         authorizer.authorize(context, [Action(Operation.READ, topic("pay"))])
+        with pytest.raises(InvalidRequest, match="LITERAL"):
+            authorizer.authorize(context, [prefixed])
 
 
 @pytest.mark.parametrize(
@@ -280,6 +282,16 @@ def test_what_is_published_about_other_things_forgets_nothing() -> None:
     decider = authorizer._decider
     _publish(authorizer, image, NoOpRecord())
     assert authorizer._decider is decider
+
+
+def test_a_whole_image_replaces_all_whatever_was_missed() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.complete_initial_load()
+    image = _publish(authorizer, EMPTY, record_of(_id(1), _acl("pay")))
+    for whole in (image, EMPTY):
+        authorizer.publish(MetadataDelta.of_whole(whole), whole, MANIFEST)
+        assert authorizer.is_allowed(APP, READ) is (whole is image)
+        assert len(authorizer.acls()) == authorizer.acl_count() == len(whole.acls)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
