@@ -27,6 +27,7 @@ _KEYS: Final = (
 )
 _ALIKE: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
+_LONGEST_NUMBER: Final = 18
 _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
@@ -55,6 +56,8 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
             f"{ZOOKEEPER_CONNECT}: a node that keeps its ACLs in ZooKeeper does not decide by a "
             "metadata log (KIP-801); take the configuration of a KRaft node"
         )
+    if not isinstance(properties.get(SUPER_USERS), str | None):
+        raise InvalidRequest(f"{SUPER_USERS}: give one text, its users separated by semicolons")
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):
@@ -106,6 +109,6 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 def _milliseconds(text: str) -> int | None:
     if not text:
         return None
-    if not (text.isascii() and text.isdigit()):
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
         raise InvalidRequest(f"{STALE_DENY_AFTER}={text} is no number of milliseconds")
     return int(text)

@@ -56,10 +56,16 @@ def test_early_start_listeners_are_the_controllers_unless_named() -> None:
     assert from_properties({"controller.listener.names": None})[0].early_start_listeners == set()
 
 
+def test_super_users_are_one_text_as_in_kafka() -> None:
+    with pytest.raises(InvalidRequest, match="separated by semicolons"):
+        from_properties({"super.users": ["User:admin"]})
+
+
 def test_stale_deny_after() -> None:
     assert from_properties({"stale.deny.after.ms": "1500"})[0].stale_deny_after_ms == 1500
-    with pytest.raises(InvalidRequest):
-        from_properties({"stale.deny.after.ms": "soon"})
+    for text in ("soon", "-1", "9" * 5_000):
+        with pytest.raises(InvalidRequest):
+            from_properties({"stale.deny.after.ms": text})
 
 
 @pytest.mark.parametrize(
