@@ -137,21 +137,23 @@ def test_a_change_keeps_what_it_does_not_touch() -> None:
     assert set(after) == {*acls, added}
 
 
-def test_an_acl_under_two_ids_stays_until_both_are_gone() -> None:
+@pytest.mark.parametrize("ids", [1, 2, 3, 4])
+@pytest.mark.parametrize("load", [True, False])
+def test_an_acl_under_several_ids_stays_until_all_are_gone(ids: int, load: bool) -> None:
     acl = _random_acl(random.Random(3))
-    one, other = Uuid(b"1" * 16), Uuid(b"2" * 16)
-    for load in (True, False):
-        writer = IndexWriter()
-        if load:
-            writer.load([acl, acl])
-        else:
-            writer.apply({one: acl, other: acl}, {})
+    by_id = {Uuid(bytes([number]) * 16): acl for number in range(ids)}
+    writer = IndexWriter()
+    if load:
+        writer.load(by_id.values())
+    else:
+        writer.apply(by_id, {})
+    while by_id:
         assert list(writer.index) == [acl]
-        writer.apply({one: None}, {one: acl, other: acl})
-        assert list(writer.index) == [acl]
-        writer.apply({other: None}, {other: acl})
-        assert list(writer.index) == []
-        writer.index._check()
+        gone = next(iter(by_id))
+        writer.apply({gone: None}, by_id)
+        del by_id[gone]
+    assert list(writer.index) == []
+    writer.index._check()
 
 
 def test_an_acl_is_removed_while_a_reader_puts_its_bucket_in_order() -> None:
