@@ -53,7 +53,7 @@ VERBS: Final = {
     "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.dump"),
     "shell": Verb(
         "Look",
-        "Browse it as a tree, and ask from inside (SOURCE [-- COMMAND …])",
+        "Browse it as a tree (SOURCE [-- COMMAND …])",
         "shell.verbs.shell",
     ),
     "plan": Verb(
