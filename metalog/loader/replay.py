@@ -315,7 +315,7 @@ class Loader:
                     transaction.entries.append((offset, message))
             elif kind is BeginTransactionRecord:
                 if transaction is not None:
-                    raise _out_of_turn(batch, offset, f"{kind.__name__} inside a transaction")
+                    raise _misplaced(batch, f"{kind.__name__} inside a transaction", offset)
                 self._replay_run(run, [batch])
                 run = []
                 before = Provenance(offset, batch.epoch, batch.max_timestamp)
@@ -324,7 +324,7 @@ class Loader:
                 self._transaction = _Transaction(before, [], [])
             else:
                 if transaction is None:
-                    raise _out_of_turn(batch, offset, f"{kind.__name__} outside a transaction")
+                    raise _misplaced(batch, f"{kind.__name__} outside a transaction", offset)
                 self._transaction = None
                 if kind is EndTransactionRecord:
                     self._replay_run(transaction.entries, [*transaction.batches, batch])
@@ -395,9 +395,6 @@ def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:
             loader.handle(event)
 
 
-def _misplaced(batch: Batch, problem: str) -> CorruptLog:
-    return CorruptLog(problem, file=batch.file, offset=batch.base_offset, byte=batch.position)
-
-
-def _out_of_turn(batch: Batch, offset: int, problem: str) -> CorruptLog:
-    return CorruptLog(problem, file=batch.file, offset=offset, byte=batch.position)
+def _misplaced(batch: Batch, problem: str, offset: int | None = None) -> CorruptLog:
+    place = batch.base_offset if offset is None else offset
+    return CorruptLog(problem, file=batch.file, offset=place, byte=batch.position)
