@@ -98,6 +98,25 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
     law()
 
 
+def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:
+    """Neither in Kafka: the wildcard's ALLOW is looked at before the prefixes' DENYs."""
+    literal, prefixed = PATTERN_TYPES
+    grant, deny = PERMISSIONS
+    allow = Acl(TYPES[0], "*", literal, "User:a", "*", Operation.READ, grant)
+    denies = [
+        Acl(TYPES[0], name, prefixed, "User:a", "*", Operation.READ, deny) for name in ("hard", "*")
+    ]
+    context = RequestContext("User:a", "h")
+    for acls in ([allow, *denies], denies):
+        authorizer = StandardAuthorizer.from_acls(acls)
+        result = authorizer.authorize_by_resource_type(context, Operation.READ, TYPES[0])
+        assert bool(result) is (allow in acls)
+        who = ({"User:a"}, "h")
+        assert bool(result) is spec.is_allowed_by_resource_type(
+            acls, who, Operation.READ, TYPES[0], False
+        )
+
+
 @settings(max_examples=3_000, deadline=None, database=None)
 @given(worlds, st.sampled_from(OPERATIONS))
 def test_by_resource_type_equals_the_specs(world: World, operation: Operation) -> None:
