@@ -93,5 +93,5 @@ def test_checkpoint():
 
 
 def test_every_page_is_listed():
-    listed = set(re.findall(r"\]\((\w+\.md)\)", (PAGES / "README.md").read_text()))
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (PAGES / "README.md").read_text()))
     assert listed == {page.name for page in PAGES.glob("*.md")} - {"README.md"}
