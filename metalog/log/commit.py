@@ -103,7 +103,11 @@ class Agreement(NamedTuple):
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     """The longest prefix that a majority of ``voters`` shares for good, or that a snapshot
-    holds; no ``voters`` means that they are not known, and then no majority is either."""
+    holds; no ``voters`` means that they are not known, and then no majority is either.
+
+    A copy without a name counts for no voter: it may be an observer's, or a second of one
+    that counts already.
+    """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
     for left, first in enumerate(copies):
@@ -160,13 +164,12 @@ def _held_for_good(
 
 def _by_voter(
     copies: Sequence[Copy], numbers: Sequence[int], voters: Collection[int]
-) -> Mapping[object, int]:
-    """The largest of the ``numbers`` of each voter's copies; a nameless one is a voter more."""
-    by_voter: dict[object, int] = {}
-    for place, (copy, number) in enumerate(zip(copies, numbers, strict=True)):
-        if copy.voter is None or copy.voter in voters:
-            voter = copy.voter if copy.voter is not None else f"copy {place}"
-            by_voter[voter] = max(number, by_voter.get(voter, 0))
+) -> Mapping[int, int]:
+    """The largest of the ``numbers`` of each voter's copies."""
+    by_voter: dict[int, int] = {}
+    for copy, number in zip(copies, numbers, strict=True):
+        if copy.voter is not None and copy.voter in voters:
+            by_voter[copy.voter] = max(number, by_voter.get(copy.voter, 0))
     return by_voter
 
 

@@ -47,7 +47,9 @@ class QuorumLog:
         for log in self._logs:
             found.extend(log.problems)
             if log.meta_properties is None or log.meta_properties.node_id is None:
-                found.append(f"{log.path}: whose it is is not known; taken for one more voter's")
+                found.append(
+                    f"{log.path}: without meta.properties it counts for no voter; copy that too"
+                )
             if log.damage is not None:
                 found.append(str(log.damage))
         return tuple(found)
