@@ -2,8 +2,9 @@
 
 A case is a folder with ``log-dir`` and ``expected`` in it. The repository's own lie in
 ``tests/fixtures/kafka``; where a checkout has ``../shared/fixtures/kafka`` beside it, the
-cases there that we have no copy of are cases too. ``tests/fixtures/kafka/README.md`` says
-what each file in ``expected`` holds.
+cases there that we have no copy of are cases too, unless ``METALOG_SHARED`` names another
+folder than ``../shared``. ``tests/fixtures/kafka/README.md`` says what each file in
+``expected`` holds.
 
 This module must not know the code under test.
 """
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "tests" / "fixtures"
-SHARED = REPOSITORY.parent / "shared"
+SHARED = Path(os.environ.get("METALOG_SHARED", REPOSITORY.parent / "shared"))
 BUILD = REPOSITORY / "build"
 
 DEMO = FIXTURES / "demo"
