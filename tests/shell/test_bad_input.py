@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cases import DEMO, REPOSITORY, damaged_cases, kafka_case
+from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
 from command import run_metalog
 
 from metalog.records.checksum import crc32c
@@ -158,9 +158,14 @@ def test_salvaged_damage_is_one_problem() -> None:
     assert done.stdout.count("the checksum of the batch does not match") == 1
 
 
-@pytest.mark.parametrize("case", ["node-12-running", "node-11-running"])
+COPIED_WHILE_KAFKA_RAN = [
+    case.name for case in kafka_cases() if case.name.endswith(("-running", "-uncommitted"))
+]
+
+
+@pytest.mark.parametrize("case", COPIED_WHILE_KAFKA_RAN)
 def test_a_folder_that_a_live_kafka_writes(case: str) -> None:
-    running = kafka_case(f"quorum-4.3/{case}").log_dir
+    running = kafka_case(case).log_dir
     before = fingerprint(running)
     for verb, arguments in READING.items():
         assert run_metalog(verb, running, *arguments).returncode in (0, 1), verb

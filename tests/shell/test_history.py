@@ -35,7 +35,7 @@ def test_the_changes_lead_to_the_acls(kafka_case: KafkaCase) -> None:
 
 def test_each_change_of_an_answer_is_found_at_its_record() -> None:
     """The answer differs just before the offset that is named, and not from there on."""
-    state = replayed(kafka_case("snapshots-4.3"))
+    state = replayed(kafka_case("basic-4.3"))
     config = AuthorizerConfig()
     for uuid, acl in list(state.image.acls.by_id.items())[:20]:
         name = acl.resource_name
