@@ -131,7 +131,7 @@ class SortedNames:
             nearest = self._at_or_before(start)
             if nearest is None or start.startswith(nearest):
                 return nearest
-            start = start[: _common_length(start, nearest)]
+            start = start[: common_prefix(start, nearest)]
 
     def _at_or_before(self, name: str) -> str | None:
         at = bisect_right(self._firsts, name) - 1
@@ -142,7 +142,8 @@ class SortedNames:
         return self._chunks[at - 1][-1] if at else None
 
 
-def _common_length(one: str, other: str) -> int:
+def common_prefix(one: str, other: str) -> int:
+    """The number of leading characters that both have in common."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -93,6 +93,19 @@ class Acl(NamedTuple):
     permission_type: PermissionType
 
 
+def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:
+    """Its fields as texts, in their order: enums by Kafka's names."""
+    return (
+        acl.resource_type.name,
+        acl.resource_name,
+        acl.pattern_type.name,
+        acl.principal,
+        acl.host,
+        acl.operation.name,
+        acl.permission_type.name,
+    )
+
+
 class ResourcePatternFilter(NamedTuple):
     """Which resource patterns a listing or deletion means (KIP-290); a name of None is any."""
 

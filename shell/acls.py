@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from metalog.acl import Acl, PatternType, PermissionType, ResourceType, java_order
+from metalog.acl import Acl, PatternType, PermissionType, ResourceType, java_order, words_of
 from metalog.ids import Uuid, uuid_text
 from shell.output import Cell
 from shell.safe import shown
@@ -27,16 +27,7 @@ KEYS: Final = (
 
 def values(id_text: str, acl: Acl) -> tuple[str, ...]:
     """The values of ``KEYS``."""
-    return (
-        id_text,
-        acl.resource_type.name,
-        acl.resource_name,
-        acl.pattern_type.name,
-        acl.principal,
-        acl.host,
-        acl.operation.name,
-        acl.permission_type.name,
-    )
+    return (id_text, *words_of(acl))
 
 
 def acl_json(acl: Acl, id_of: Callable[[Acl], Uuid | None]) -> dict[str, str | None]:

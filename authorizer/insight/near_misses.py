@@ -16,7 +16,7 @@ from authorizer.insight.hosts import host_kind
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.patterns import near_pattern
 from authorizer.insight.principals import principal_kind
-from authorizer.insight.text import common_prefix
+from authorizer.prefixes import common_prefix
 from authorizer.trace import Attribute, Question, Standing, Trace, reaches
 from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from authorizer.insight.kinds import NearMissKind
-from authorizer.insight.text import common_prefix, one_edit_apart
+from authorizer.insight.text import one_edit_apart
+from authorizer.prefixes import common_prefix
 from metalog.acl import WILDCARD, Acl, PatternType
 
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

@@ -5,6 +5,8 @@ It must not know what the texts name.
 
 from __future__ import annotations
 
+from authorizer.prefixes import common_prefix
+
 
 def one_edit_apart(left: str, right: str) -> bool:
     """Whether one character added, dropped, changed, or two neighbours swapped, tell them apart."""
@@ -20,15 +22,3 @@ def one_edit_apart(left: str, right: str) -> bool:
         return True
     swapped = left[start + 1 : start + 2] + left[start : start + 1]
     return swapped == right[start : start + 2] and left[start + 2 :] == right[start + 2 :]
-
-
-def common_prefix(left: str, right: str) -> int:
-    """The number of leading characters that both have in common."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

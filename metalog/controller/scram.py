@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from metalog.controller.result import SUCCESS, ApiError, ControllerResult
 from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import ScramImage
+from metalog.image.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism, credential_of
 
@@ -136,17 +136,9 @@ def _record_of(
 ) -> RemoveUserScramCredentialRecord | UserScramCredentialRecord:
     if isinstance(change, ScramDeletion):
         return RemoveUserScramCredentialRecord(name=change.name, mechanism=change.mechanism)
-    credential = credential_of(
-        _MECHANISMS[change.mechanism], change.salted_password, change.salt, change.iterations
-    )
-    return UserScramCredentialRecord(
-        name=change.name,
-        mechanism=change.mechanism,
-        salt=credential.salt,
-        stored_key=credential.stored_key,
-        server_key=credential.server_key,
-        iterations=credential.iterations,
-    )
+    mechanism = _MECHANISMS[change.mechanism]
+    credential = credential_of(mechanism, change.salted_password, change.salt, change.iterations)
+    return record_of(change.name, mechanism, credential)
 
 
 def _description(image: ScramImage, user: str) -> ScramDescription:

@@ -27,6 +27,19 @@ def may_mislead(record: _Record) -> str | None:
     return NOT_UTF8 if REPLACEMENT in record.name else None
 
 
+def record_of(
+    user: str, mechanism: ScramMechanism, credential: ScramCredential
+) -> UserScramCredentialRecord:
+    return UserScramCredentialRecord(
+        name=user,
+        mechanism=mechanism.value,
+        salt=credential.salt,
+        stored_key=credential.stored_key,
+        server_key=credential.server_key,
+        iterations=credential.iterations,
+    )
+
+
 class ScramImage(NamedTuple):
     """``mechanisms`` has an entry for every mechanism that some user has."""
 
@@ -39,17 +52,7 @@ class ScramImage(NamedTuple):
         """Snapshot records with their versions, by mechanism and user."""
         for mechanism, users in sorted(self.mechanisms.items()):
             for user, credential in sorted(users.items()):
-                yield (
-                    UserScramCredentialRecord(
-                        name=user,
-                        mechanism=mechanism.value,
-                        salt=credential.salt,
-                        stored_key=credential.stored_key,
-                        server_key=credential.server_key,
-                        iterations=credential.iterations,
-                    ),
-                    0,
-                )
+                yield record_of(user, mechanism, credential), 0
 
 
 EMPTY: Final = ScramImage()

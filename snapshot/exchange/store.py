@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from metalog.acl import Acl
+from metalog.acl import Acl, words_of
 from metalog.errors import InvalidSource
 from metalog.files import Files, read_whole
 from metalog.ids import Uuid
@@ -127,16 +127,9 @@ def made_id(acl: Acl) -> Uuid:
     """A version 8 UUID (RFC 9562) made of the ACL."""
     import hashlib
 
-    words = (
-        acl.resource_type.name,
-        acl.resource_name,
-        acl.pattern_type.name,
-        acl.principal,
-        acl.host,
-        acl.operation.name,
-        acl.permission_type.name,
+    digest = bytearray(
+        hashlib.sha256("\0".join(words_of(acl)).encode("utf-8", "replace")).digest()[:16]
     )
-    digest = bytearray(hashlib.sha256("\0".join(words).encode("utf-8", "replace")).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x80
     digest[8] = digest[8] & 0x3F | 0x80
     return Uuid(bytes(digest))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from metalog.acl import Acl
+from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import (
     Document,
@@ -65,21 +65,7 @@ def write_json(document: Document) -> str:
 
 def acl_fields(acl: Acl) -> dict[str, str]:
     """The keys of ``acls --json``, without the id."""
-    return dict(
-        zip(
-            ACL_KEYS,
-            (
-                acl.resource_type.name,
-                acl.resource_name,
-                acl.pattern_type.name,
-                acl.principal,
-                acl.host,
-                acl.operation.name,
-                acl.permission_type.name,
-            ),
-            strict=True,
-        )
-    )
+    return dict(zip(ACL_KEYS, words_of(acl), strict=True))
 
 
 def json_line(fields: dict[str, Any]) -> str:
