@@ -109,7 +109,8 @@ bench-quick: build/bench/ready ## The same in under five minutes, too rough to k
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
-	$(COMPILE) --upgrade --constraint requirements.lock --group test --output-file requirements-test.lock
+	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --group test \
+	    --output-file requirements-test.lock pyproject.toml
 
 .PHONY: clean
 clean: ## Remove all that make has made
