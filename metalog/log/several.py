@@ -17,7 +17,7 @@ from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Snapshot
 from metalog.records.batch import Batch
 
 
-class QuorumLog:
+class FoldersLog:
     """What ``logs`` prove together to be committed, read from one that holds all of it."""
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:

@@ -129,8 +129,8 @@ def _scram_users(replayed: Replayed) -> int:
 
 def _meta_properties(source: Source) -> MetaProperties | None:
     from metalog.log.directory import DirectoryLog
-    from metalog.log.several import QuorumLog
+    from metalog.log.several import FoldersLog
 
-    if isinstance(source.log, QuorumLog):
+    if isinstance(source.log, FoldersLog):
         return source.log.source.meta_properties
     return source.log.meta_properties if isinstance(source.log, DirectoryLog) else None

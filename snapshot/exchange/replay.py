@@ -21,7 +21,7 @@ from metalog.image.policy import name_of
 from metalog.loader import Loader, Ready, Skipped
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
-from metalog.log.several import QuorumLog
+from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
@@ -67,7 +67,7 @@ class Replayed(NamedTuple):
     def cluster_id(self) -> str | None:
         """As ``meta.properties`` has it; the log itself does not say."""
         log = self.source.log
-        folder = log.source if isinstance(log, QuorumLog) else log
+        folder = log.source if isinstance(log, FoldersLog) else log
         if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
             return None
         return folder.meta_properties.cluster_id
@@ -110,7 +110,7 @@ def replay_source(
     unproven: list[str] = []
     if committed:
         limit = min(limit, proven.offset)
-    if proven.offset == 0 and (isinstance(log, QuorumLog) or (committed and bounds.end > 0)):
+    if proven.offset == 0 and (isinstance(log, FoldersLog) or (committed and bounds.end > 0)):
         unproven.append(f"{UNPROVEN}: {proven.why}")
     replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
     if log.damage is not None and at is None and limit == bounds.end:

@@ -17,7 +17,7 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
 from metalog.log.layout import CHECKPOINT_SUFFIX, PARTITION_FOLDER, SEGMENT_SUFFIX
-from metalog.log.several import QuorumLog
+from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
@@ -33,7 +33,7 @@ _FORMS: Final = (
 )
 
 
-OpenedLog = DirectoryLog | QuorumLog | SegmentLog | CheckpointLog
+OpenedLog = DirectoryLog | FoldersLog | SegmentLog | CheckpointLog
 
 
 class Source(NamedTuple):
@@ -113,7 +113,7 @@ def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, Opened
         if "" in parts:
             raise InvalidSource(f"{url}: a folder is missing beside a +; give a+b+c")
         logs = [_opened_folder(base / part, files) for part in parts]
-        return "folders", QuorumLog(logs)
+        return "folders", FoldersLog(logs)
     raise InvalidSource(f"{path}: there is no such file or folder; give {_FORMS}")
 
 

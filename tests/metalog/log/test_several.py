@@ -11,7 +11,7 @@ from tiny_log import ace, batch, leader_change, snapshot
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import segment_name, snapshot_name
-from metalog.log.several import QuorumLog
+from metalog.log.several import FoldersLog
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded
 from metalog.records.batch import Batch, encode_batch
 
@@ -38,7 +38,7 @@ def node(number: int, *batches: Batch, snapshot_at: SnapshotId | None = None) ->
 
 def test_nothing_past_what_is_committed_is_read() -> None:
     batches = [FIRST, *(batch(at, ace(at)) for at in range(1, 9))]
-    log = QuorumLog([node(1, *batches), node(2, *batches[:7]), node(3, *batches[:5])])
+    log = FoldersLog([node(1, *batches), node(2, *batches[:7]), node(3, *batches[:5])])
     assert log.source.path == Path("/node-1")
     mark, *events = log.read(0)
     assert mark == HighWatermark(7)
@@ -53,13 +53,13 @@ def test_a_deposed_leaders_records_are_not_read_for_those_of_a_snapshot() -> Non
         node(2, snapshot_at=SnapshotId(5, 2)),
         node(2, batch(5, ace(5), epoch=2), snapshot_at=SnapshotId(5, 2)),
     ):
-        log = QuorumLog([deposed, follower])
+        log = FoldersLog([deposed, follower])
         assert log.source is follower
         assert list(log.read(0)) == [SnapshotNeeded(SnapshotId(5, 2)), HighWatermark(5)]
         assert any("differ" in problem for problem in log.problems)
 
 
 def test_folders_that_prove_nothing_say_why() -> None:
-    log = QuorumLog([node(1, FIRST, batch(1, ace(1)))])
+    log = FoldersLog([node(1, FIRST, batch(1, ace(1)))])
     assert log.bounds()[:4] == (0, 0, 0, 0)
     assert log.bounds().why == "fewer than a majority of the voters' folders were given"
