@@ -78,6 +78,48 @@ IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
 """Operation -> the operations whose ALLOW grants it too (never whose DENY denies it)."""
 
 
+SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
+    ResourceType.TOPIC: frozenset(
+        {
+            Operation.READ,
+            Operation.WRITE,
+            Operation.CREATE,
+            Operation.DELETE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.GROUP: frozenset(
+        {
+            Operation.READ,
+            Operation.DELETE,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.CLUSTER: frozenset(
+        {
+            Operation.CREATE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.CLUSTER_ACTION,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+            Operation.IDEMPOTENT_WRITE,
+        }
+    ),
+    ResourceType.TRANSACTIONAL_ID: frozenset(
+        {Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT}
+    ),
+    ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
+    ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
+}
+"""What Kafka ever asks for on each resource type (``AclEntry.supportedOperations``, 4.3)."""
+
+
 class Acl(NamedTuple):
     """One access control entry on one resource pattern, without its id.
 
@@ -91,6 +133,11 @@ class Acl(NamedTuple):
     host: str
     operation: Operation
     permission_type: PermissionType
+
+
+def camel(word: IntEnum) -> str:
+    """``DescribeConfigs``: an enum's name as Kafka's tools and audit lines write it."""
+    return "".join(part.capitalize() for part in word.name.split("_"))
 
 
 def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:

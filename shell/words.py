@@ -9,18 +9,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, TypeVar
 
-from metalog.acl import CLUSTER_NAME, Operation, ResourceType
+from metalog.acl import CLUSTER_NAME, Operation, ResourceType, camel
 from metalog.errors import InvalidRequest
 
 Word = TypeVar("Word", bound=IntEnum)
 
 _FILTER_WORDS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 _LITERAL: Final = "LITERAL:"
-
-
-def camel(word: IntEnum) -> str:
-    """A word as Kafka's audit line and documentation write it: ``DescribeConfigs``."""
-    return "".join(part.capitalize() for part in word.name.split("_"))
 
 
 def folded(text: str) -> str:

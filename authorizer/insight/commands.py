@@ -14,12 +14,14 @@ from typing import Final
 
 from metalog.acl import (
     CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
     WILDCARD,
     Acl,
     Operation,
     PatternType,
     PermissionType,
     ResourceType,
+    camel,
 )
 
 BOOTSTRAP: Final = '--bootstrap-server "$BOOTSTRAP"'
@@ -36,47 +38,6 @@ class Change(Enum):
     ADD = "--add"
     REMOVE = "--remove"
 
-
-SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
-    ResourceType.TOPIC: frozenset(
-        {
-            Operation.READ,
-            Operation.WRITE,
-            Operation.CREATE,
-            Operation.DELETE,
-            Operation.ALTER,
-            Operation.DESCRIBE,
-            Operation.DESCRIBE_CONFIGS,
-            Operation.ALTER_CONFIGS,
-        }
-    ),
-    ResourceType.GROUP: frozenset(
-        {
-            Operation.READ,
-            Operation.DELETE,
-            Operation.DESCRIBE,
-            Operation.DESCRIBE_CONFIGS,
-            Operation.ALTER_CONFIGS,
-        }
-    ),
-    ResourceType.CLUSTER: frozenset(
-        {
-            Operation.CREATE,
-            Operation.ALTER,
-            Operation.DESCRIBE,
-            Operation.CLUSTER_ACTION,
-            Operation.DESCRIBE_CONFIGS,
-            Operation.ALTER_CONFIGS,
-            Operation.IDEMPOTENT_WRITE,
-        }
-    ),
-    ResourceType.TRANSACTIONAL_ID: frozenset(
-        {Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT}
-    ),
-    ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
-    ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
-}
-"""What Kafka ever asks for on each resource type (``AclEntry.supportedOperations``, 4.3)."""
 
 _RESOURCE_OPTIONS: Final[dict[ResourceType, str]] = {
     ResourceType.TOPIC: "--topic",
@@ -103,7 +64,7 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
     words.append(_option(f"--{permission}-principal", acl.principal))
     if acl.host != WILDCARD:
         words.append(_option(f"--{permission}-host", acl.host))
-    words.append(_option("--operation", _operation_word(acl.operation)))
+    words.append(_option("--operation", camel(acl.operation)))
     return " ".join(words + resource)
 
 
@@ -129,10 +90,6 @@ def _resource_words(acl: Acl) -> list[str] | None:
 
 def _option(option: str, value: str) -> str:
     return f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
-
-
-def _operation_word(operation: Operation) -> str:
-    return operation.name.title().replace("_", "")
 
 
 def _is_sayable(value: str) -> bool:

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from snapshot.exchange.formats.document import Document, Entry, Place, in_order
 from snapshot.exchange.formats.nodes import fault, near
 from snapshot.exchange.formats.rules import checked
-from snapshot.exchange.formats.words import camel, read_word
+from snapshot.exchange.formats.words import read_word
 
 COLUMNS: Final = (
     "KafkaPrincipal",

@@ -12,26 +12,39 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import (
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    camel,
+)
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import Entry, acl_order
 from snapshot.exchange.formats.json_nodes import json_values
 from snapshot.exchange.formats.nodes import Node, fault, fields_of, items_of, text_of, texts_of
 from snapshot.exchange.formats.rules import checked
-from snapshot.exchange.formats.words import camel, read_word
+from snapshot.exchange.formats.words import read_word
 
 VERSION: Final = 1
 _SINGULAR: Final = {"principals": "principal", "operations": "operation", "hosts": "host"}
 _KEYS: Final = ("principal", "permissionType", "operation", "host", *_SINGULAR)
 _PRINCIPAL_TYPES: Final = {"user:": "User:", "group:": "Group:"}
+_EVERYONE_IN_DRAFT: Final = "*:*"
+_OPERATIONS_IN_DRAFT: Final = {"EDIT": Operation.ALTER.name}
 
 Resource = tuple[ResourceType, str, PatternType]
 
 
-def read_kip11(text: str, file: str, resource: Resource) -> list[Entry]:
+def read_kip11(
+    text: str, file: str, resource: Resource, *, is_draft: bool = False
+) -> list[Entry]:
     """The ACLs of ``resource``; ``file`` names the node or file in what is said of mistakes.
 
-    KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so.
+    KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so. Its early
+    draft has users without a type, ``*:*`` for everybody and EDIT for ALTER.
     """
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
@@ -43,11 +56,13 @@ def read_kip11(text: str, file: str, resource: Resource) -> list[Entry]:
     if version != str(VERSION):
         raise fault(found["version"].place, f"version {version} is not known; only {VERSION} is")
     return [
-        entry for node in items_of(found["acls"], "acls") for entry in _read_acl(node, resource)
+        entry
+        for node in items_of(found["acls"], "acls")
+        for entry in _read_acl(node, resource, is_draft)
     ]
 
 
-def _read_acl(node: Node, resource: Resource) -> Iterator[Entry]:
+def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[Entry]:
     given = fields_of(node, "an ACL", _KEYS)
     found: dict[str, Node] = {}
     for key, value in given.items():
@@ -66,14 +81,21 @@ def _read_acl(node: Node, resource: Resource) -> Iterator[Entry]:
     )
     for principal in texts_of(found["principal"], "principal"):
         for operation in texts_of(found["operation"], "operation"):
-            member = read_word(Operation, operation.value or "", "operation", operation.place)
+            word = operation.value or ""
+            if is_draft:
+                word = _OPERATIONS_IN_DRAFT.get(word.upper(), word)
+            member = read_word(Operation, word, "operation", operation.place)
             for host in texts_of(found["host"], "host"):
-                name, address = _principal(principal.value or ""), host.value or ""
+                name, address = _principal(principal.value or "", is_draft), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
                 yield checked(Entry(acl, place=principal.place))
 
 
-def _principal(text: str) -> str:
+def _principal(text: str, is_draft: bool) -> str:
+    if is_draft and text == _EVERYONE_IN_DRAFT:
+        return WILDCARD_PRINCIPAL
+    if is_draft and ":" not in text:
+        return f"User:{text}"
     for written, meant in _PRINCIPAL_TYPES.items():
         if text.startswith(written):
             return meant + text.removeprefix(written)

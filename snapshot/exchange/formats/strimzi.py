@@ -20,6 +20,7 @@ from metalog.acl import (
     PatternType,
     PermissionType,
     ResourceType,
+    camel,
 )
 from snapshot.exchange.formats.document import Document, Entry, in_order, joined
 from snapshot.exchange.formats.nodes import (
@@ -35,7 +36,7 @@ from snapshot.exchange.formats.nodes import (
 )
 from snapshot.exchange.formats.regroup import Rule, regrouped
 from snapshot.exchange.formats.rules import checked
-from snapshot.exchange.formats.words import camel, read_word
+from snapshot.exchange.formats.words import read_word
 from snapshot.exchange.formats.yaml_text import scalar
 
 T = TypeVar("T")

@@ -17,30 +17,29 @@ Word = TypeVar("Word", bound=IntEnum)
 _FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 
 
-def camel(word: IntEnum) -> str:
-    """``DescribeConfigs``, as kafka-acls and the files of other tools write it."""
-    return "".join(part.capitalize() for part in word.name.split("_"))
-
-
-def read_word(kind: type[Word], text: str, what: str, place: Place | None) -> Word:
-    """The member of ``kind`` that an ACL may have and that ``text`` names."""
-    known = _known(kind)
+def read_word(
+    kind: type[Word], text: str, what: str, place: Place | None, *, filter: bool = False
+) -> Word:
+    """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
+    known = _known(kind, filter)
     code = known.get(text)
     if code is None:
         code = known.get(_folded(text))
     if code is None:
-        names = [member.name for member in kind if member.name not in _FILTERS]
-        raise fault(place, f"unknown {what} {text!r}; {near(text, names)}")
+        raise fault(place, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
     return kind(code)
 
 
 @cache
-def _known(kind: type[IntEnum]) -> dict[str, int]:
+def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
     """A member's own name, and that folded, to its code."""
-    members = [member for member in kind if member.name not in _FILTERS]
-    return {_folded(each.name): each.value for each in members} | {
-        each.name: each.value for each in members
-    }
+    codes = {name: kind[name].value for name in _names(kind, filter)}
+    return {_folded(name): code for name, code in codes.items()} | codes
+
+
+def _names(kind: type[IntEnum], filter: bool) -> list[str]:
+    left_out = {"UNKNOWN"} if filter else _FILTERS
+    return [member.name for member in kind if member.name not in left_out]
 
 
 def _folded(text: str) -> str:

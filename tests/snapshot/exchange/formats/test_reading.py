@@ -331,8 +331,14 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
         ("rm -rf /", "a.sh, line 1, column 1: 'rm' is no kafka-acls command"),
         ("kafka-acls --list", "--list says no ACL that is wanted; only --add does"),
         ("kafka-acls --topic t --allow-principal User:a", "has no --add"),
-        ("kafka-acls --add --topic t", "names no principal"),
-        ("kafka-acls --add --allow-principal User:a", "names no resource"),
+        (
+            "kafka-acls --add --topic t",
+            "You must specify one of: --allow-principal, --deny-principal",
+        ),
+        (
+            "kafka-acls --add --allow-principal User:a",
+            "a.sh, line 1, column 1: You must provide at least one resource",
+        ),
         ("kafka-acls --add --topik t", "unknown option '--topik'; did you mean --topic?"),
         ("kafka-acls --add --topic", "--topic has no value"),
         ("kafka-acls --add --topic 't", "line 1, column 26: a quote is not closed"),
@@ -342,7 +348,7 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
         ("\nkafka-acls --add --topic t --allow-principal User:a --operation Red", "line 2"),
         (
             "kafka-acls --add --producer --topic t --allow-principal User:a --operation Read",
-            "--producer takes no --operation",
+            'Option "[producer]" can\'t be used with option "[operation]"',
         ),
     ],
 )
