@@ -32,6 +32,7 @@ class ErrorCode(IntEnum):
     RESOURCE_NOT_FOUND = 91
     DUPLICATE_RESOURCE = 92
     UNACCEPTABLE_CREDENTIAL = 93
+    PRINCIPAL_DESERIALIZATION_FAILURE = 97
     AUTHORIZER_NOT_READY = 20_000
     ENCRYPTION_REQUIRED = 20_001
     USER_AUTHORIZATION_FAILED = 20_002
@@ -67,6 +68,10 @@ class InvalidSource(InvalidRequest):
 
 class InvalidTarget(InvalidRequest):
     """A TARGET that may not be written to, and what to use instead."""
+
+
+class ConfigException(InvalidRequest):
+    """A setting that cannot be used, by its key (Kafka's ConfigException)."""
 
 
 class NotController(InvalidRequest):

@@ -7,11 +7,14 @@ wire, and it draws no salt of its own.
 
 from __future__ import annotations
 
+import operator
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
+SALT_BYTES: Final = 24
+"""As many as a salt that is made here has."""
 
 
 class ScramMechanism(IntEnum):
@@ -24,6 +27,11 @@ class ScramMechanism(IntEnum):
     def mechanism_name(self) -> str:
         """The name by which SASL and Kafka's tools know it (RFC 7677)."""
         return self.name.replace("_", "-")
+
+    @property
+    def short_name(self) -> str:
+        """The name by which KIP-506's configuration knows its hash: SHA256, SHA512."""
+        return self.hash_name.upper()
 
     @property
     def hash_name(self) -> str:
@@ -69,3 +77,22 @@ def credential_of(
         server_key=hmac.digest(salted, b"Server Key", mechanism.hash_name),
         iterations=iterations,
     )
+
+
+def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
+    """RFC 5802's ClientProof: that the client knows the password, for this exchange only."""
+    import hashlib
+    import hmac
+
+    client_key = hmac.digest(salted, b"Client Key", mechanism.hash_name)
+    stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
+    signature = hmac.digest(stored_key, auth_message, mechanism.hash_name)
+    return bytes(map(operator.xor, client_key, signature))
+
+
+def server_signature(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
+    """RFC 5802's ServerSignature: that the server knows the password's ServerKey."""
+    import hmac
+
+    server_key = hmac.digest(salted, b"Server Key", mechanism.hash_name)
+    return hmac.digest(server_key, auth_message, mechanism.hash_name)

@@ -1,13 +1,12 @@
-"""Requests about SCRAM credentials, turned into records: KIP-554, and KIP-506 on top of it.
+"""Requests about SCRAM credentials, turned into records (KIP-554).
 
-KIP-554: the client sends the salted password. KIP-506: the password itself comes to us
-over TLS, is held against the policy and salted here, and what follows is KIP-554's. What
-is refused, with which code and which words, is what Kafka 4.3's ScramControlManager and
-ScramImage refuse; a user may appear once in an ``AlterScramRequest``, whatever the
-mechanism.
+The client sends the salted password; where the password itself comes to us (KIP-506),
+``scram_password`` makes of it what this module takes. What is refused, with which code and
+which words, is what Kafka 4.3's ScramControlManager and ScramImage refuse; a user may appear
+once in an ``AlterScramRequest``, whatever the mechanism.
 
-Pure: the image is only read, and salts come from the ``entropy`` that is handed in. A
-request shows no secret in its ``repr``. This module must not know connections.
+Pure: the image is only read. A request shows no secret in its ``repr``. This module must not
+know connections.
 """
 
 from __future__ import annotations
@@ -20,12 +19,19 @@ from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism, credential_of
+from metalog.scram import (
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
+    ScramMechanism,
+    credential_of,
+    salted_password,
+)
 
 SCRAM_SINCE: Final = 11
 """metadata.version 3.5-IV2, the first that may write SCRAM records (KIP-900)."""
 
-_MECHANISMS: Final = {mechanism.value: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final[Mapping[int, ScramMechanism]] = {each.value: each for each in ScramMechanism}
+"""By the code that comes on the wire."""
 _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
@@ -55,6 +61,13 @@ class ScramUpsertion(NamedTuple):
             f"ScramUpsertion(name={self.name!r}, mechanism={self.mechanism}, "
             f"iterations={self.iterations}, salt=[hidden], salted_password=[hidden])"
         )
+
+
+def salted_upsertion(
+    name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+) -> ScramUpsertion:
+    salted = salted_password(mechanism, password, salt, iterations)
+    return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 
 
 class AlterScramRequest(NamedTuple):
@@ -113,7 +126,7 @@ def describe_credentials(
 
 
 def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
-    mechanism = _MECHANISMS.get(change.mechanism)
+    mechanism = MECHANISMS.get(change.mechanism)
     if not change.name:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism is None:
@@ -136,7 +149,7 @@ def _record_of(
 ) -> RemoveUserScramCredentialRecord | UserScramCredentialRecord:
     if isinstance(change, ScramDeletion):
         return RemoveUserScramCredentialRecord(name=change.name, mechanism=change.mechanism)
-    mechanism = _MECHANISMS[change.mechanism]
+    mechanism = MECHANISMS[change.mechanism]
     credential = credential_of(mechanism, change.salted_password, change.salt, change.iterations)
     return record_of(change.name, mechanism, credential)
 

@@ -37,7 +37,6 @@ does metalog. An ACL is a line like a question, with ALLOW or DENY before it:
 
 A credential is SCRAM-SHA-256=[name=alice,password=alice-secret], as for kafka-storage.
 """
-_SALT_BYTES: Final = 24
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -230,11 +229,11 @@ def _user_records(
 
 def _user_record(line: str) -> tuple[Message, int]:
     from metalog.records.messages import UserScramCredentialRecord
-    from metalog.scram import credential_of, salted_password
+    from metalog.scram import SALT_BYTES, credential_of, salted_password
     from shell.scram_line import parse_scram_line
 
     user = parse_scram_line(line)
-    salt = os.urandom(_SALT_BYTES) if user.salt is None else user.salt
+    salt = os.urandom(SALT_BYTES) if user.salt is None else user.salt
     salted = user.salted_password
     if salted is None:
         salted = salted_password(user.mechanism, user.password or "", salt, user.iterations)

@@ -1,0 +1,71 @@
+"""What a node is configured with for KIP-506's passwords, in KIP-506's keys.
+
+A setting that cannot be used stops the node: a policy whose key was misspelt would leave
+every password unchecked. This module must not know requests, nor load a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from metalog.errors import ConfigException
+from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
+
+POLICY_CLASS: Final = "sasl.scram.password.policy.class"
+ENABLED_MECHANISMS: Final = "sasl.scram.password.change.enabled.mechanisms"
+_ITERATIONS: Final = {
+    mechanism: f"sasl.scram.password.change.{mechanism.short_name}.iterations"
+    for mechanism in ScramMechanism
+}
+KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values())
+_PREFIX: Final = "sasl.scram.password."
+_MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}
+
+
+class ScramPasswordConfig(NamedTuple):
+    """``iterations`` has the mechanisms that are enabled; ``policy_class`` a class's full name."""
+
+    iterations: Mapping[ScramMechanism, int] = dict.fromkeys(ScramMechanism, MIN_ITERATIONS)
+    policy_class: str | None = None
+
+
+def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConfig:
+    """``ConfigException`` names the key that cannot be used."""
+    for key in properties:
+        if key.startswith(_PREFIX) and key not in KEYS:
+            raise ConfigException(f"{key} is not known; KIP-506 has {', '.join(KEYS)}")
+    iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
+    enabled = _enabled(properties)
+    return ScramPasswordConfig(
+        {mechanism: iterations[mechanism] for mechanism in ScramMechanism if mechanism in enabled},
+        _text(properties, POLICY_CLASS) or None,
+    )
+
+
+def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:
+    """All where nothing is said; none where the list is empty."""
+    if properties.get(ENABLED_MECHANISMS) is None:
+        return set(ScramMechanism)
+    enabled = set()
+    for name in filter(None, map(str.strip, _text(properties, ENABLED_MECHANISMS).split(","))):
+        if name not in _MECHANISMS:
+            known = " and ".join(_MECHANISMS)
+            raise ConfigException(f"{ENABLED_MECHANISMS}: {name} is not known; there are {known}")
+        enabled.add(_MECHANISMS[name])
+    return enabled
+
+
+def _iterations(properties: Mapping[str, object], key: str) -> int:
+    text = _text(properties, key) or str(MIN_ITERATIONS)
+    iterations = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
+        raise ConfigException(
+            f"{key}={text}: give a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+        )
+    return iterations
+
+
+def _text(properties: Mapping[str, object], key: str) -> str:
+    value = properties.get(key)
+    return "" if value is None else str(value).strip()

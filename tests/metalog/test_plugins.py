@@ -1,0 +1,50 @@
+"""Classes that a configuration names: found and made, or refused by the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metalog.errors import ConfigException
+from metalog.plugins import class_named, made_of
+from metalog.properties import Property
+
+KEY = "some.class"
+
+
+def test_a_class_is_found_by_its_full_name() -> None:
+    assert class_named("metalog.properties.Property", KEY) is Property
+
+
+def test_an_instance_has_the_methods_that_are_asked_for() -> None:
+    found = class_named("collections.OrderedDict", KEY)
+    assert made_of(found, KEY, ["keys", "items"]) == {}
+    with pytest.raises(ConfigException, match=r"^some.class=collections.OrderedDict: .* accept"):
+        made_of(found, KEY, ["keys", "accept"])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Policy", "give a class by its full name"),
+        ("no_such_package.Policy", "there is no module no_such_package"),
+        ("metalog.no_such.Policy", "there is no module metalog.no_such"),
+        ("metalog.properties.Policy", "metalog.properties has no class Policy"),
+        ("metalog.properties.parse_properties", "has no class parse_properties"),
+        ("broken_plugin.Policy", "cannot be loaded: ZeroDivisionError"),
+        (".Policy", "give a class by its full name"),
+    ],
+)
+def test_what_cannot_be_found_is_named_with_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    (tmp_path / "broken_plugin.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigException, match=f"^some.class={name}: .*{said}"):
+        class_named(name, KEY)
+
+
+def test_what_cannot_be_made_is_named_with_its_key() -> None:
+    with pytest.raises(ConfigException, match=r"^some.class=metalog.properties.Property: .*made"):
+        made_of(Property, KEY)
