@@ -60,7 +60,7 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
         elif key in _RENAMED:
             settings[_RENAMED[key]] = value
         elif key.startswith(_SECURITY) and key not in _SHAPED:
-            raise InvalidRequest(f"{key} cannot be given to librdkafka; leave it out if you can")
+            raise InvalidRequest(f"{key} is not known here; leave it out if you can")
         elif key not in _SHAPED:
             left_out.append(f"{key} is not used here")
     if "sasl.jaas.config" in properties:
@@ -101,7 +101,7 @@ def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
         return {}
     if properties.get("ssl.truststore.type", "JKS").upper() != "PEM":
         raise InvalidRequest(
-            "ssl.truststore.location: librdkafka reads PEM only; export the certificates "
+            "ssl.truststore.location: only PEM is read here; export the certificates "
             "(keytool -exportcert -rfc) and set ssl.truststore.type=PEM"
         )
     return {"ssl.ca.location": location}
@@ -116,7 +116,7 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
         return {"ssl.certificate.location": location, "ssl.key.location": location}
     if kind != "PKCS12":
         raise InvalidRequest(
-            "ssl.keystore.location: librdkafka reads PEM and PKCS12 only; convert it "
+            "ssl.keystore.location: only PEM and PKCS12 are read here; convert it "
             "(keytool -importkeystore -deststoretype PKCS12) and set ssl.keystore.type"
         )
     settings = {"ssl.keystore.location": location}

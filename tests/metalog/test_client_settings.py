@@ -69,10 +69,10 @@ def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("ssl.truststore.location", "secret.jks", "librdkafka reads PEM only"),
-        ("ssl.keystore.location", "secret.jks", "PEM and PKCS12 only"),
-        ("ssl.engine.factory.class", "secret", "cannot be given to librdkafka"),
-        ("sasl.login.callback.handler.class", "secret", "cannot be given to librdkafka"),
+        ("ssl.truststore.location", "secret.jks", "only PEM is read here"),
+        ("ssl.keystore.location", "secret.jks", "only PEM and PKCS12"),
+        ("ssl.engine.factory.class", "secret", "is not known here"),
+        ("sasl.login.callback.handler.class", "secret", "is not known here"),
         ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),
         ("sasl.jaas.config", SCRAM.format('username="secret"'), "with a username and a password"),
         ("sasl.jaas.config", SCRAM.format('username="a" password=secret'), "with a username"),

@@ -1,0 +1,146 @@
+"""One connection to a peer, with a blocking socket: opened, logged in, asked, closed.
+
+The only module of the wire with sockets and a clock. ``Unreachable`` means that there was no
+answer: ask another peer, or again. Anything else that is raised says in one line why this peer
+is of no use. Either way the connection is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self
+
+from metalog.errors import InvalidRequest
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.sasl import AuthenticationFailed
+from metalog.wire.schema import Body
+from metalog.wire.security import ClientSettings
+from metalog.wire.session import Answer, Session
+
+_CHUNK: Final = 1 << 18
+_TLS_ALERT: Final = b"\x15\x03"
+
+
+class Unreachable(InvalidRequest):
+    """Nobody listens there, was too slow, or hung up."""
+
+
+class Connection:
+    """For one thread. Opened, and logged in, when it is made."""
+
+    def __init__(
+        self, address: Address, settings: ClientSettings, *, software_version: str = "0"
+    ) -> None:
+        self.address = address
+        self._timeout_s = settings.request_timeout_s
+        self._session = Session(
+            settings.client_id,
+            settings.security.credentials,
+            entropy=os.urandom,
+            software_version=software_version,
+        )
+        self._socket: socket.socket | None = None
+        deadline = time.monotonic() + self._timeout_s
+        with self._closed_if_it_fails("it hung up at once; security.protocol may be wrong"):
+            self._socket = self._connected(settings.security.tls)
+            self._send(self._session.opening(), deadline)
+            while not self._session.is_ready:
+                self._receive(deadline)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def version(self, api_key: int, ours: Iterable[int]) -> int:
+        """The version to ask in; ``NotSpoken`` where there is none."""
+        return self._session.version(api_key, ours)
+
+    def ask(self, request: Body, timeout_s: float | None = None) -> Body:
+        """The answer. ``timeout_s`` is the settings' request timeout where none is given."""
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        with self._closed_if_it_fails("it hung up"):
+            correlation_id, to_send = self._session.ask(request)
+            self._send(to_send, deadline)
+            while True:
+                for answer in self._receive(deadline):
+                    if answer.correlation_id == correlation_id:
+                        return answer.body
+
+    def close(self) -> None:
+        held, self._socket = self._socket, None
+        if held is not None:
+            held.close()
+
+    def _connected(self, tls: ssl.SSLContext | None) -> socket.socket:
+        plain = socket.create_connection(self.address, timeout=self._timeout_s)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return (
+                plain if tls is None else tls.wrap_socket(plain, server_hostname=self.address.host)
+            )
+        except BaseException:
+            plain.close()
+            raise
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        self._in_time(deadline).sendall(data)
+
+    def _receive(self, deadline: float) -> list[Answer]:
+        data = self._in_time(deadline).recv(_CHUNK)
+        if not data:
+            raise ConnectionResetError
+        if not self._session.is_ready and data.startswith(_TLS_ALERT):
+            raise Malformed("it speaks TLS; set security.protocol to SSL or SASL_SSL")
+        answers, to_send = self._session.receive(data)
+        if to_send:
+            self._send(to_send, deadline)
+        return answers
+
+    def _in_time(self, deadline: float) -> socket.socket:
+        if self._socket is None:
+            raise ConnectionResetError
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+        return self._socket
+
+    @contextmanager
+    def _closed_if_it_fails(self, hung_up: str) -> Iterator[None]:
+        try:
+            yield
+        except (Malformed, AuthenticationFailed) as error:
+            self.close()
+            raise type(error)(f"{self.address}: {error}") from None
+        except OSError as error:
+            self.close()
+            raise Unreachable(f"{self.address}: {_said(error, hung_up)}") from None
+        except BaseException:
+            self.close()
+            raise
+
+
+def _said(error: OSError, hung_up: str) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS connection: {error.reason or 'it hung up'}"
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return hung_up
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,105 @@
+"""Envelope (KIP-590): a request that a broker forwards for its client, and the answer to it.
+
+Version 0 is Kafka's. Version 1 is ours, announced by ApiVersions: the same bytes, but its
+error code may be one of those that Kafka never numbered, such as AUTHORIZER_NOT_READY. To a
+peer of version 0 each of these is UNKNOWN_SERVER_ERROR (KIP-801). This module must not know
+what is forwarded, nor who may forward it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.wire import reader
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import host_text
+from metalog.wire.messages import write_data
+from metalog.wire.own import ENVELOPE
+from metalog.wire.schema import Body, request_type, response_type
+
+VERSIONS: Final = range(2)
+FIRST_OWN_CODE: Final = 20_000
+
+_PRINCIPAL_VERSION: Final = bytes(2)
+
+
+class PrincipalUnreadable(InvalidRequest):
+    """An Envelope whose principal is not in the form of Kafka's default principal builder."""
+
+    code = ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
+
+
+class Forwarded(NamedTuple):
+    """Whose request it is. ``request`` is its header and body, as the client sent them;
+    ``host`` the client's address in Java's text."""
+
+    request: bytes
+    principal: KafkaPrincipal
+    token_authenticated: bool
+    host: str
+
+
+class ForwardedAnswer(NamedTuple):
+    """``response`` is the answer's header and body, None where ``code`` says why not."""
+
+    code: int
+    response: bytes | None
+
+
+def seal(
+    version: int,
+    request: bytes,
+    principal: KafkaPrincipal,
+    address: bytes,
+    *,
+    token_authenticated: bool = False,
+) -> Body:
+    """``address`` is the client's, 4 or 16 bytes."""
+    data = DefaultPrincipalData(
+        type_=principal.principal_type,
+        name=principal.name,
+        token_authenticated=token_authenticated,
+    )
+    return request_type(ENVELOPE, version)(
+        request_data=request,
+        request_principal=_PRINCIPAL_VERSION + write_data(data),
+        client_host_address=address,
+    )
+
+
+def unseal(envelope: Body) -> Forwarded:
+    """``PrincipalUnreadable``, or ``InvalidRequest`` where the address is none."""
+    data = envelope.request_principal
+    if data is None or data[:2] != _PRINCIPAL_VERSION:
+        raise PrincipalUnreadable("an Envelope's principal is in no form that is known here")
+    try:
+        principal, _ = reader.read(DefaultPrincipalData, data, len(_PRINCIPAL_VERSION))
+    except Malformed as error:
+        raise PrincipalUnreadable(f"an Envelope's principal cannot be read: {error}") from None
+    return Forwarded(
+        envelope.request_data,
+        KafkaPrincipal(principal.type_, principal.name),
+        principal.token_authenticated,
+        host_text(envelope.client_host_address),
+    )
+
+
+def sealed_answer(version: int, code: ErrorCode, response: bytes | None) -> Body:
+    """``response`` is None unless ``code`` is ``NONE``."""
+    told = int(code)
+    if version == 0:
+        own = code >= FIRST_OWN_CODE
+        told = KafkaErrorCode(ErrorCode.UNKNOWN_SERVER_ERROR if own else code)
+    return response_type(ENVELOPE, version)(response_data=response, error_code=told)
+
+
+def unsealed_answer(envelope: Body) -> ForwardedAnswer:
+    code = int(envelope.error_code)
+    if code == ErrorCode.NONE and envelope.response_data is None:
+        raise Malformed("an Envelope's answer holds neither an answer nor an error")
+    return ForwardedAnswer(code, envelope.response_data)

@@ -1,0 +1,53 @@
+"""Frames: each message on a connection stands behind its length, four bytes.
+
+Bytes in, whole frames out, however the bytes were cut. A length is checked before anything
+is kept of what it announces. This module must not know what a frame holds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metalog.errors import InvalidRequest
+
+LENGTH_BYTES: Final = 4
+DEFAULT_LIMIT: Final = 100 << 20
+"""Kafka's ``socket.request.max.bytes``."""
+
+
+class Malformed(InvalidRequest):
+    """Bytes that no peer should have sent; the connection is of no more use."""
+
+
+def framed(payload: bytes) -> bytes:
+    return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
+
+
+class FrameReader:
+    """``limit`` is the longest frame that is taken, and may be changed between frames."""
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+
+    @property
+    def held(self) -> int:
+        """Bytes kept of a frame that is not whole yet."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that ``data`` completes; ``Malformed`` at a length that cannot be."""
+        self._buffer += data
+        frames, at = [], 0
+        while len(self._buffer) - at >= LENGTH_BYTES:
+            begin = at + LENGTH_BYTES
+            size = int.from_bytes(self._buffer[at:begin], "big", signed=True)
+            if not 0 <= size <= self.limit:
+                self._buffer.clear()
+                raise Malformed(f"a frame of {size} bytes, where at most {self.limit} are taken")
+            if len(self._buffer) < begin + size:
+                break
+            frames.append(bytes(self._buffer[begin : begin + size]))
+            at = begin + size
+        del self._buffer[:at]
+        return frames

@@ -1,0 +1,101 @@
+"""Requests and responses as the payloads of frames, for either side of a connection.
+
+A header comes first: which version of it is said by the body's class, and ApiVersions is
+answered with the oldest, since its asker knows nothing yet (KIP-511). This module must not
+know what any message is for.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import Any, Final, NamedTuple
+
+from kio.serial import entity_writer
+from kio.serial.errors import SerialError
+
+from metalog.errors import InvalidRequest
+from metalog.records.fields import UNWRITABLE
+from metalog.wire import reader
+from metalog.wire.frames import Malformed
+from metalog.wire.schema import Body, request_type
+
+_HEAD: Final = struct.Struct(">hhi")
+
+
+class Head(NamedTuple):
+    """What stands first in every request, in every version of its header."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+
+
+class Request(NamedTuple):
+    head: Head
+    client_id: str | None
+    body: Body
+
+
+def read_head(payload: bytes) -> Head:
+    """Read before a class is chosen; ``Malformed`` where there is not even that."""
+    if len(payload) < _HEAD.size:
+        raise Malformed(f"a request of {len(payload)} bytes, which is less than its header")
+    return Head(*_HEAD.unpack_from(payload))
+
+
+def read_request(payload: bytes) -> Request:
+    """``UnsupportedVersion`` where nothing declares it, ``Malformed`` where it is no such request.
+
+    What follows the body is passed over, as Kafka does it: librdkafka has a byte too many.
+    """
+    head = read_head(payload)
+    declared = request_type(head.api_key, head.version)
+    header, at = reader.read(declared.__header_schema__, payload)
+    body, _ = reader.read(declared, payload, at)
+    return Request(head, header.client_id, body)
+
+
+def write_request(body: Body, correlation_id: int, client_id: str | None) -> bytes:
+    declared = type(body)
+    header = declared.__header_schema__(
+        request_api_key=declared.__api_key__,
+        request_api_version=declared.__version__,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    return _written(header, body)
+
+
+def correlation_of(payload: bytes) -> int:
+    """Which request a response answers."""
+    if len(payload) < 4:
+        raise Malformed(f"a response of {len(payload)} bytes, which is less than its header")
+    return int.from_bytes(payload[:4], "big", signed=True)
+
+
+def read_response(payload: bytes, declared: type[Body]) -> Body:
+    """The body of a response that must be of the class ``declared``."""
+    _, at = reader.read(declared.__header_schema__, payload)
+    body, _ = reader.read(declared, payload, at)
+    return body
+
+
+def write_response(body: Body, correlation_id: int) -> bytes:
+    header = type(body).__header_schema__(correlation_id=correlation_id)
+    return _written(header, body)
+
+
+def write_data(data: Any) -> bytes:
+    """A structure alone, without any header."""
+    return _written(data)
+
+
+def _written(*parts: Any) -> bytes:
+    out = io.BytesIO()
+    try:
+        for part in parts:
+            entity_writer(type(part))(out, part)
+    except (SerialError, *UNWRITABLE) as error:
+        raise InvalidRequest(f"{type(parts[-1]).__name__} cannot be written: {error}") from None
+    return out.getvalue()

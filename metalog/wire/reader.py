@@ -1,0 +1,253 @@
+"""Reads a message by the class that declares it.
+
+The classes are kio's, and so is the writer; the reading is ours (docs/decisions/0035), because
+bytes of a network may lie. An array is as long as what is there of it, not as it says. Tagged
+fields that the class lacks are passed over, as KIP-482 wants; an error code without a name is
+its number; malformed text is replaced as Java does it. What cannot be read is ``Malformed``.
+This module must not know any message.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import struct
+import uuid
+from collections.abc import Callable
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin
+
+from kio.schema.errors import ErrorCode
+
+from metalog.records.fields import (
+    UNREADABLE,
+    read_array,
+    read_bool,
+    read_bytes,
+    read_float64,
+    read_int8,
+    read_int16,
+    read_int32,
+    read_int64,
+    read_nullable_array,
+    read_nullable_bytes,
+    read_nullable_string,
+    read_string,
+    read_tagged_fields,
+    read_uint16,
+)
+from metalog.records.text import decode_text
+from metalog.wire.frames import Malformed
+
+Reader = Callable[[bytes, int], tuple[Any, int]]
+
+_LENGTH16: Final = struct.Struct(">h")
+_LENGTH32: Final = struct.Struct(">i")
+_ERRORS: Final[dict[int, int]] = {each.value: each for each in ErrorCode}
+_ZEROS: Final = bytes(16)
+
+
+def read(declared: type[Any], data: bytes, at: int = 0) -> tuple[Any, int]:
+    """A message of the class ``declared``, and where it ends in ``data``."""
+    try:
+        return reader_of(declared)(data, at)
+    except UNREADABLE as error:
+        raise Malformed(f"bytes that are no {declared.__name__}: {error}") from None
+
+
+def _compiled(declared: Any) -> Reader:
+    is_flexible: bool = declared.__flexible__
+    plain: list[tuple[str, Reader]] = []
+    tagged: dict[int, tuple[str, Reader]] = {}
+    absent: dict[str, Any] = {}
+    for field in dataclasses.fields(declared):
+        tag = field.metadata.get("tag")
+        if declared.__name__ == "RequestHeader" and field.name == "client_id":
+            plain.append((field.name, _read_nullable_string16))
+        elif tag is None:
+            plain.append((field.name, _field_reader(field, is_flexible)))
+        else:
+            tagged[tag] = (field.name, _field_reader(field, is_flexible))
+            absent[field.name] = _default(field, tagged[tag][1])
+
+    def read_plain(data: bytes, at: int) -> tuple[Any, int]:
+        values = {}
+        for name, reader in plain:
+            values[name], at = reader(data, at)
+        return declared(**values), at
+
+    def read_flexible(data: bytes, at: int) -> tuple[Any, int]:
+        values = dict(absent)
+        for name, reader in plain:
+            values[name], at = reader(data, at)
+        fields, at = read_tagged_fields(data, at)
+        for tag, content in fields:
+            if tag in tagged:
+                name, reader = tagged[tag]
+                values[name], _ = reader(content, 0)
+        return declared(**values), at
+
+    return read_flexible if is_flexible else read_plain
+
+
+reader_of: Final[Callable[[Any], Reader]] = cache(_compiled)
+"""The reader of a class, which raises one of ``UNREADABLE``."""
+
+
+def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> Reader:
+    is_tagged = "tag" in field.metadata
+    kind, is_nullable = _without_none(field.type)
+    if get_origin(kind) is not tuple:
+        return _element_reader(kind, field, is_flexible, is_nullable and not is_tagged)
+    inner, _ = _without_none(get_args(kind)[0])
+    element = _element_reader(inner, field, is_flexible, is_nullable=False)
+    if not is_flexible:
+        return _array32_reader(element, is_nullable)
+    if is_nullable:
+        return lambda data, at: read_nullable_array(element, data, at)
+    return lambda data, at: read_array(element, data, at)
+
+
+def _element_reader(
+    kind: Any, field: dataclasses.Field[Any], is_flexible: bool, is_nullable: bool
+) -> Reader:
+    if dataclasses.is_dataclass(kind):
+        reader = reader_of(kind)
+        return _nullable_struct_reader(reader) if is_nullable else reader
+    name = field.metadata["kafka_type"]
+    if name == "records":
+        name = "bytes"
+    found = _FIXED.get(name) or _SIZED.get((name, is_flexible, is_nullable))
+    if found is None:
+        raise NotImplementedError(f"a field of type {name} is not read here")
+    return found
+
+
+def _without_none(kind: Any) -> tuple[Any, bool]:
+    """``X`` and true for ``X | None``."""
+    if get_origin(kind) is UnionType:
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        return kinds[0], True
+    return kind, False
+
+
+def _default(field: dataclasses.Field[Any], reader: Reader) -> Any:
+    """What a tagged field is where it is left out."""
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    kind, _ = _without_none(field.type)
+    if not dataclasses.is_dataclass(kind):
+        return reader(_ZEROS, 0)[0]
+    parts = {
+        part.name: _default(part, _field_reader(part, is_flexible=True))
+        for part in dataclasses.fields(kind)
+    }
+    return kind(**parts)  # type: ignore[operator]
+
+
+def _read_uuid(data: bytes, at: int) -> tuple[uuid.UUID | None, int]:
+    """None for the one that is all zeros, as kio has it."""
+    end = at + 16
+    if end > len(data):
+        raise IndexError("a uuid is cut short")
+    value = data[at:end]
+    return (None if value == _ZEROS else uuid.UUID(bytes=value)), end
+
+
+def _read_error(data: bytes, at: int) -> tuple[int, int]:
+    code, at = read_int16(data, at)
+    return _ERRORS.get(code, code), at
+
+
+def _milliseconds_reader(read_number: Reader) -> Reader:
+    def read_milliseconds(data: bytes, at: int) -> tuple[datetime.timedelta, int]:
+        value, at = read_number(data, at)
+        try:
+            return datetime.timedelta(milliseconds=value), at
+        except OverflowError:
+            raise ValueError(f"{value} milliseconds") from None
+
+    return read_milliseconds
+
+
+def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
+    """So many bytes, None for -1; the length of a version before KIP-482."""
+    if size == -1:
+        return None, at
+    if not 0 <= size <= len(data) - at:
+        raise IndexError(f"{size} bytes are announced where {len(data) - at} are left")
+    return data[at : at + size], at + size
+
+
+def _read_nullable_bytes32(data: bytes, at: int) -> tuple[bytes | None, int]:
+    return _slice(data, at + 4, _LENGTH32.unpack_from(data, at)[0])
+
+
+def _read_nullable_string16(data: bytes, at: int) -> tuple[str | None, int]:
+    value, at = _slice(data, at + 2, _LENGTH16.unpack_from(data, at)[0])
+    return (None if value is None else decode_text(value)), at
+
+
+def _never_null(reader: Reader) -> Reader:
+    def read_value(data: bytes, at: int) -> tuple[Any, int]:
+        value, at = reader(data, at)
+        if value is None:
+            raise ValueError("null where the field may not be null")
+        return value, at
+
+    return read_value
+
+
+def _array32_reader(element: Reader, is_nullable: bool) -> Reader:
+    def read_items(data: bytes, at: int) -> tuple[Any, int]:
+        size = _LENGTH32.unpack_from(data, at)[0]
+        at += 4
+        if size < 0:
+            if size == -1 and is_nullable:
+                return None, at
+            raise ValueError(f"an array of {size} elements")
+        items = []
+        for _ in range(size):
+            item, at = element(data, at)
+            items.append(item)
+        return tuple(items), at
+
+    return read_items
+
+
+def _nullable_struct_reader(reader: Reader) -> Reader:
+    """KIP-893: a byte before it says whether it is there."""
+
+    def read_struct(data: bytes, at: int) -> tuple[Any, int]:
+        mark, at = read_int8(data, at)
+        return (None, at) if mark < 0 else reader(data, at)
+
+    return read_struct
+
+
+_FIXED: Final[dict[str, Reader]] = {
+    "bool": read_bool,
+    "int8": read_int8,
+    "int16": read_int16,
+    "uint16": read_uint16,
+    "int32": read_int32,
+    "int64": read_int64,
+    "float64": read_float64,
+    "uuid": _read_uuid,
+    "error_code": _read_error,
+    "timedelta_i32": _milliseconds_reader(read_int32),
+    "timedelta_i64": _milliseconds_reader(read_int64),
+}
+
+_SIZED: Final[dict[tuple[str, bool, bool], Reader]] = {
+    ("string", True, False): read_string,
+    ("string", True, True): read_nullable_string,
+    ("string", False, False): _never_null(_read_nullable_string16),
+    ("string", False, True): _read_nullable_string16,
+    ("bytes", True, False): read_bytes,
+    ("bytes", True, True): read_nullable_bytes,
+    ("bytes", False, False): _never_null(_read_nullable_bytes32),
+    ("bytes", False, True): _read_nullable_bytes32,
+}
+"""By kind, whether the version is flexible, and whether null is a value."""

@@ -1,0 +1,153 @@
+"""The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
+
+By hand, since scramp comes with the ``node`` extra only and SCRAM's mathematics are here for
+the server's side anyway. Names and passwords are taken as UTF-8 without SASLprep, as Kafka
+takes them. A server that cannot prove that it knows the password is refused too. This module
+must not know how tokens travel; nothing it raises or shows holds a secret.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from metalog.errors import InvalidRequest
+from metalog.ids import Entropy
+from metalog.scram import (
+    MIN_ITERATIONS,
+    ScramMechanism,
+    client_proof,
+    salted_password,
+    server_signature,
+)
+
+PLAIN: Final = "PLAIN"
+MOST_ITERATIONS: Final = 1 << 20
+"""A server may not make its client work for longer."""
+
+_NONCE_BYTES: Final = 24
+_GS2_HEADER: Final = "n,,"
+"""No channel binding, no other identity."""
+
+
+class AuthenticationFailed(InvalidRequest):
+    """The server refused the client, or the client the server."""
+
+
+class Credentials(NamedTuple):
+    """``mechanism`` by its SASL name; the password is never shown by ``repr``."""
+
+    mechanism: str
+    username: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Credentials(mechanism={self.mechanism!r}, username={self.username!r}, [hidden])"
+
+
+class Exchange(Protocol):
+    """One authentication: tokens to send, tokens received."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the server has proven all that it must."""
+        ...
+
+    def first(self) -> bytes: ...
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """What to send next, None for nothing; ``AuthenticationFailed`` where it is not to
+        be trusted."""
+        ...
+
+
+def exchange_of(credentials: Credentials, entropy: Entropy) -> Exchange:
+    """``InvalidRequest`` for a mechanism that is not spoken here."""
+    if credentials.mechanism == PLAIN:
+        if "\0" in credentials.username + credentials.password:
+            raise InvalidRequest("a NUL in a name or password cannot be sent by SASL PLAIN")
+        return _Plain(credentials)
+    for mechanism in ScramMechanism:
+        if mechanism.mechanism_name == credentials.mechanism:
+            return _Scram(mechanism, credentials, b64encode(entropy(_NONCE_BYTES)).decode())
+    spoken = ", ".join((PLAIN, *(each.mechanism_name for each in ScramMechanism)))
+    raise InvalidRequest(f"SASL mechanism {credentials.mechanism} is not known here; {spoken} are")
+
+
+class _Plain:
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self.is_done = False
+
+    def first(self) -> bytes:
+        return f"\0{self._credentials.username}\0{self._credentials.password}".encode()
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        self.is_done = True
+        return None
+
+
+class _Scram:
+    def __init__(self, mechanism: ScramMechanism, credentials: Credentials, nonce: str) -> None:
+        self._mechanism = mechanism
+        self._password = credentials.password
+        name = credentials.username.replace("=", "=3D").replace(",", "=2C")
+        self._bare = f"n={name},r={nonce}"
+        self._nonce = nonce
+        self._expected: bytes | None = None
+        self._next: Callable[[bytes], bytes | None] = self._prove
+        self.is_done = False
+
+    def first(self) -> bytes:
+        return f"{_GS2_HEADER}{self._bare}".encode()
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        return self._next(challenge)
+
+    def _prove(self, challenge: bytes) -> bytes:
+        """The client-final-message, for the server-first-message."""
+        fields = _fields(challenge, "r", "s", "i")
+        nonce = fields["r"]
+        if not nonce.startswith(self._nonce) or nonce == self._nonce:
+            raise _distrusted("its nonce is not a continuation of ours")
+        iterations = int(fields["i"]) if fields["i"].isdecimal() else 0
+        if not MIN_ITERATIONS <= iterations <= MOST_ITERATIONS:
+            raise _distrusted(f"{fields['i'][:20]} iterations")
+        salted = salted_password(self._mechanism, self._password, _decoded(fields["s"]), iterations)
+        bare = f"c={b64encode(_GS2_HEADER.encode()).decode()},r={nonce}"
+        message = b",".join((self._bare.encode(), challenge, bare.encode()))
+        self._expected = server_signature(self._mechanism, salted, message)
+        self._next = self._verify
+        proof = client_proof(self._mechanism, salted, message)
+        return f"{bare},p={b64encode(proof).decode()}".encode()
+
+    def _verify(self, challenge: bytes) -> None:
+        """Take the server-final-message."""
+        signature = _decoded(_fields(challenge, "v")["v"])
+        if self._expected is None or not hmac.compare_digest(signature, self._expected):
+            raise _distrusted("its signature is wrong: it does not know the password")
+        self.is_done = True
+
+
+def _fields(challenge: bytes, *names: str) -> dict[str, str]:
+    """The attributes of a server's message, which must begin with ``names`` in this order."""
+    parts = [part.partition("=") for part in challenge.decode("utf-8", "replace").split(",")]
+    if parts[0][0] == "e":
+        raise AuthenticationFailed(f"the server refused the login: {parts[0][2][:100]}")
+    if [name for name, _, _ in parts[: len(names)]] != list(names):
+        raise _distrusted("it does not answer as SCRAM asks for")
+    return {name: value for name, _, value in parts[: len(names)]}
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise _distrusted("it does not answer as SCRAM asks for") from None
+
+
+def _distrusted(why: str) -> AuthenticationFailed:
+    return AuthenticationFailed(f"the server cannot be trusted: {why}")

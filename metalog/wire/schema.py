@@ -1,0 +1,71 @@
+"""Which class declares a request or a response: kio's, or one of ours where Kafka has none.
+
+This module must not know what any message is for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kio.index
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from kio.static.constants import EntityType
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.wire import own
+
+Body = Any
+"""A request or response as kio (or ``own``) has its class: a frozen dataclass."""
+
+
+class UnsupportedVersion(InvalidRequest):
+    """An API, or a version of it, that is not known here."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
+
+    def __init__(self, api_key: int, version: int) -> None:
+        super().__init__(f"API {api_key} is not known in version {version}")
+        self.api_key = api_key
+        self.version = version
+
+
+def request_type(api_key: int, version: int) -> type[Body]:
+    """``UnsupportedVersion`` where there is none."""
+    declared = own.REQUESTS.get((api_key, version))
+    if declared is not None:
+        return declared
+    try:
+        return kio.index.load_request_schema(api_key, version)
+    except kio.index.KioIndexError:
+        raise UnsupportedVersion(api_key, version) from None
+
+
+def response_type(api_key: int, version: int) -> type[Body]:
+    """``UnsupportedVersion`` where there is none."""
+    declared = own.RESPONSES.get((api_key, version))
+    if declared is not None:
+        return declared
+    try:
+        return kio.index.load_response_schema(api_key, version)
+    except kio.index.KioIndexError:
+        raise UnsupportedVersion(api_key, version) from None
+
+
+def request_parts(api_key: int, version: int) -> Any:
+    """The module of kio's request: its class, and those of the structures in it."""
+    return kio.index.load_payload_module(api_key, version, EntityType.request)
+
+
+def response_parts(api_key: int, version: int) -> Any:
+    """The module of kio's response: its class, and those of the structures in it."""
+    return kio.index.load_payload_module(api_key, version, EntityType.response)
+
+
+def error_name(code: int) -> str:
+    """Kafka's name for an error code, or ours, or the number where there is none."""
+    for codes in (ErrorCode, KafkaErrorCode):
+        try:
+            return codes(code).name.upper()
+        except ValueError:
+            continue
+    return f"error {code}"

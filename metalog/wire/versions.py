@@ -1,0 +1,95 @@
+"""Which version of an API to speak: the ranges that ApiVersions tells, and its own exception.
+
+ApiVersions is asked before anything is known. A peer that does not know the asked version
+answers in version 0 with error 35, and of itself it tells the versions it has (KIP-511).
+This module must not send anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.wire.frames import Malformed
+from metalog.wire.messages import read_response
+from metalog.wire.schema import (
+    Body,
+    error_name,
+    request_type,
+    response_parts,
+    response_type,
+)
+
+API_VERSIONS: Final = 18
+SOFTWARE: Final = "kraft-metalog"
+
+
+class VersionRange(NamedTuple):
+    """Both ends are spoken."""
+
+    least: int
+    most: int
+
+
+Versions = Mapping[int, VersionRange]
+"""By API key."""
+
+
+class NotSpoken(InvalidRequest):
+    """The peer has no version of an API that is known here."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
+
+
+def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
+    """The highest version that both sides have; ``NotSpoken`` where there is none."""
+    spoken = theirs.get(api_key)
+    common = (
+        [] if spoken is None else [each for each in ours if spoken.least <= each <= spoken.most]
+    )
+    if not common:
+        raise NotSpoken(f"the peer speaks no version of API {api_key} that is known here")
+    return max(common)
+
+
+def versions_request(version: int, software_version: str) -> Body:
+    declared = request_type(API_VERSIONS, version)
+    if version < 3:
+        return declared()
+    return declared(client_software_name=SOFTWARE, client_software_version=software_version)
+
+
+class Refused(NamedTuple):
+    """The asked version of ApiVersions is not spoken; ask again in this one."""
+
+    version: int
+
+
+def read_versions(payload: bytes, asked: int) -> Versions | Refused:
+    """What a peer answered to ApiVersions in version ``asked``."""
+    code = int.from_bytes(payload[4:6], "big", signed=True)
+    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and asked > 0
+    body = read_response(payload, response_type(API_VERSIONS, 0 if is_refusal else asked))
+    ranges = {
+        each.api_key: VersionRange(each.min_version, each.max_version) for each in body.api_keys
+    }
+    if is_refusal:
+        return Refused(min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, asked - 1))
+    if code != ErrorCode.NONE:
+        raise Malformed(f"the peer does not tell its versions: {error_name(code)}")
+    return ranges
+
+
+def versions_response(version: int, code: ErrorCode, spoken: Versions) -> Body:
+    """The answer to an ApiVersions request; with ``UNSUPPORTED_VERSION`` ``version`` is 0."""
+    parts = response_parts(API_VERSIONS, version)
+    ranges = tuple(
+        parts.ApiVersion(api_key=key, min_version=each.least, max_version=each.most)
+        for key, each in sorted(spoken.items())
+    )
+    throttling = {"throttle_time": timedelta()} if version > 0 else {}
+    return parts.ApiVersionsResponse(error_code=KafkaErrorCode(code), api_keys=ranges, **throttling)

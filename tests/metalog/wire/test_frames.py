@@ -1,0 +1,49 @@
+"""Frames come out whole, however the bytes were cut, and never longer than allowed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalog.wire.frames import FrameReader, Malformed, framed
+
+PAYLOADS = st.lists(st.binary(max_size=40), max_size=6)
+
+
+@given(PAYLOADS, st.data())
+def test_however_the_bytes_are_cut_the_frames_are_the_same(
+    payloads: list[bytes], data: st.DataObject
+) -> None:
+    stream = b"".join(map(framed, payloads))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    reader = FrameReader(limit=40)
+    found = []
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += reader.feed(stream[begin:end])
+    assert found == payloads
+    assert reader.held == 0
+
+
+@given(PAYLOADS)
+def test_byte_by_byte_too(payloads: list[bytes]) -> None:
+    reader = FrameReader(limit=40)
+    found = [
+        frame for byte in b"".join(map(framed, payloads)) for frame in reader.feed(bytes([byte]))
+    ]
+    assert found == payloads
+
+
+@pytest.mark.parametrize("length", [b"\x00\x00\x00\x29", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
+def test_a_length_is_refused_before_its_bytes_come(length: bytes) -> None:
+    reader = FrameReader(limit=40)
+    reader.feed(framed(b"first"))
+    with pytest.raises(Malformed, match="at most 40 are taken"):
+        reader.feed(length)
+    assert reader.held == 0
+
+
+def test_what_is_held_is_no_more_than_came() -> None:
+    reader = FrameReader(limit=1 << 30)
+    reader.feed(b"\x3f\xff\xff\xff" + b"x" * 10)
+    assert reader.held == 14

@@ -1,0 +1,130 @@
+"""What kio's writer writes is read as it was; what lies or is cut is refused; nothing else."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kio.schema.api_versions.v0.response import ApiVersionsResponse as OldVersions
+from kio.schema.api_versions.v4.response import ApiVersionsResponse
+from kio.schema.errors import ErrorCode
+from kio.schema.fetch_snapshot.v1.response import FetchSnapshotResponse
+from kio.serial import entity_reader, entity_writer
+from wire_strategies import messages
+
+from metalog.wire.frames import Malformed
+from metalog.wire.reader import read
+from metalog.wire.schema import UnsupportedVersion, request_type, response_type
+
+APIS = {
+    "Fetch": (1, range(13, 19)),
+    "Metadata": (3, range(14)),
+    "SaslHandshake": (17, range(2)),
+    "ApiVersions": (18, range(5)),
+    "DescribeAcls": (29, range(1, 4)),
+    "CreateAcls": (30, range(1, 4)),
+    "DeleteAcls": (31, range(1, 4)),
+    "SaslAuthenticate": (36, range(3)),
+    "DescribeClientQuotas": (48, range(2)),
+    "DescribeUserScramCredentials": (50, range(1)),
+    "AlterUserScramCredentials": (51, range(1)),
+    "DescribeQuorum": (55, range(3)),
+    "Envelope": (58, range(2)),
+    "FetchSnapshot": (59, range(2)),
+    "DescribeCluster": (60, range(3)),
+}
+
+
+@cache
+def declared_of(name: str) -> list[type[Any]]:
+    key, versions = APIS[name]
+    kinds = [*(request_type(key, each) for each in versions)]
+    kinds += [response_type(key, each) for each in versions]
+    return kinds + [kind.__header_schema__ for kind in kinds]
+
+
+def written(message: Any) -> bytes:
+    out = io.BytesIO()
+    entity_writer(type(message))(out, message)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", APIS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_message_is_read_as_it_was_written(name: str, data: st.DataObject) -> None:
+    declared = data.draw(st.sampled_from(declared_of(name)))
+    message = data.draw(messages(declared))
+    wire = written(message)
+    assert read(declared, wire + b"more") == (message, len(wire))
+    assert entity_reader(declared)(wire, 0) == (message, len(wire))
+
+
+@pytest.mark.parametrize("name", APIS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_cut_short_it_is_refused(name: str, data: st.DataObject) -> None:
+    declared = data.draw(st.sampled_from(declared_of(name)))
+    wire = written(data.draw(messages(declared)))
+    end = data.draw(st.integers(0, len(wire)))
+    if end < len(wire):
+        with pytest.raises(Malformed):
+            read(declared, wire[:end])
+
+
+@pytest.mark.parametrize("name", APIS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_any_bytes_are_a_message_or_refused(name: str, data: st.DataObject) -> None:
+    declared = data.draw(st.sampled_from(declared_of(name)))
+    noise = data.draw(st.binary(max_size=60))
+    try:
+        _, end = read(declared, noise)
+    except Malformed:
+        return
+    assert 0 <= end <= len(noise)
+
+
+@pytest.mark.parametrize(
+    ("declared", "wire"),
+    [
+        (ApiVersionsResponse, b"\0\0\xff\xff\xff\xff\x0f"),
+        (OldVersions, b"\0\0\x7f\xff\xff\xff"),
+        (OldVersions, b"\0\0\xff\xff\xff\xfe"),
+    ],
+)
+def test_an_array_that_says_it_is_vast_is_refused_at_once(declared: type, wire: bytes) -> None:
+    with pytest.raises(Malformed):
+        read(declared, wire + bytes(9))
+
+
+def test_a_tagged_field_of_a_later_version_is_passed_over() -> None:
+    later = b"\0\0\x01\0\0\0\x05\x01\x3f\x02\x07\x07"
+    body, end = read(ApiVersionsResponse, later)
+    assert (body.throttle_time.total_seconds(), end) == (0.005, len(later))
+
+
+def test_an_error_code_without_a_name_is_its_number() -> None:
+    body, _ = read(ApiVersionsResponse, (20_000).to_bytes(2, "big") + b"\x01\0\0\0\0\0")
+    assert body.error_code == 20_000
+    body, _ = read(ApiVersionsResponse, (35).to_bytes(2, "big") + b"\x01\0\0\0\0\0")
+    assert body.error_code is ErrorCode.unsupported_version
+
+
+def test_a_structure_that_is_left_out_has_its_defaults() -> None:
+    partition = b"\0\0\0\0\0\0" + bytes(12) + b"\0" + bytes(16) + b"\x01\0"
+    topic = b"\x02t\x02" + partition + b"\0"
+    body, _ = read(FetchSnapshotResponse, bytes(4) + b"\0\0\x02" + topic + b"\0")
+    leader = body.topics[0].partitions[0].current_leader
+    assert (leader.leader_id, leader.leader_epoch) == (0, 0)
+
+
+def test_what_nobody_declares_is_named() -> None:
+    with pytest.raises(UnsupportedVersion, match="API 1 is not known in version 99"):
+        request_type(1, 99)
+    with pytest.raises(UnsupportedVersion):
+        response_type(9999, 0)
