@@ -11,7 +11,7 @@ This module must not know ACLs.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
@@ -86,6 +86,15 @@ class SortedNames:
         while prefix is not None and not name.startswith(prefix.name):
             prefix = prefix.shorter
         return prefix
+
+    def any_begins_with(self, stem: str) -> bool:
+        """Whether a stored name begins with ``stem``, or is it."""
+        at = bisect_left(self._firsts, stem, 1) - 1
+        chunk = self._chunks[at]
+        place = bisect_left(chunk, stem)
+        if place < len(chunk):
+            return chunk[place].startswith(stem)
+        return at + 1 < len(self._chunks) and self._chunks[at + 1][0].startswith(stem)
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from authorizer.buckets import Bucket
 from authorizer.decide import (
     ALL_OPERATIONS,
     ALLOWED,
@@ -32,6 +33,10 @@ REMEMBERED = 1 << 17
 prefixes come to is counted too, or a deep nest of them would fill the memory by sessions."""
 LONGEST_REMEMBERED: Final = 255
 """A name longer than any topic's is worked out each time: what is remembered stays small."""
+STEM_LENGTHS = (32, 16, 8, 4, 0)
+"""So many characters of a name are tried as its stem, from long to short."""
+BESIDE_STEMS = 512
+"""A scope that remembers fewer names also remembers by name, which is quicker, what a stem told."""
 
 Identity = tuple[str, ...]
 """A session's host, its principal, and its additional principals."""
@@ -85,18 +90,22 @@ class Decider:
 class Scope:
     """What one session may do on resources of one type.
 
-    ``verdicts``, by name, are the results by operation, where they are known;
-    ``on`` gives those of any name.
+    ``verdicts``, by name, are the results by operation, where they are known; ``on`` gives
+    those of any name. Names that no pattern has are told by a stem, where there is one:
+    all names that begin with it are answered alike, so it stands for all of them.
     """
 
     __slots__ = (
         "_by_type",
         "_decider",
         "_is_super_user",
+        "_literal_names",
         "_literals",
         "_prefix_masks",
         "_prefixed",
         "_resource_type",
+        "_stem_lengths",
+        "_stems",
         "_who",
         "_wildcard_masks",
         "verdicts",
@@ -115,20 +124,58 @@ class Scope:
         self._resource_type = resource_type
         self._who = session(*identity)
         self._is_super_user = is_super_user
-        self._literals = decider.index.literals(resource_type).buckets
+        literals = decider.index.literals(resource_type)
+        self._literals = literals.buckets
+        self._literal_names = literals.names
         self._prefixed = decider.index.prefixed(resource_type)
         wildcard = self._literals.get(WILDCARD)
         self._wildcard_masks = None if wildcard is None else wildcard.masks(self._who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
+        self._stems: dict[str, Verdicts] = {}
+        self._stem_lengths: tuple[int, ...] = ()
 
     def on(self, name: str) -> Verdicts:
-        allowed = ALL_OPERATIONS if self._is_super_user else self._allowed(name)
-        verdicts = _VERDICTS.get(allowed) or _make_verdicts(allowed)
+        for length in self._stem_lengths:
+            verdicts = self._stems.get(name[:length])
+            if verdicts is not None:
+                if len(self.verdicts) < BESIDE_STEMS:
+                    self._remember(name, verdicts)
+                return verdicts
+        if self._is_super_user:
+            return self._remember_stem("", _verdicts_of(ALL_OPERATIONS))
+        literal = self._literals.get(name)
+        verdicts = _verdicts_of(self._allowed(name, literal))
+        stem = self._stem(name) if literal is None else None
+        if stem is None:
+            return self._remember(name, verdicts)
+        return self._remember_stem(stem, verdicts)
+
+    def _remember(self, name: str, verdicts: Verdicts) -> Verdicts:
         if len(name) <= LONGEST_REMEMBERED:
             self._decider.count_remembered(1)
             self.verdicts[name] = verdicts
         return verdicts
+
+    def _remember_stem(self, stem: str, verdicts: Verdicts) -> Verdicts:
+        self._decider.count_remembered(1)
+        self._stems[stem] = verdicts
+        if len(stem) not in self._stem_lengths:
+            self._stem_lengths = tuple(sorted([*self._stem_lengths, len(stem)]))
+        return verdicts
+
+    def _stem(self, name: str) -> str | None:
+        """The shortest beginning of ``name``, of those tried, that no pattern's name begins
+        with: the same patterns reach all names that begin so."""
+        literals, prefixed = self._literal_names, self._prefixed.names
+        shortest = None
+        for length in STEM_LENGTHS:
+            if length <= len(name):
+                stem = name[:length]
+                if literals.any_begins_with(stem) or prefixed.any_begins_with(stem):
+                    break
+                shortest = stem
+        return shortest
 
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
@@ -149,11 +196,10 @@ class Scope:
             known = self._by_type[operation] = self._may_on_some(operation)
         return known
 
-    def _allowed(self, name: str) -> int:
+    def _allowed(self, name: str, literal: Bucket | None) -> int:
         """The operations that are allowed on ``name``, a bit each."""
         prefix = self._prefixed.names.longest_prefix(name)
         allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
-        literal = self._literals.get(name)
         if literal is not None:
             more_allowed, more_denied = literal.masks(self._who)
             allowed |= more_allowed
@@ -202,7 +248,10 @@ NO_SCOPES: Final[dict[Identity, Scope]] = {}
 _VERDICTS: Final[dict[int, Verdicts]] = {}
 
 
-def _make_verdicts(allowed: int) -> Verdicts:
-    made = tuple([ALLOWED if allowed >> operation & 1 else DENIED for operation in Operation])
-    _VERDICTS[allowed] = made
-    return made
+def _verdicts_of(allowed: int) -> Verdicts:
+    """The results by operation, of which equal ones are one tuple."""
+    verdicts = _VERDICTS.get(allowed)
+    if verdicts is None:
+        listed = [ALLOWED if allowed >> operation & 1 else DENIED for operation in Operation]
+        verdicts = _VERDICTS[allowed] = tuple(listed)
+    return verdicts

@@ -24,7 +24,7 @@ from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
-from authorizer.scopes import Decider, Identity, Scope, Verdicts
+from authorizer.scopes import Decider, Identity, Scope
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid, uuid_text
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_log: Final = logging.getLogger(audit.LOGGER)
+_audit_levels: Final[dict[int, bool]] = getattr(_audit_log, "_cache", {})
+"""What ``isEnabledFor`` remembers until a level changes: False spares every decision the call.
+A Python whose loggers remember nothing only loses the time."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -104,22 +107,19 @@ class StandardAuthorizer(Authorizer):
 
         ``AuthorizerNotReady`` until the initial load is complete, unless a super user asks.
         """
-        decider, identity = self._decider, context.identity
+        decider = self._decider
         if len(actions) == 1:  # the commonest question goes straight through, and makes no object
             action = actions[0]
             resource = action.resource
-            scope = decider.scopes[resource.resource_type].get(identity)
+            scope = decider.scopes[resource.resource_type].get(context.identity)
             if scope is None or resource.pattern_type is not LITERAL:
-                scope = _scope(decider, identity, resource)
+                scope = _scope(decider, context.identity, resource)
             verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
         else:
-            results = AuthorizationResults(
-                [_verdicts(decider, identity, each.resource)[each.operation] for each in actions]
-            )
-        if _audit_log.isEnabledFor(INFO):
-            for action, result in zip(actions, results, strict=True):
-                _audit(decider, context, action, result)
+            results = AuthorizationResults(_results(decider, context.identity, actions))
+        if _audit_levels.get(INFO) is not False:
+            _audit_all(decider, context, actions, results)
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
@@ -134,10 +134,10 @@ class StandardAuthorizer(Authorizer):
                 f"{operation.name} on {resource_type.name}: name one operation and one type"
             )
         decider, identity = self._decider, context.identity
-        hardcode = ResourcePattern(resource_type, "hardcode")
-        result = _verdicts(decider, identity, hardcode)[operation]
-        if _audit_log.isEnabledFor(INFO):
-            _audit(decider, context, Action(operation, hardcode, 0, True, False), result)
+        hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"), 0, True, False)
+        [result] = _results(decider, identity, (hardcode,))
+        if _audit_levels.get(INFO) is not False:
+            _audit_all(decider, context, (hardcode,), (result,))
         scope = decider.scope(resource_type, identity)
         if result is ALLOWED or scope.is_allowed_on_some(operation):
             return ALLOWED
@@ -267,9 +267,20 @@ class StandardAuthorizer(Authorizer):
         )
 
 
-def _verdicts(decider: Decider, identity: Identity, resource: ResourcePattern) -> Verdicts:
-    scope = _scope(decider, identity, resource)
-    return scope.verdicts.get(resource.name) or scope.on(resource.name)
+def _results(
+    decider: Decider, identity: Identity, actions: Sequence[Action]
+) -> list[AuthorizationResult]:
+    """Actions that follow each other are mostly on resources of one type: one scope."""
+    results = []
+    resource_type: ResourceType | None = None
+    for action in actions:
+        resource = action.resource
+        if resource.resource_type is not resource_type or resource.pattern_type is not LITERAL:
+            scope = _scope(decider, identity, resource)
+            known, resource_type = scope.verdicts, resource.resource_type
+        verdicts = known.get(resource.name) or scope.on(resource.name)
+        results.append(verdicts[action.operation])
+    return results
 
 
 def _decision(decider: Decider, context: RequestContext, action: Action) -> Decision:
@@ -285,17 +296,23 @@ def _scope(decider: Decider, identity: Identity, resource: ResourcePattern) -> S
     return decider.scope(resource.resource_type, identity)
 
 
-def _audit(
-    decider: Decider, context: RequestContext, action: Action, result: AuthorizationResult
+def _audit_all(
+    decider: Decider,
+    context: RequestContext,
+    actions: Sequence[Action],
+    results: Sequence[AuthorizationResult],
 ) -> None:
     """Log as Kafka does; the rule is found only if the line is wanted."""
-    if result is ALLOWED:
-        level = DEBUG if action.log_if_allowed else audit.TRACE
-    else:
-        level = INFO if action.log_if_denied else audit.TRACE
-    if _audit_log.isEnabledFor(level):
-        line = audit.format_line(context, action, _decision(decider, context, action))
-        _audit_log.log(level, "%s", line)
+    if not _audit_log.isEnabledFor(INFO):
+        return
+    for action, result in zip(actions, results, strict=True):
+        if result is ALLOWED:
+            level = DEBUG if action.log_if_allowed else audit.TRACE
+        else:
+            level = INFO if action.log_if_denied else audit.TRACE
+        if _audit_log.isEnabledFor(level):
+            line = audit.format_line(context, action, _decision(decider, context, action))
+            _audit_log.log(level, "%s", line)
 
 
 def _done() -> Future[None]:

@@ -19,6 +19,7 @@ from authorizer import (
     ResourcePattern,
     ResourceType,
     StandardAuthorizer,
+    scopes,
     spec,
 )
 
@@ -96,6 +97,27 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
             assert authorizer.is_allowed(context, action) == bool(expected.result)
 
     law()
+
+
+@settings(max_examples=500, deadline=None, database=None)
+@given(worlds, st.lists(st.sampled_from(NAMES), max_size=20), st.booleans())
+def test_what_is_remembered_of_one_name_is_right_for_all_others(
+    world: World, others: list[str], by_name_too: bool
+) -> None:
+    """Names are told by their beginnings, of lengths that even these short names have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scopes, "STEM_LENGTHS", (4, 2, 1, 0))
+        patch.setattr(scopes, "BESIDE_STEMS", 3 if by_name_too else 0)
+        authorizer = StandardAuthorizer.from_acls(world.acls, allow_everyone=world.default)
+        for name in (world.name, *others, world.name):
+            actions = [
+                Action(operation, ResourcePattern(TYPES[0], name)) for operation in OPERATIONS
+            ]
+            results = [
+                spec.decide(world.acls, world.who, op, TYPES[0], name, world.default).result
+                for op in OPERATIONS
+            ]
+            assert list(authorizer.authorize(world.context, actions)) == results
 
 
 def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:

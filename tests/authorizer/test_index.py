@@ -94,6 +94,9 @@ def _hold_against_spec(
         key=lambda acl: spec.order(acl, name),
     )
     assert index.candidates(topic, name) == reaching
+    for kind in (index.literals(topic), index.prefixed(topic)):
+        begun = [other for other in kind.buckets if other.startswith(name)]
+        assert kind.names.any_begins_with(name) == bool(begun)
 
 
 def test_a_change_leaves_the_index_before_it_alone() -> None:

@@ -20,6 +20,7 @@ def test_all_stored_prefixes_are_found_the_longest_first(
         prefixes = [each.name for each in up_from(found.longest_prefix(name))]
         expected = [other for other in stored if name.startswith(other)]
         assert prefixes == sorted(expected, key=len, reverse=True)
+        assert found.any_begins_with(name) == any(other.startswith(name) for other in stored)
     found._check()
 
 

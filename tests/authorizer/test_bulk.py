@@ -1,0 +1,118 @@
+"""Decisions on columns: each row's answer is the spec's, and Kafka's."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vectors import FAMILIES, Acls, scenarios
+
+from authorizer import (
+    Acl,
+    AuthorizerConfig,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    spec,
+)
+from authorizer.bulk import BulkDecider, Columns
+from authorizer.decide import ALLOWED, ALLOWED_TO_SUPER_USER
+from authorizer.index import AclIndex
+from metalog.errors import InvalidRequest
+
+ADMIN = "User:admin"
+NAMES = ["".join(letters) for size in range(5) for letters in product("ab*", repeat=size)]
+PRINCIPALS = ("User:a", "User:b", "User:*", "a", ADMIN)
+HOSTS = ("1.1.1.1", "2.2.2.2", "*")
+TYPES = (ResourceType.TOPIC, ResourceType.TOPIC, ResourceType.GROUP)
+PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
+OPERATIONS = (Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.ALTER)
+PERMISSIONS = (PermissionType.ALLOW, PermissionType.ALLOW, PermissionType.DENY)
+
+
+def _acls(choose: random.Random) -> list[Acl]:
+    fields = (TYPES, NAMES, PATTERN_TYPES, PRINCIPALS, HOSTS, OPERATIONS, PERMISSIONS)
+    return list({Acl(*map(choose.choice, fields)) for _ in range(choose.randrange(15))})
+
+
+def _requests(choose: random.Random) -> list[Any]:
+    fields = (PRINCIPALS, HOSTS[:2], OPERATIONS, TYPES, NAMES)
+    return [tuple(map(choose.choice, fields)) for _ in range(choose.randrange(40))]
+
+
+def _columns(asked: list[Any]) -> Columns:
+    rows = [(who, host, op.name, kind.name, name) for who, host, op, kind, name in asked]
+    return Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
+
+
+@settings(max_examples=500, deadline=None, database=None)
+@given(st.integers(0, 1 << 64), st.booleans())
+def test_each_row_is_answered_as_the_spec_says(seed: int, default: bool) -> None:
+    choose = random.Random(seed)
+    granted, asked = _acls(choose), _requests(choose)
+    config = AuthorizerConfig(frozenset([ADMIN]), default)
+    expected = [
+        ALLOWED_TO_SUPER_USER
+        if who == ADMIN
+        else spec.decide(granted, ({who}, host), operation, kind, name, default)
+        for who, host, operation, kind, name in asked
+    ]
+    bulk = BulkDecider(AclIndex.of(granted), config)
+    for _ in ("anew", "remembered"):
+        assert bulk.allowed(_columns(asked)) == [each.result is ALLOWED for each in expected]
+        assert bulk.decisions(_columns(asked)) == expected
+
+
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each != "listing"])
+def test_each_row_is_answered_as_kafka_did(family: str) -> None:
+    for header, lines in scenarios(family):
+        held = Acls(header)
+        asked: list[dict[str, Any]] = []
+        for line in [*lines, {"step": "end", "acls": []}]:
+            if "step" not in line:
+                asked.append(line)
+                continue
+            _hold_against_kafka(header, held, asked)
+            asked.clear()
+            if line["step"] != "end":
+                held.change(line)
+
+
+def _hold_against_kafka(header: dict[str, Any], held: Acls, lines: list[dict[str, Any]]) -> None:
+    asked = [line for line in lines if "rule" in line and line["rule"] is not None]
+    config = AuthorizerConfig(frozenset(header["superUsers"]), header["allowEveryone"])
+    bulk = BulkDecider(AclIndex.of(held.by_id.values()), config)
+    columns = Columns(
+        *(
+            [line[field] for line in asked]
+            for field in ("principal", "host", "operation", "resourceType", "resourceName")
+        )
+    )
+    expected = [(line["result"], line["rule"], held.named(line["aclId"])) for line in asked]
+    decisions = bulk.decisions(columns)
+    assert [(each.result.name, each.rule, each.acl) for each in decisions] == expected
+    assert bulk.allowed(columns) == [result == "ALLOWED" for result, _, _ in expected]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ((["User:a"], [], [], [], []), "the columns are not of one length: principals has 1, "),
+        ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "row 1 of princ"),
+        ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
+        ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is not k"),
+        ((["User:a"], ["h"], ["READ"], ["QUEUE"], ["t"]), "row 0 of resource_types: 'QUEUE' is"),
+        ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "row 0 of hosts: None is no text"),
+    ],
+)
+def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: str) -> None:
+    for super_users in (frozenset(), frozenset(["User:a"])):
+        bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig(super_users, True))
+        with pytest.raises(InvalidRequest) as refused:
+            bulk.allowed(Columns(*columns))
+        assert str(refused.value).startswith(problem)
