@@ -56,6 +56,7 @@ VERBS: Final = {
         "Browse it as a tree (SOURCE [-- COMMAND …])",
         "shell.verbs.shell",
     ),
+    "lint": Verb("Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.lint"),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",
@@ -67,6 +68,10 @@ VERBS: Final = {
         "Give a log or cluster the ACLs of files, or carry out a saved plan",
         "shell.verbs.apply",
     ),
+    "kafka-acls": Verb(
+        "Change", "Add, remove and list with kafka-acls' own options", "shell.verbs.kafka_acls"
+    ),
+    "passwd": Verb("Change", "Set or delete a SCRAM user's password", "shell.verbs.passwd"),
     "export": Verb(
         "Change",
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",

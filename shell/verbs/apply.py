@@ -6,13 +6,13 @@ second run finishes it. This module must not know how a plan is made.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from shell.asking import need_somebody, says_yes
 from shell.context import opened_text, read_config
 from shell.output import Output
 from shell.planning import (
@@ -107,14 +107,11 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 
 def _ask(count: int, target: Target, made: Planned, output: Output) -> None:
     """Returns if a person says yes and nothing has changed while they thought about it."""
-    if not (sys.stdin is not None and sys.stdin.isatty() and output.err.isatty()):
-        raise InvalidRequest(
-            "nobody is there to be asked; give --yes, or a plan that metalog plan --save wrote"
-        )
+    need_somebody(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {count:,} change{'' if count == 1 else 's'}? [y/N] ")
     output.err.flush()
-    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+    if not says_yes():
         raise InvalidRequest("nothing was changed")
     if fingerprint(target.state().document.acls) != fingerprint(made.current):
         raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")

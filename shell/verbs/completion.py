@@ -6,7 +6,7 @@ This module must not know what any verb does.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from importlib import import_module
 from typing import Final, NamedTuple
 
@@ -54,7 +54,7 @@ def _options(parser: ArgumentParser) -> list[_Option]:
     found = []
     for action in parser._actions:
         values = None if action.nargs == 0 else tuple(map(str, action.choices or ()))
-        if action.option_strings:
+        if action.option_strings and action.help != SUPPRESS:
             line = (action.help or "").replace("%%", "%")
             found.append(_Option(tuple(action.option_strings), line, values))
     return found

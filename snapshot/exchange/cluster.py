@@ -8,7 +8,7 @@ cluster has some, their number is said. This module must not know what is wanted
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,9 +105,11 @@ class ClusterStore:
     def why_not(self, acl: Acl) -> str | None:
         """Why this library cannot say ``acl`` to a cluster, or None."""
         if acl.resource_type not in _KINDS:
-            return f"{_LIBRARY} knows no ACLs on {acl.resource_type.name}; use kafka-acls"
+            return (
+                f"{_LIBRARY} knows no ACLs on {acl.resource_type.name}; use Kafka's own kafka-acls"
+            )
         if acl.operation not in _OPERATIONS:
-            return f"{_LIBRARY} does not know {acl.operation.name}; use kafka-acls"
+            return f"{_LIBRARY} does not know {acl.operation.name}; use Kafka's own kafka-acls"
         return None
 
     def create(self, acls: Sequence[Acl]) -> None:
@@ -129,6 +131,40 @@ class ClusterStore:
         )
         for future in futures.values():
             self._result("delete ACLs", future)
+
+    def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
+        """The iterations of each credential; refused to who may not change them."""
+        self._check_allowed("change SCRAM users", _api.AclOperation.ALTER)
+        return {
+            user: {ScramMechanism(each.mechanism.value): each.iterations for each in infos}
+            for user, infos in self._described_users()
+        }
+
+    def set_password(
+        self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+    ) -> None:
+        """What goes to the cluster is the password salted (KIP-554), not the password."""
+        info = _api.ScramCredentialInfo(_api.ScramMechanism(mechanism.value), iterations)
+        self._alter_user(
+            _api.UserScramCredentialUpsertion(user, info, password.encode(), salt),
+            f"set the password of {user}",
+        )
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
+        self._alter_user(
+            _api.UserScramCredentialDeletion(user, _api.ScramMechanism(mechanism.value)),
+            f"delete the {mechanism.mechanism_name} credential of {user}",
+        )
+
+    def _alter_user(self, alteration: Any, what: str) -> None:
+        futures = self._call(
+            what,
+            lambda admin: admin.alter_user_scram_credentials(
+                [alteration], request_timeout=_TIMEOUT_S
+            ),
+        )
+        for future in futures.values():
+            self._result(what, future)
 
     def close(self) -> None:
         """Nothing is held: the next call connects anew."""
@@ -167,14 +203,19 @@ class ClusterStore:
     def _users(self) -> tuple[tuple[ScramUser, ...], str | None]:
         """The SCRAM users, or why they could not be listed, which is no reason to stop."""
         try:
-            future = self._call(
-                "list SCRAM users",
-                lambda admin: admin.describe_user_scram_credentials(request_timeout=_TIMEOUT_S),
-            )
-            described = self._result("list SCRAM users", future)
+            described = self._described_users()
         except InvalidSource as error:
             return (), str(error)
         return tuple(_scram_users(described)), None
+
+    def _described_users(self) -> list[tuple[str, Sequence[Any]]]:
+        """Sorted; asked only after ``_check_allowed``."""
+        future = self._call(
+            "list SCRAM users",
+            lambda admin: admin.describe_user_scram_credentials(request_timeout=_TIMEOUT_S),
+        )
+        described = self._result("list SCRAM users", future)
+        return [(user, each.scram_credential_infos) for user, each in sorted(described.items())]
 
     def _trouble(self, error: Any) -> None:
         """Told by librdkafka why it has no connection, which its results do not say."""
@@ -248,9 +289,9 @@ def _acl_of(binding: Any) -> Acl | None:
     )
 
 
-def _scram_users(described: dict[str, Any]) -> Iterable[ScramUser]:
-    for user, description in sorted(described.items()):
-        for info in description.scram_credential_infos:
+def _scram_users(described: Iterable[tuple[str, Sequence[Any]]]) -> Iterable[ScramUser]:
+    for user, infos in described:
+        for info in infos:
             mechanism = ScramMechanism(info.mechanism.value)
             yield ScramUser(user, mechanism, ScramCredential(b"", b"", b"", info.iterations))
 

@@ -186,7 +186,7 @@ def test_what_the_library_cannot_say_is_refused_before_anything_is_done(
     before = listed(cluster, capsys)
     code, _, err = run(cluster, capsys, "apply", wanted, *SUPER, "--yes")
     assert code == 2
-    assert "confluent-kafka knows no ACLs on USER; use kafka-acls" in err
+    assert "confluent-kafka knows no ACLs on USER; use Kafka's own kafka-acls" in err
     assert listed(cluster, capsys) == before
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
 import pytest
 from cases import DEMO, OWN_KAFKA, REPOSITORY
 from command import run_metalog, run_python
+from terminal import at_a_terminal
 
 from shell.main import VERBS, main
 from shell.version import VERSION
@@ -25,30 +23,8 @@ BASIC = str(OWN_KAFKA / "basic-4.3" / "log-dir")
 
 def on_a_terminal(*arguments: str, environment: dict[str, str] | None = None) -> tuple[str, int]:
     """What ``metalog ARGUMENTS`` prints on a terminal, and its exit code."""
-    primary, secondary = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shell.main", *arguments],
-        stdin=secondary,
-        stdout=secondary,
-        stderr=secondary,
-        env={**os.environ, "TERM": "xterm", "PAGER": "cat", **(environment or {})},
-        cwd=REPOSITORY,
-    )
-    os.close(secondary)
-    printed = b""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if not select.select([primary], [], [], 0.1)[0]:
-            continue
-        try:
-            chunk = os.read(primary, 65_536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        printed += chunk
-    os.close(primary)
-    return printed.decode().replace("\r\n", "\n"), process.wait(10)
+    command = [sys.executable, "-m", "shell.main", *arguments]
+    return at_a_terminal(command, environment=environment)
 
 
 def test_the_version_is_the_distributions() -> None:

@@ -38,9 +38,7 @@ _OPERATIONS_IN_DRAFT: Final = {"EDIT": Operation.ALTER.name}
 Resource = tuple[ResourceType, str, PatternType]
 
 
-def read_kip11(
-    text: str, file: str, resource: Resource, *, is_draft: bool = False
-) -> list[Entry]:
+def read_kip11(text: str, file: str, resource: Resource, *, is_draft: bool = False) -> list[Entry]:
     """The ACLs of ``resource``; ``file`` names the node or file in what is said of mistakes.
 
     KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so. Its early
@@ -86,12 +84,12 @@ def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[Entry]
                 word = _OPERATIONS_IN_DRAFT.get(word.upper(), word)
             member = read_word(Operation, word, "operation", operation.place)
             for host in texts_of(found["host"], "host"):
-                name, address = _principal(principal.value or "", is_draft), host.value or ""
+                name, address = principal_of(principal.value or "", is_draft), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
                 yield checked(Entry(acl, place=principal.place))
 
 
-def _principal(text: str, is_draft: bool) -> str:
+def principal_of(text: str, is_draft: bool) -> str:
     if is_draft and text == _EVERYONE_IN_DRAFT:
         return WILDCARD_PRINCIPAL
     if is_draft and ":" not in text:

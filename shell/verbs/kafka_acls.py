@@ -1,0 +1,275 @@
+"""``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
+
+Prints what kafka-acls prints, in an order that is always the same, and asks before it removes.
+This module must not know what the options mean; ``formats.acl_options`` does.
+"""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from metalog.acl import (
+    AccessControlEntryFilter,
+    Acl,
+    Operation,
+    PermissionType,
+    ResourcePatternFilter,
+)
+from metalog.errors import InvalidRequest
+from shell.acls import listing_order
+from shell.asking import need_somebody, says_yes
+from shell.context import add_command_config, opened_text
+from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
+from shell.output import Output
+from shell.planning import current_acls
+from shell.safe import safe
+from snapshot.exchange.formats.acl_options import Action, Asked, Options, asked
+from snapshot.exchange.plan import Change, Step
+from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
+
+if TYPE_CHECKING:
+    from snapshot.exchange.target import Target
+
+USAGE: Final = "TARGET --list|--add|--remove [options of kafka-acls]"
+FORMATS: Final = ("text",)
+PAGED: Final = False
+EPILOG: Final = """\
+metalog kafka-acls cluster://broker:9092 --list --topic payments --resource-pattern-type match
+metalog kafka-acls @prod --add --allow-principal User:app --operation Read --topic payments
+metalog kafka-acls @prod --add --allow-principal User:app --consumer --topic a --group g
+metalog kafka-acls DIR --remove --allow-principal User:app --topic payments
+
+An option may be given more than once. --list takes any SOURCE. Exit code: 0 done, 2 not done
+or not in full."""
+_VALUED: Final = {
+    "who": (
+        ("--allow-principal", "PRINCIPAL", "Type:name; User:* is everybody"),
+        ("--deny-principal", "PRINCIPAL", "for whom a DENY is added or removed"),
+        ("--allow-host", "HOST", "from where, for --allow-principal (default: *)"),
+        ("--deny-host", "HOST", "from where, for --deny-principal (default: *)"),
+        ("--principal", "PRINCIPAL", "with --list: only this one's"),
+    ),
+    "may do what": (
+        ("--operation", "OPERATION", "Read, Write, DescribeConfigs, … (default: All)"),
+    ),
+    "on what": (
+        ("--topic", "TOPIC", "* is all"),
+        ("--group", "GROUP", "a consumer group; * is all"),
+        ("--transactional-id", "ID", "* is all"),
+        ("--delegation-token", "TOKEN", "* is all"),
+        ("--user-principal", "PRINCIPAL", "a user as a resource, for CreateTokens"),
+        (
+            "--resource-pattern-type",
+            "TYPE",
+            "literal (default) or prefixed; to list and remove also any (the same name) or match"
+            " (all that reach the name)",
+        ),
+    ),
+}
+_FLAGS: Final = {
+    "do one of": (
+        ("--list", "show ACLs: all, or those on the resources given"),
+        ("--add", "add ACLs"),
+        ("--remove", "remove ACLs: those given, or without a principal all on the resources"),
+    ),
+    "may do what": (
+        ("--producer", "all that a producer to --topic needs"),
+        ("--consumer", "all that a consumer of --topic in --group needs"),
+        ("--idempotent", "with --producer: IdempotentWrite on the cluster too"),
+    ),
+    "on what": (("--cluster", "the cluster itself"),),
+    "and": (("--force", "do not ask"),),
+}
+_ELSEWHERE: Final = ("--bootstrap-server", "--bootstrap-controller", "--authorizer-properties")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        nargs="?",
+        metavar="TARGET",
+        help="cluster://HOST:PORT, a stopped node's folder or @NAME",
+    )
+    for title in ("do one of", "who", "may do what", "on what", "and"):
+        group = parser.add_argument_group(title)
+        for option, line in _FLAGS.get(title, ()):
+            group.add_argument(option, action="store_true", help=line)
+        for option, metavar, line in _VALUED.get(title, ()):
+            group.add_argument(option, action="append", default=[], metavar=metavar, help=line)
+    add_command_config(parser)
+    for option in (*_ELSEWHERE, "--authorizer", *DRAFT_OPTIONS):
+        parser.add_argument(option, action="append", default=[], help=SUPPRESS)
+    parser.set_defaults(at=None, committed=False, salvage=False)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    _check_target(arguments)
+    wanted = asked(with_draft(_options(arguments), arguments, output))
+    if wanted.action is Action.LIST:
+        source = opened_text(arguments.source, arguments)
+        _list(wanted, current_acls(source, arguments, output), output)
+        return 0
+    target = target_of(opened_text(arguments.source, arguments))
+    try:
+        if wanted.action is Action.ADD:
+            _add(wanted, target, output)
+        else:
+            _remove(wanted, target, arguments, output)
+    finally:
+        target.close()
+    return 0
+
+
+def _check_target(arguments: Namespace) -> None:
+    """Names the TARGET that options given out of habit mean."""
+    for option in _ELSEWHERE:
+        for value in _value(arguments, option):
+            raise InvalidRequest(f"{option} is not taken; {_instead(option, value)}")
+    if arguments.source is None:
+        raise InvalidRequest(
+            "which cluster or folder? metalog kafka-acls cluster://HOST:PORT …, or the folder of "
+            "a stopped node"
+        )
+
+
+def _instead(option: str, value: str) -> str:
+    if option == "--bootstrap-controller":
+        return "give a broker: metalog kafka-acls cluster://BROKER:PORT …"
+    scheme = "cluster" if option == "--bootstrap-server" else "zookeeper"
+    address = value.removeprefix("zookeeper.connect=")
+    return f"type metalog kafka-acls {scheme}://{address} …"
+
+
+def _value(arguments: Namespace, option: str) -> list[str]:
+    found: list[str] = getattr(arguments, option.removeprefix("--").replace("-", "_"))
+    return found
+
+
+def _options(arguments: Namespace) -> Options:
+    valued = [option for group in _VALUED.values() for option, _, _ in group]
+    flags = [option for group in _FLAGS.values() for option, _ in group]
+    return Options(
+        {option: _value(arguments, option) for option in valued},
+        {option for option in flags if _value(arguments, option)},
+    )
+
+
+def _list(wanted: Asked, held: Iterable[Acl], output: Output) -> None:
+    found = [
+        acl
+        for acl in sorted(held, key=listing_order)
+        if not wanted.entries or any(resource.matches(acl) for resource in wanted.entries)
+    ]
+    for principal in wanted.principals:
+        output.line(f"ACLs for principal `{safe(principal)}`")
+        _print_acls([acl for acl in found if acl.principal == principal], output)
+    if not wanted.principals:
+        _print_acls(found, output)
+
+
+def _print_acls(acls: Iterable[Acl], output: Output) -> None:
+    for resource, group in groupby(acls, _resource_of):
+        output.line(f"Current ACLs for resource `{_pattern(resource)}`:")
+        for acl in group:
+            output.line("\t" + _entry(_entry_of(acl)))
+        output.line()
+
+
+def _add(wanted: Asked, target: Target, output: Output) -> None:
+    held = set(_state(target, output))
+    acls = [*wanted.to_add()]
+    new = [acl for acl in acls if acl not in held]
+    steps = [Step(Change.ADD, acl) for acl in new]
+    refuse_unwritable(target, steps)
+    for resource, group in groupby(acls, _resource_of):
+        listed = [*group]
+        for acl in listed:
+            if acl in held:
+                output.line(
+                    f"Acl (pattern={_pattern(resource)}, entry={_entry(_entry_of(acl))}) "
+                    "already exists."
+                )
+        entries = [_entry_of(acl) for acl in listed if acl not in held]
+        if entries:
+            output.line(f"Adding ACLs for resource `{_pattern(resource)}`: ")
+            _print_entries(entries, output)
+            output.line()
+    output.flush()
+    carry_out(target, steps)
+
+
+def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output) -> None:
+    """What is removed is what the target has once the question is answered."""
+    if not arguments.force:
+        need_somebody(output.out, "--force")
+    _refuse_unseen(wanted, target)
+    for resource, entries in wanted.entries.items():
+        if not arguments.force:
+            _print_question(resource, entries, output)
+            if not says_yes():
+                continue
+        steps = [
+            Step(Change.REMOVE, acl)
+            for acl in sorted(wanted.matching(_state(target, output), resource), key=listing_order)
+        ]
+        carry_out(target, steps)
+        output.note(f"removed {len(steps):,} ACL{'' if len(steps) == 1 else 's'}")
+
+
+def _refuse_unseen(wanted: Asked, target: Target) -> None:
+    """An ACL that the target cannot say cannot be seen there either, and would stay unnoticed."""
+    anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
+    for resource, entries in wanted.entries.items():
+        probe = Asked(wanted.action, {resource: entries or (anybody,)})
+        refuse_unwritable(target, [Step(Change.REMOVE, acl) for acl in probe.to_add()])
+
+
+def _print_question(
+    resource: ResourcePatternFilter, entries: Sequence[AccessControlEntryFilter], output: Output
+) -> None:
+    said = f"resource filter `{_pattern(resource)}`? (y/n)"
+    if entries:
+        output.line("Are you sure you want to remove ACLs: ")
+        _print_entries(entries, output)
+        output.line(f" from {said}")
+    else:
+        output.line(f"Are you sure you want to delete all ACLs for {said}")
+    output.flush()
+
+
+def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
+    """The first is indented by one blank more, as kafka-acls has it."""
+    for number, entry in enumerate(entries):
+        output.line(f"{'' if number else ' '}\t{_entry(entry)}")
+
+
+def _state(target: Target, output: Output) -> tuple[Acl, ...]:
+    state = target.state()
+    for problem in state.problems:
+        output.warn(problem)
+    return state.document.acls
+
+
+def _resource_of(acl: Acl) -> ResourcePatternFilter:
+    return ResourcePatternFilter(acl.resource_type, acl.resource_name, acl.pattern_type)
+
+
+def _entry_of(acl: Acl) -> AccessControlEntryFilter:
+    return AccessControlEntryFilter(acl.principal, acl.host, acl.operation, acl.permission_type)
+
+
+def _pattern(resource: ResourcePatternFilter) -> str:
+    return (
+        f"ResourcePattern(resourceType={resource.resource_type.name}, "
+        f"name={safe(resource.name or '')}, patternType={resource.pattern_type.name})"
+    )
+
+
+def _entry(entry: AccessControlEntryFilter) -> str:
+    return (
+        f"(principal={safe(entry.principal or '')}, host={safe(entry.host or '')}, "
+        f"operation={entry.operation.name}, permissionType={entry.permission_type.name})"
+    )

@@ -1,0 +1,132 @@
+"""``metalog kafka-acls`` beside Kafka's own, on one cluster: the same commands, the same lines.
+
+Kafka's order of resources and of ACLs is that of a hash table, another in each run, so the
+lines are compared sorted.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from kafka_tools import RealKafka
+from terminal import at_a_terminal
+
+from shell.main import main
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+MAIN = "org.apache.kafka.tools.AclCommand"
+ROLES = (
+    *("--add", "--allow-principal", "User:app", "--allow-principal", "Group:apps"),
+    *("--allow-host", "10.0.0.1", "--allow-host", "10.0.0.2", "--producer", "--idempotent"),
+    *("--topic", "side", "--transactional-id", "side-1", "--consumer", "--group", "side"),
+)
+ENTRIES = (
+    *("--add", "--allow-principal", "User:a", "--deny-principal", "User:b"),
+    *("--deny-host", "10.0.0.9", "--operation", "DescribeConfigs", "--operation", "all"),
+    *("--topic", "side-", "--topic", "sid", "--resource-pattern-type", "prefixed"),
+)
+REMOVED = ("--remove", "--topic", "side", "--topic", "side-", "--topic", "sid")
+
+
+def lines_of(text: str) -> list[str]:
+    """Sorted; the first ACL under a heading is indented by one blank more than the others."""
+    return sorted(text.replace(": \n \t", ": \n\t").splitlines())
+
+
+class Beside:
+    """Runs one command with Kafka's kafka-acls or with ours, on the same cluster."""
+
+    def __init__(self, kafka: RealKafka, capsys: pytest.CaptureFixture[str]) -> None:
+        self._kafka = kafka
+        self._capsys = capsys
+        self._target = f"cluster://{kafka.bootstrap}"
+
+    def _commands(self, *arguments: str) -> tuple[list[str], list[str]]:
+        theirs = self._kafka.tools.command(
+            MAIN, "--bootstrap-server", self._kafka.bootstrap, *arguments
+        )
+        ours = [sys.executable, "-m", "shell.main", "kafka-acls", self._target, *arguments]
+        return theirs, ours
+
+    def theirs(self, *arguments: str) -> list[str]:
+        return lines_of(self._kafka.acls(*arguments))
+
+    def ours(self, *arguments: str) -> list[str]:
+        code = main(["kafka-acls", self._target, *arguments])
+        printed = self._capsys.readouterr()
+        assert code == 0, printed.err
+        return lines_of(printed.out)
+
+    def at_a_terminal(self, typed: str, *arguments: str) -> list[list[str]]:
+        """Kafka's lines, then ours."""
+        printed = []
+        for command in self._commands(*arguments):
+            text, code = at_a_terminal(command, typed=typed, environment={"NO_COLOR": "1"})
+            assert code == 0, text
+            printed.append(lines_of(text))
+        return printed
+
+    def refusals(self, *arguments: str) -> list[str]:
+        """What each says first on stderr."""
+        said = []
+        for command in self._commands(*arguments):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode != 0
+            said.append(done.stderr.splitlines()[0])
+        return said
+
+
+@pytest.fixture
+def beside(real_kafka: RealKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Beside]:
+    made = Beside(real_kafka, capsys)
+    yield made
+    made.ours(*REMOVED, "--force", "--resource-pattern-type", "any")
+    made.ours("--remove", "--force", "--cluster", "--group", "side", "--transactional-id", "side-1")
+
+
+def test_adding_listing_and_removing(beside: Beside) -> None:
+    """What one adds the other finds there already, and lists."""
+    assert beside.ours(*ROLES)
+    added = beside.theirs(*ENTRIES)
+    found = beside.theirs(*ROLES)
+    assert all(line.endswith(" already exists.") for line in found)
+    assert beside.ours(*ROLES) == found != []
+    listed = beside.theirs("--list")
+    assert beside.ours("--list") == listed
+    named = ("--list", "--topic", "side-", "--group", "side", "--resource-pattern-type")
+    both = ("--principal", "User:b", "--principal", "User:nobody")
+    for asked in ((*named, "match"), (*named, "any"), (*named, "prefixed", *both)):
+        assert beside.ours(*asked) == beside.theirs(*asked)
+
+    some = ("--remove", "--allow-principal", "User:app", "--allow-host", "10.0.0.1")
+    theirs, ours = beside.at_a_terminal("n\n", *some, "--operation", "Read", "--topic", "side")
+    assert ours == theirs != []
+    assert beside.ours("--list") == listed
+    match = ("--remove", "--force", "--topic", "side-x", "--resource-pattern-type", "match")
+    assert beside.theirs(*match) == []
+    without = beside.ours("--list")
+    assert without != listed
+    assert beside.ours(*ENTRIES) == added
+    assert beside.ours("--list") == listed
+    assert beside.ours(*match) == []
+    assert beside.ours("--list") == without
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--list", "--add"),
+        ("--add", "--topic", "t", "--producer", "--operation", "Read"),
+        ("--remove", "--allow-principal", "User:a"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_refused(
+    real_kafka: RealKafka, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    theirs, ours = Beside(real_kafka, capsys).refusals(*arguments)
+    assert ours == f"metalog: {theirs.rstrip()}"

@@ -1,0 +1,129 @@
+"""``metalog kafka-acls`` on a stopped node's folder; tests/compat holds it beside Kafka's own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from terminal import at_a_terminal
+
+from shell.main import main
+
+ADD = ("--add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "t")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["format", str(tmp_path / "node")]) == 0
+    capsys.readouterr()
+    return str(tmp_path / "node")
+
+
+def listed(folder: str, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert main(["kafka-acls", folder, "--list"]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_is_added_is_listed_and_removed(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = "`ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL)`"
+    entry = "\t(principal=User:a, host=*, operation=READ, permissionType=ALLOW)\n"
+    assert main(["kafka-acls", folder, *ADD]) == 0
+    assert capsys.readouterr().out == f"Adding ACLs for resource {resource}: \n {entry}\n"
+    assert listed(folder, capsys) == f"Current ACLs for resource {resource}:\n{entry}\n"
+    assert main(["kafka-acls", folder, *ADD]) == 0
+    assert capsys.readouterr().out.endswith(f"entry={entry.strip()}) already exists.\n")
+    assert main(["kafka-acls", folder, "--remove", "--force", *ADD[1:]]) == 0
+    assert capsys.readouterr() == ("", "note: removed 1 ACL\n")
+    assert listed(folder, capsys) == ""
+
+
+def test_it_asks_before_it_removes(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kafka-acls", folder, *ADD, "--topic", "u"]) == 0
+    before = listed(folder, capsys)
+    remove = ("--remove", "--topic", "t", "--topic", "u")
+    assert main(["kafka-acls", folder, *remove]) == 2
+    assert capsys.readouterr().err == "metalog: nobody is there to be asked; give --force\n"
+    command = [sys.executable, "-m", "shell.main", "kafka-acls", folder, *remove]
+    printed, code = at_a_terminal(command, typed="n\n\n", environment={"NO_COLOR": "1"})
+    assert (printed.count("? (y/n)\n"), printed.count("removed"), code) == (2, 0, 0)
+    assert listed(folder, capsys) == before
+    printed, code = at_a_terminal(command, typed="n\nY\n", environment={"NO_COLOR": "1"})
+    assert (printed.count("removed 1 ACL"), code) == (1, 0)
+    assert "name=t" in listed(folder, capsys)
+    assert "name=u" not in listed(folder, capsys)
+
+
+def test_a_removal_that_would_take_more_than_it_says_is_refused(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka's own removes all ACLs of the topic here."""
+    assert main(["kafka-acls", folder, *ADD]) == 0
+    before = listed(folder, capsys)
+    remove = ("--remove", "--force", "--topic", "t", "--operation", "Write")
+    assert main(["kafka-acls", folder, *remove]) == 2
+    assert "--remove with --operation and no principal" in capsys.readouterr().err
+    assert listed(folder, capsys) == before
+
+
+def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """KIP-11: --grantprincipal user:user1,group:kafka --granthost h1,h2 --revokeprincipal …"""
+    draft = (
+        *("--grantprincipal", "user:user1,group:kafka", "--granthost", "h1,h2"),
+        *("--revokeprincipal", "user:user2", "--revokehost", "h3", "--action", "read,write"),
+    )
+    assert main(["kafka-acls", folder, "--topic", "t", *draft]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "note: --revokeprincipal of KIP-11's draft is --deny-principal" in said
+    assert len(said) == 5
+    kept = listed(folder, capsys)
+    assert kept.count("permissionType=ALLOW") == 8
+    assert kept.count("(principal=Group:kafka, host=h2, operation=WRITE") == 1
+    assert kept.count("(principal=User:user2, host=h3, operation=READ, permissionType=DENY)") == 1
+    with pytest.raises(SystemExit):
+        main(["kafka-acls", "--help"])
+    assert "--grantprincipal" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--list"], "which cluster or folder? metalog kafka-acls cluster://HOST:PORT …"),
+        (
+            ["--list", "--bootstrap-server", "b:9092"],
+            "--bootstrap-server is not taken; type metalog kafka-acls cluster://b:9092 …",
+        ),
+        (
+            ["--list", "--authorizer-properties", "zookeeper.connect=z:2181"],
+            "type metalog kafka-acls zookeeper://z:2181 …",
+        ),
+        (["x", "--add", "--topic", "t", "--resource-pattern-type", "match"], "of 'MATCH' is not"),
+        (["x", "--list", "--consumer"], 'Option "[list]" can\'t be used with option "[consumer]"'),
+        (["x", "--add", "--principal", "User:a"], "--principal option is only available if --list"),
+        (["x", "--add", "--idempotent"], "--idempotent option is only available if --producer"),
+        (
+            ["x", "--add", "--consumer", "--topic", "t"],
+            "With --consumer you must specify a --topic",
+        ),
+        (["x", "--add", "--producer"], "With --producer you must specify a --topic"),
+        (
+            ["x", "--add", "--allow-principal", "a", "--topic", "t"],
+            "expected a string in format principalType:principalName but got a",
+        ),
+        (
+            ["x", "--add", "--allow-principal", "U:a", "--operation", "Write", "--group", "g"],
+            "ResourceType GROUP only supports operations All, Read, Delete, Describe",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kafka-acls", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
