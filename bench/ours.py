@@ -25,9 +25,10 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.collector import resting_collector
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
-from metalog.image.manifest import Leader, LogManifest, Provenance
+from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY
 from metalog.log.single import SegmentLog
+from metalog.records.bulk import Part, numbered
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
@@ -190,24 +191,23 @@ def replay(folder: Path, watch: Stopwatch, log: str, records: str) -> None:
     watch.note("longest_pause_ms", max(pauses, default=0.0))
 
 
-def _messages(path: Path) -> Iterator[list[Any]]:
+def _parts(path: Path) -> Iterator[tuple[int, list[Part]]]:
+    """What the loader takes: of each batch its first offset, and what its records say."""
     for batch in SegmentLog(path).batches(0):
-        yield batch.messages()
+        yield batch.base_offset, batch.parts()
 
 
 def _decode(path: Path) -> int:
     with resting_collector():
-        return sum(len(found) for found in _messages(path))
+        return sum(len(found) for _, found in _parts(path))
 
 
 def _apply(path: Path) -> object:
     delta = MetadataDelta(EMPTY)
-    offset = 0
     with resting_collector():
-        for messages in _messages(path):
-            delta.replay_all(enumerate(messages, offset))
-            offset += len(messages)
-    return delta.apply(Provenance(offset, 1, 0))
+        for offset, parts in _parts(path):
+            delta.replay_all(numbered(parts, offset))
+    return delta.apply(NOTHING)
 
 
 def _ready(path: Path) -> StandardAuthorizer:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from authorizer.insight.since import AclChange, Since, since
 from metalog.errors import CorruptLog
-from metalog.image.acls import acl_of
 from metalog.ports import Appended
+from metalog.records.acl_codes import acl_of
 from metalog.records.messages import (
     AbortTransactionRecord,
     AccessControlEntryRecord,

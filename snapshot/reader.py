@@ -38,7 +38,7 @@ def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     offset = 1
     with suppress(CorruptLog):
         for batch in read_snapshot(log, id):
-            batch.messages()
+            batch.parts()
             if not batch.is_control:
                 last_offset = offset + batch.record_count - 1
                 yield batch._replace(base_offset=offset, last_offset=last_offset)

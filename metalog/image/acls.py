@@ -21,87 +21,23 @@ This module must not know what an ACL allows, nor where records come from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import IntEnum
-from itertools import chain
-from typing import Final, TypeVar
+from typing import Final
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, uuid_text
-from metalog.image.doubt import NOT_UTF8, REPLACEMENT
+from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table, TableBuilder
-from metalog.records.fields import TaggedFields
+from metalog.records.acl_codes import acl_of, can_be_bound, record_of
+from metalog.records.bulk import AclRun
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
 )
+from metalog.records.text import REPLACEMENT
 
-E = TypeVar("E", bound=IntEnum)
 Ids = tuple[Uuid, ...]
-Numbered = Iterator[tuple[int, object]]
-_Fields = tuple[Uuid, int, str, int, str, str, int, int, TaggedFields]
-"""An AccessControlEntryRecord, as a tuple: compiled, that comes apart without an iterator."""
-
-
-def _by_code(members: type[E], unknown: E) -> list[E]:
-    """A list to be indexed by an int8, negative codes too."""
-    table = [unknown] * 256
-    for member in members:
-        table[member] = member
-    return table
-
-
-_RESOURCE_TYPES: Final = _by_code(ResourceType, ResourceType.UNKNOWN)
-_PATTERN_TYPES: Final = _by_code(PatternType, PatternType.UNKNOWN)
-_OPERATIONS: Final = _by_code(Operation, Operation.UNKNOWN)
-_PERMISSION_TYPES: Final = _by_code(PermissionType, PermissionType.UNKNOWN)
-
-Kind = tuple[ResourceType, PatternType, Operation, PermissionType]
-_BINDABLE_PATTERN_TYPES: Final = (PatternType.LITERAL, PatternType.PREFIXED)
-_BINDABLE_PERMISSION_TYPES: Final = (PermissionType.DENY, PermissionType.ALLOW)
-
-_KINDS: Final[dict[tuple[int, int, int, int], Kind]] = {
-    (int(resource), int(pattern), int(operation), int(permission)): (
-        resource,
-        pattern,
-        operation,
-        permission,
-    )
-    for resource in ResourceType
-    if resource > ResourceType.ANY
-    for pattern in _BINDABLE_PATTERN_TYPES
-    for operation in Operation
-    if operation > Operation.ANY
-    for permission in _BINDABLE_PERMISSION_TYPES
-}
-"""The four codes of every ACL that Kafka 4.3 can mean, to their members: one look-up."""
-
-
-def acl_of(record: AccessControlEntryRecord) -> Acl:
-    """The ACL that ``record`` binds; a code that Kafka 4.3 does not have is UNKNOWN."""
-    return Acl(
-        _RESOURCE_TYPES[record.resource_type],
-        record.resource_name,
-        _PATTERN_TYPES[record.pattern_type],
-        record.principal,
-        record.host,
-        _OPERATIONS[record.operation],
-        _PERMISSION_TYPES[record.permission_type],
-    )
-
-
-def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
-    return AccessControlEntryRecord(
-        id,
-        int(acl.resource_type),
-        acl.resource_name,
-        int(acl.pattern_type),
-        acl.principal,
-        acl.host,
-        int(acl.operation),
-        int(acl.permission_type),
-    )
 
 
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
@@ -110,8 +46,8 @@ def may_mislead(record: AccessControlEntryRecord) -> str | None:
     Kafka reads a code that it does not know as UNKNOWN and bytes that are no UTF-8 as
     U+FFFD, silently: a DENY may so miss what it was meant for.
     """
-    codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
-    if codes not in _KINDS:
+    if not can_be_bound(record):
+        codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
         return (
             "has a resource type, pattern type, operation or permission that no ACL of "
             f"Kafka 4.3 has (codes {codes[0]}, {codes[1]}, {codes[2]}, {codes[3]})"
@@ -231,40 +167,18 @@ class AclsDelta:
         now = self._whole.freeze()
         return {**now, **self._gone} if self._gone else now
 
-    def add_run(
-        self, offset: int, record: AccessControlEntryRecord, rest: Numbered
-    ) -> tuple[int, object] | None:
-        """Apply ``record`` and all that follow it in ``rest`` up to one of another type.
+    def add(self, record: AccessControlEntryRecord) -> None:
+        if may_mislead(record) is not None:
+            self.doubtful += 1
+        self.add_run(AclRun([record.id], [acl_of(record)]))
 
-        Returns that one with its offset, or None at the end. A million records come
-        this way at start-up: hence one loop, one look-up for the four enums, and tuples
-        made without their class's constructor.
-        """
-        uuids: list[Uuid] = []
-        acls: list[Acl] = []
-        kinds = _KINDS
-        bad = REPLACEMENT
-        new = tuple.__new__
-        other: tuple[int, object] | None = None
-        for at, found in chain(((offset, record),), rest):
-            if type(found) is not AccessControlEntryRecord:
-                other = at, found
-                break
-            fields: _Fields = found
-            uuid, resource, name, pattern, principal, host, operation, permission, _ = fields
-            kind = kinds.get((resource, pattern, operation, permission))
-            uuids.append(uuid)
-            if kind is None or bad in name or bad in principal or bad in host:
-                self.doubtful += 1
-                acls.append(acl_of(found))
-            else:
-                acls.append(new(Acl, (kind[0], name, kind[1], principal, host, kind[2], kind[3])))
-        added = zip(uuids, acls, strict=True)
+    def add_run(self, run: AclRun) -> None:
+        """A million ACLs come this way at start-up."""
+        added = zip(run.ids, run.acls, strict=True)
         if self._whole is None:
             self._changes.update(added)
         else:
             self._whole.update(added)
-        return other
 
     def remove(self, record: RemoveAccessControlEntryRecord) -> None:
         uuid = record.id

@@ -23,6 +23,7 @@ from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
 from metalog.image.topics import TopicsDelta
 from metalog.records import messages as m
+from metalog.records.bulk import AclRun
 from metalog.records.frame import Undecodable
 
 Refused = Callable[[int, Any, CorruptLog], None]
@@ -89,25 +90,17 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_pass_on)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, metadata record) pairs in their order.
+        """Apply (offset, metadata record or run of ACLs) pairs in their order.
 
         Where ``refused`` returns, the record has changed nothing and the next follows.
         """
-        rest = iter(records)
-        pending = next(rest, None)
-        while pending is not None:
-            offset, message = pending
-            if type(message) is m.AccessControlEntryRecord:
-                acls: AclsDelta = self.acls or self.opened("acls")
-                pending = acls.add_run(offset, message, rest)
-                continue
+        for offset, message in records:
             try:
                 _CHANGES.get(type(message), _unknown)(self, message)
             except UnreadableRecord as fault:
                 refused(offset, message, fault)
             except CorruptLog as fault:
                 refused(offset, message, CorruptLog(f"{message.TYPE_NAME} {fault.problem}"))
-            pending = next(rest, None)
 
     def finish_snapshot(self) -> None:
         """All of a replacement was replayed: what it lacks is gone."""
@@ -190,6 +183,8 @@ _CHANGES: Final[Mapping[type, Callable[[MetadataDelta, Any], None]]] = {
     m.ClientQuotaRecord: _in("client_quotas", ClientQuotasDelta.change),
     m.ProducerIdsRecord: _in("producer_ids", ProducerIdsDelta.set_next),
     m.BrokerRegistrationChangeRecord: _in("cluster", ClusterDelta.change_broker),
+    AclRun: _in("acls", AclsDelta.add_run),
+    m.AccessControlEntryRecord: _in("acls", AclsDelta.add),
     m.RemoveAccessControlEntryRecord: _in("acls", AclsDelta.remove),
     m.NoOpRecord: _nothing,
     m.ZkMigrationStateRecord: _nothing,
@@ -199,4 +194,3 @@ _CHANGES: Final[Mapping[type, Callable[[MetadataDelta, Any], None]]] = {
     m.ClearElrRecord: _in("topics", TopicsDelta.clear_elr),
     Undecodable: _unreadable,
 }
-"""AccessControlEntryRecord is not here: ``replay_all`` takes it in runs."""

@@ -8,5 +8,4 @@ from __future__ import annotations
 
 from typing import Final
 
-REPLACEMENT: Final = "\ufffd"
 NOT_UTF8: Final = "has text that is not UTF-8"

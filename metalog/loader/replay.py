@@ -46,6 +46,7 @@ from metalog.ports import (
     Truncated,
 )
 from metalog.records.batch import Batch
+from metalog.records.bulk import messages_of, numbered
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import (
     AbortTransactionRecord,
@@ -225,13 +226,13 @@ class Loader:
         self._size, self._snapshot = size, id
 
     def _replay_batch_of_snapshot(self, delta: MetadataDelta, batch: Batch) -> None:
-        messages = batch.messages()
-        for offset, message in enumerate(messages, batch.base_offset):
-            if type(message) in _MARKERS:
-                problem = f"{name_of(message)} has no place in a snapshot"
+        parts = batch.parts()
+        for offset, part in numbered(parts, batch.base_offset):
+            if type(part) in _MARKERS:
+                problem = f"{name_of(part)} has no place in a snapshot"
                 raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
         span = range(batch.base_offset, batch.next_offset)
-        self._screen.replay(delta, enumerate(messages, batch.base_offset), span, [batch])
+        self._screen.replay(delta, numbered(parts, batch.base_offset), span, [batch])
 
     def _append(self, batch: Batch) -> None:
         if batch.next_offset <= self._read:
@@ -287,21 +288,20 @@ class Loader:
         """Take the records of ``batch`` from where we are up to ``end``."""
         base = batch.base_offset
         first = max(self._taken.offset, base)
-        messages = batch.messages()
+        parts = batch.parts()
         if first > base or end < batch.next_offset:
-            messages = messages[first - base : end - base]
+            parts = [*messages_of(parts)[first - base : end - base]]
         if batch.is_control:
-            for message in messages:
-                if isinstance(message, LeaderChangeMessage):
-                    self._leader = Leader(message.leader_id, batch.epoch)
+            for part in parts:
+                if isinstance(part, LeaderChangeMessage):
+                    self._leader = Leader(part.leader_id, batch.epoch)
         else:
             self._seen_record = True
-            if self._transaction is None and _MARKERS.isdisjoint(map(type, messages)):
-                self._screen.replay(
-                    self._delta, enumerate(messages, first), range(first, end), [batch]
-                )
+            if self._transaction is None and _MARKERS.isdisjoint(map(type, parts)):
+                span = range(first, end)
+                self._screen.replay(self._delta, numbered(parts, first), span, [batch])
             else:
-                self._take_transactions(batch, first, messages)
+                self._take_transactions(batch, first, messages_of(parts))
         self._taken = Provenance(end, batch.epoch, batch.max_timestamp)
 
     def _take_transactions(self, batch: Batch, first: int, messages: Sequence[Any]) -> None:

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidRequest
-from metalog.records.bulk import decode_metadata_values
+from metalog.records.bulk import AnyMessage, Part, decode_parts, messages_of
 from metalog.records.checksum import crc32c
 from metalog.records.compression import NAMES, NONE, inflate
 from metalog.records.control import decode_control, encode_control
-from metalog.records.frame import Undecodable, decode_value, encode_value
+from metalog.records.frame import decode_value, encode_value
 from metalog.records.message import ControlMessage, Message
 from metalog.records.record import (
     SMALLEST,
@@ -32,8 +32,6 @@ from metalog.records.record import (
     read_records,
     write_records,
 )
-
-AnyMessage = Message | ControlMessage | Undecodable
 
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
@@ -157,15 +155,22 @@ class Batch(NamedTuple):
                 version, message = decode_value(value)
             yield Entry(record.offset, record.timestamp, version, message)
 
-    def messages(self) -> list[AnyMessage]:
-        """The message of every record in order; the fast way to replay a batch."""
+    def parts(self) -> list[Part]:
+        """What the records say, in order: runs of ACLs, and the messages between them.
+
+        The fast way to replay a batch.
+        """
         if self.is_control:
             return [entry.message for entry in self.entries()]
         payload = self._payload()
         try:
-            return decode_metadata_values(payload, self.record_count)
+            return decode_parts(payload, self.record_count)
         except MalformedRecord as error:
             raise self._corrupt(error) from None
+
+    def messages(self) -> list[AnyMessage]:
+        """The message of every record in order."""
+        return messages_of(self.parts())
 
     def _payload(self) -> bytes:
         if self.compression == NONE:

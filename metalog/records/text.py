@@ -12,6 +12,9 @@ import codecs
 import re
 from typing import Final
 
+REPLACEMENT: Final = "\ufffd"
+"""What stands for malformed bytes; a text may also hold it rightly."""
+
 _JAVA: Final = "metalog-java"
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
@@ -36,7 +39,7 @@ def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
         raise error
     data, start = error.object, error.start
     surrogate = _SURROGATE.match(data, start)
-    return "\ufffd", error.end if surrogate is None else surrogate.end()
+    return REPLACEMENT, error.end if surrogate is None else surrogate.end()
 
 
 codecs.register_error(_JAVA, _replace_as_java_does)

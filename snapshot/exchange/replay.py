@@ -25,6 +25,8 @@ from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
+from metalog.records.bulk import AclRun
+from metalog.records.messages import AccessControlEntryRecord
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
 from snapshot.exchange.source import OpenedLog, Source
 from snapshot.exchange.store import Store, image_of
@@ -285,7 +287,11 @@ def survey_source(source: Source) -> Survey:
     problem = None
     try:
         for batch in _all_batches(source.log):
-            counts.update(map(name_of, batch.messages()))
+            for part in batch.parts():
+                if isinstance(part, AclRun):
+                    counts[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
+                else:
+                    counts[name_of(part)] += 1
     except CorruptLog as error:
         problem = error
     return Survey(dict(sorted(counts.items())), problem)

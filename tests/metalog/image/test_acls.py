@@ -14,6 +14,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY as EMPTY_IMAGE
 from metalog.image.metadata import MetadataImage
+from metalog.records.bulk import AclRun, messages_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 
 IDS = [Uuid(bytes([number]) * 16) for number in range(1, 9)]
@@ -113,7 +114,7 @@ def test_changes_are_the_net_ones_in_record_order() -> None:
 
 def test_a_replacement_has_all_that_is_there_and_then_what_is_gone() -> None:
     delta = AclsDelta(image_of({IDS[0]: acl("a"), IDS[1]: acl("b")}).acls, is_replacement=True)
-    delta.add_run(0, record_of(IDS[1], acl("c")), iter(()))
+    delta.add(record_of(IDS[1], acl("c")))
     delta.finish_snapshot()
     assert list(delta.changes.items()) == [(IDS[1], acl("c")), (IDS[0], None)]
     assert delta.apply().by_id == {IDS[1]: acl("c")}
@@ -125,12 +126,16 @@ def test_a_replacement_knows_no_acl_of_before() -> None:
         delta.remove(RemoveAccessControlEntryRecord(IDS[0]))
 
 
-def test_a_long_run_is_taken_up_to_a_record_of_another_kind() -> None:
-    records: list[object] = [record_of(Uuid(n.to_bytes(16, "big")), acl("a")) for n in range(1000)]
-    records.insert(500, RemoveAccessControlEntryRecord(Uuid((3).to_bytes(16, "big"))))
-    delta = MetadataDelta(EMPTY_IMAGE)
-    delta.replay_all(enumerate(records))
-    assert len(delta.apply(AT_ONE).acls) == 999
+def test_a_run_is_its_records_one_after_another() -> None:
+    ids = [Uuid(n.to_bytes(16, "big")) for n in range(3000)]
+    run = AclRun([*ids, ids[7]], [acl("a")] * 3000 + [acl("b")])
+    for image in EMPTY_IMAGE, image_of({ids[7]: acl("c")}):
+        one_by_one, at_once = MetadataDelta(image), MetadataDelta(image)
+        for record in messages_of([run]):
+            one_by_one.replay(record)
+        at_once.replay(run)
+        assert at_once.apply(AT_ONE) == one_by_one.apply(AT_ONE)
+        assert at_once.apply(AT_ONE).acls.by_id[ids[7]] == acl("b")
 
 
 @pytest.mark.parametrize("field", ["resource_type", "pattern_type", "operation", "permission_type"])

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from message_strategies import METADATA_RECORDS, messages
 
 from metalog.errors import CorruptLog
+from metalog.image.acls import may_mislead
 from metalog.records import bulk
+from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
+from metalog.records.bulk import AclRun, messages_of, numbered
 from metalog.records.frame import encode_value
 from metalog.records.messages import AccessControlEntryRecord, NoOpRecord
 from metalog.records.record import Header, RawRecord
@@ -43,7 +46,14 @@ def assert_same_either_way(batch: Batch) -> None:
     fast = outcome(Batch.messages, batch)
     slow = outcome(lambda batch: [entry.message for entry in batch.entries()], batch)
     assert fast == slow
+    assert_no_run_is_doubtful(batch)
     assert repr(fast) == repr(slow)
+
+
+def assert_no_run_is_doubtful(batch: Batch) -> None:
+    parts = outcome(Batch.parts, batch)
+    runs = [part for part in parts if isinstance(part, AclRun)]
+    assert not any(map(may_mislead, messages_of(runs)))
 
 
 @given(st.lists(st.tuples(ACLS | OTHERS, st.just(0)), min_size=1, max_size=80))
@@ -91,8 +101,30 @@ def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     ]
     read = build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages()
     assert read == acls
-    assert max(len(bulk._names), len(bulk._acl_ends)) <= 11
+    assert max(map(len, (bulk._heads, bulk._ends, bulk._texts))) <= 10
     assert read[-1].host is read[-2].host
+
+
+def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
+    monkeypatch.setattr(bulk, "MAX_SHAPES", 10)
+    acls = [
+        AccessControlEntryRecord(
+            bytes(16), 2, "n" * (n % 100), 3, "User:" + "a" * (n % 7), "*", 3, 3
+        )
+        for n in range(700)
+    ]
+    assert build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages() == acls
+    assert max(map(len, bulk._shapes_by_delta_size.values())) <= 10
+
+
+def test_a_run_of_plain_acls_is_one_part_and_ends_at_what_is_not_plain():
+    acl = AccessControlEntryRecord(bytes(16), 2, "pay", 3, "User:a", "*", 3, 3)
+    doubtful = acl._replace(resource_name="\ufffd"), acl._replace(operation=99)
+    records = [acl, acl, NoOpRecord(), acl, *doubtful, acl]
+    parts = build_batch(0, 0, 0, [(record, 0) for record in records]).parts()
+    run = AclRun([acl.id], [acl_of(acl)])
+    assert parts == [AclRun([acl.id] * 2, [acl_of(acl)] * 2), NoOpRecord(), run, *doubtful, run]
+    assert [at for at, _ in numbered(parts, 7)] == [7, 9, 10, 11, 12, 13]
 
 
 def test_threads_may_decode_at_once(monkeypatch):
@@ -102,9 +134,9 @@ def test_threads_may_decode_at_once(monkeypatch):
     try:
         with ThreadPoolExecutor(4) as threads:
             for _ in range(10):
-                monkeypatch.setattr(bulk, "_first_deltas", ())
-                found = list(threads.map(lambda _: list(bulk._deltas(0, 1000)), range(4)))
+                monkeypatch.setattr(bulk, "_first_deltas", [])
+                found = list(threads.map(lambda _: bulk._deltas(1000), range(4)))
                 assert found == [[bulk._delta(index) for index in range(1000)]] * 4
-                assert list(bulk._first_deltas) == found[0]
+                assert bulk._first_deltas == found[0]
     finally:
         sys.setswitchinterval(interval)

@@ -1,0 +1,74 @@
+"""ACLs as records have them: Kafka's codes to the words of ``metalog.acl``, and back.
+
+A code that Kafka 4.3 does not have is read as UNKNOWN, as Kafka reads it. This module
+must not know how a record's bytes lie.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, TypeVar
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid
+from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
+
+E = TypeVar("E", bound=IntEnum)
+
+
+def _by_code(members: type[E], unknown: E) -> list[E]:
+    """A list to be indexed by an int8, negative codes too."""
+    table = [unknown] * 256
+    for member in members:
+        table[member] = member
+    return table
+
+
+_RESOURCE_TYPES: Final = _by_code(ResourceType, ResourceType.UNKNOWN)
+_PATTERN_TYPES: Final = _by_code(PatternType, PatternType.UNKNOWN)
+_OPERATIONS: Final = _by_code(Operation, Operation.UNKNOWN)
+_PERMISSION_TYPES: Final = _by_code(PermissionType, PermissionType.UNKNOWN)
+
+BOUND_RESOURCE_TYPES: Final = {int(each): each for each in ResourceType if each > ResourceType.ANY}
+BOUND_PATTERN_TYPES: Final = {int(each): each for each in PatternType if each > PatternType.MATCH}
+BOUND_OPERATIONS: Final = {int(each): each for each in Operation if each > Operation.ANY}
+BOUND_PERMISSION_TYPES: Final = {
+    int(each): each for each in PermissionType if each > PermissionType.ANY
+}
+"""By their codes, the words that an ACL of Kafka 4.3 can have; the others are for filters."""
+
+
+def acl_of(record: AccessControlEntryRecord) -> Acl:
+    """The ACL that ``record`` binds."""
+    return Acl(
+        _RESOURCE_TYPES[record.resource_type],
+        record.resource_name,
+        _PATTERN_TYPES[record.pattern_type],
+        record.principal,
+        record.host,
+        _OPERATIONS[record.operation],
+        _PERMISSION_TYPES[record.permission_type],
+    )
+
+
+def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
+    return AccessControlEntryRecord(
+        id,
+        int(acl.resource_type),
+        acl.resource_name,
+        int(acl.pattern_type),
+        acl.principal,
+        acl.host,
+        int(acl.operation),
+        int(acl.permission_type),
+    )
+
+
+def can_be_bound(record: AccessControlEntryRecord) -> bool:
+    """Whether ``record`` has the codes of an ACL that Kafka 4.3 can bind."""
+    return (
+        record.resource_type in BOUND_RESOURCE_TYPES
+        and record.pattern_type in BOUND_PATTERN_TYPES
+        and record.operation in BOUND_OPERATIONS
+        and record.permission_type in BOUND_PERMISSION_TYPES
+    )
