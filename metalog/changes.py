@@ -5,21 +5,26 @@ group; then all their records are appended as one batch and synced once, replaye
 then answered. So what was answered is durable and in force, and a group whose append fails
 fails as a whole: the log is fenced, and no further change is accepted.
 
+A change of any size is carried out alone, as one metadata transaction of as many batches as
+it needs. Broken off, it is aborted by whoever leads next.
+
 ``submit`` is for any thread; all else is for the replica's. This module must not know what
 a change is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import groupby
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.controller.activation import activation_batches
 from metalog.controller.result import ControllerResult
+from metalog.controller.transaction import transaction_batches
 from metalog.errors import InvalidRequest, LogFenced, MetalogError
 from metalog.image.delta import MetadataDelta
 from metalog.image.metadata import MetadataImage
@@ -39,8 +44,11 @@ MAX_GROUP: Final = 1024
 
 
 class _Request(NamedTuple):
+    """``transaction`` names that of a change which may be larger than a batch."""
+
     change: Change[Any]
     future: Future[Any]
+    transaction: str | None = None
 
 
 class _Decided(NamedTuple):
@@ -59,11 +67,11 @@ class Changes:
         self._accepting = Lock()
         self._refusal: Exception | None = None
 
-    def submit(self, change: Change[R]) -> Future[R]:
+    def submit(self, change: Change[R], transaction: str | None = None) -> Future[R]:
         future: Future[R] = Future()
         with self._accepting:
             if self._refusal is None:
-                self._waiting.put(_Request(change, future))
+                self._waiting.put(_Request(change, future, transaction))
                 return future
         future.set_exception(self._refusal)
         return future
@@ -106,8 +114,9 @@ class Changes:
                 first = self._waiting.get_nowait()
         if self._refusal is not None:
             _fail(group, self._refusal)
-        elif group:
-            self._carry_out(group)
+            return
+        for part in _apart(group):
+            self._carry_out(part)
 
     def stop(self, refusal: Exception) -> None:
         """Accept no more; what waits and what comes fails with ``refusal``."""
@@ -130,10 +139,8 @@ class Changes:
 
     def _carry_out(self, group: Sequence[_Request]) -> None:
         decided = self._decided(group)
-        records = [record for each in decided for record in each.result.records]
         try:
-            if records:
-                self._log.append(self._epoch, records)
+            has_written = self._append(decided)
         except InvalidRequest as error:
             if isinstance(error, LogFenced):
                 self._give_up(decided, error)
@@ -147,12 +154,31 @@ class Changes:
             self._give_up(decided, _broken(error))
             raise
         try:
-            feed(self._loader, self._log, self._log.poll(0) if records else ())
+            feed(self._loader, self._log, self._log.poll(0) if has_written else ())
         except BaseException as error:
             self._give_up(decided, LogFenced(f"written, but it cannot be replayed: {error}"))
             raise
         for each in decided:
             each.request.future.set_result(each.result.response)
+
+    def _append(self, decided: Sequence[_Decided]) -> bool:
+        """Write what was decided; False where that is nothing."""
+        records = [record for each in decided for record in each.result.records]
+        if not records:
+            return False
+        name = decided[0].request.transaction
+        if name is None:
+            self._log.append(self._epoch, records)
+            return True
+        level = self._loader.image.features.metadata_version or 0
+        first, *others = transaction_batches(records, name, level)
+        self._log.append(self._epoch, first)
+        for batch in others:
+            try:
+                self._log.append(self._epoch, batch)
+            except InvalidRequest as error:
+                raise LogFenced(f"the transaction was broken off: {error}") from error
+        return True
 
     def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
         """What each of ``group`` comes to, after those before it; who fails has failed alone."""
@@ -172,6 +198,13 @@ class Changes:
     def _give_up(self, decided: Sequence[_Decided], error: Exception) -> None:
         self.stop(error)
         _fail([each.request for each in decided], error)
+
+
+def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
+    """The group in order; a transaction is no part of a batch."""
+    for name, part in groupby(group, key=lambda request: request.transaction):
+        requests = list(part)
+        yield from [requests] if name is None else ([each] for each in requests)
 
 
 def _no_op(image: MetadataImage) -> ControllerResult[None]:

@@ -8,7 +8,7 @@ is named here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, AclFilter
 from metalog.errors import SUCCESS, ApiError
@@ -21,6 +21,9 @@ from metalog.records.message import Message
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+MAX_BATCH_BYTES: Final = 8 << 20
+"""The largest batch that Kafka's controller writes and its readers take."""
 
 
 class LogBounds(NamedTuple):

@@ -119,10 +119,13 @@ class Replica:
 
     def submit(self, change: Change[R]) -> Future[R]:
         """Carry out ``change``: a pure function of the image, which may be called on the
-        image after other changes of its group."""
-        if self._changes is None:
-            raise NotController("this replica only reads its log; open a log that can be written")
-        return self._changes.submit(change)
+        image after other changes of its group. Its records go in one batch."""
+        return self._writer.submit(change)
+
+    def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
+        """Carry out ``change``, however many records it has: as one metadata transaction,
+        which takes effect as a whole or not at all. Other changes wait meanwhile."""
+        return self._writer.submit(change, name)
 
     def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
         """One future for each of ``acls``; all of them are one request and one batch."""
@@ -139,6 +142,12 @@ class Replica:
     def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
         """One outcome a user (KIP-554)."""
         return self.submit(lambda image: alter_credentials(image, request))
+
+    @property
+    def _writer(self) -> Changes:
+        if self._changes is None:
+            raise NotController("this replica only reads its log; open a log that can be written")
+        return self._changes
 
     def _offer(self, mutator: Replica | None) -> None:
         for publisher in self._publishers:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from metalog.controller.acl import why_not
 from shell.acls import sentence
 from shell.context import opened_text, replayed_source
-from snapshot.exchange.formats.document import Document, Entry, ScramUser
+from snapshot.exchange.store import document_of
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
     from shell.output import Output
+    from snapshot.exchange.formats.document import Document
     from snapshot.exchange.source import Source
 
 _NAMED = 5
@@ -41,16 +42,11 @@ def held_by(text: str, arguments: Namespace, output: Output) -> Held:
             output.warn(problem)
         return Held(source, state.document, None)
     image = replayed_source(arguments, output, source).image
-    acls = dict.fromkeys(image.acls.by_id.values())
-    refused = [acl for acl in acls if why_not(acl)]
+    document = document_of(image)
+    refused = [acl for acl in document.acls if why_not(acl)]
     for acl in refused[:_NAMED]:
         output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
     if len(refused) > _NAMED:
         output.warn(f"left out like these: {len(refused) - _NAMED:,} more ACLs")
-    entries = tuple(Entry(acl) for acl in acls if not why_not(acl))
-    users = tuple(
-        ScramUser(user, mechanism, credential)
-        for mechanism, users in image.scram.mechanisms.items()
-        for user, credential in users.items()
-    )
-    return Held(source, Document(entries, users=users), image)
+    entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
+    return Held(source, document._replace(entries=entries), image)

@@ -10,7 +10,7 @@ module must not know who asks, nor whether they may.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from metalog.acl import (
@@ -30,8 +30,10 @@ from metalog.controller.result import (
 )
 from metalog.errors import ErrorCode
 from metalog.ids import Entropy, Uuid, random_uuid
-from metalog.image.acls import AclsImage, record_of
+from metalog.image.acls import AclsImage
 from metalog.ports import AclDeleteResult
+from metalog.records.acl_codes import record_of
+from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
 
 _TOO_MANY_CREATED: Final = ApiError(
@@ -47,18 +49,23 @@ def create_acls(
     image: AclsImage, acls: Sequence[Acl], entropy: Entropy
 ) -> ControllerResult[list[ApiError]]:
     """One outcome for each of ``acls``, in their order."""
+    results = list(map(why_not, acls))
+    sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
+    records = creations(image, sound, entropy)
+    if len(records) > MAX_RECORDS_PER_USER_OPERATION:
+        return ControllerResult((), [_TOO_MANY_CREATED] * len(acls))
+    return ControllerResult(records, results)
+
+
+def creations(image: AclsImage, acls: Iterable[Acl], entropy: Entropy) -> list[tuple[Message, int]]:
+    """A record for each of ``acls`` that is not there yet, under an id that nothing has."""
     created: dict[Acl, Uuid] = {}
     taken: set[Uuid] = set()
-    results = []
     for acl in acls:
-        error = why_not(acl)
-        if not error and acl not in created and not image.ids(acl):
+        if acl not in created and not image.ids(acl):
             created[acl] = uuid = _new_id(image, taken, entropy)
             taken.add(uuid)
-        results.append(error)
-    if len(created) > MAX_RECORDS_PER_USER_OPERATION:
-        return ControllerResult((), [_TOO_MANY_CREATED] * len(acls))
-    return ControllerResult([(record_of(uuid, acl), 0) for acl, uuid in created.items()], results)
+    return [(record_of(uuid, acl), 0) for acl, uuid in created.items()]
 
 
 def delete_acls(

@@ -8,25 +8,13 @@ Pure. This module must not know where the bootstrap records come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from metalog.controller.transaction import Records, transaction_batches
 from metalog.image.features import METADATA_VERSION
 from metalog.image.metadata import MetadataImage
-from metalog.records.message import Message
-from metalog.records.messages import (
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    ConfigRecord,
-    EndTransactionRecord,
-    FeatureLevelRecord,
-)
-
-Records = Sequence[tuple[Message, int]]
-
-TRANSACTIONS_SINCE: Final = 13
-"""metadata.version 3.6-IV1, the first with metadata transactions (KIP-868)."""
-RECORDS_PER_BATCH: Final = 1024
+from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"
 """Eligible leader replicas count from the cluster's min.insync.replicas (KIP-966)."""
@@ -46,15 +34,9 @@ def activation_batches(
     levels = _levels(records)
     if levels.get(_ELR, 0):
         records.append((ConfigRecord(_BROKER, "", "min.insync.replicas", "1"), 0))
-    if levels.get(METADATA_VERSION, 0) < TRANSACTIONS_SINCE:
-        yield records
-        return
-    records.insert(0, (BeginTransactionRecord(name="Bootstrap records"), 0))
-    records.append((EndTransactionRecord(), 0))
-    if is_transaction_open:
-        records[:0] = abort
-    for start in range(0, len(records), RECORDS_PER_BATCH):
-        yield records[start : start + RECORDS_PER_BATCH]
+    level = levels.get(METADATA_VERSION, 0)
+    before = abort if is_transaction_open else ()
+    yield from transaction_batches(records, "Bootstrap records", level, before=before)
 
 
 def _levels(records: Records) -> dict[str, int]:

@@ -30,7 +30,14 @@ from metalog.log.ownership import Owned, Quorum, check_ownership
 from metalog.log.retention import trim_folder
 from metalog.log.segment import TornTail
 from metalog.log.single import read_checkpoint
-from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split
+from metalog.ports import (
+    MAX_BATCH_BYTES,
+    Appended,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    Split,
+)
 from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.frame import Undecodable
@@ -39,9 +46,6 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
 _log = logging.getLogger(__name__)
-
-MAX_BATCH_BYTES: Final = 8 << 20
-"""The largest batch that Kafka's controller writes and its readers take."""
 
 
 def _system_ms() -> int:

@@ -1,30 +1,33 @@
 """A stopped node's folder as a TARGET: its log is claimed and written as its controller would.
 
 Only where the node is the log's only voter, which is looked at before anything is written.
-This module must not know what is wanted.
+All that is changed at once is one metadata transaction. This module must not know what is
+wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Future
-from typing import Final, TypeVar
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
 
-from metalog.acl import AccessControlEntryFilter, Acl, AclFilter, ResourcePatternFilter
-from metalog.controller.result import ApiError
-from metalog.errors import InvalidTarget
+from metalog.acl import Acl
+from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
+from metalog.controller.whole import WholeChange, change_whole
+from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
 from metalog.log.directory import DirectoryLog
 from metalog.log.ownership import check_ownership
 from metalog.log.writer import WritableDirectoryLog
 from metalog.replica import Replica
-from snapshot.exchange.formats.document import Document, Entry
+from metalog.scram import ScramMechanism
+from snapshot.exchange.formats.document import ScramUser
+from snapshot.exchange.plan import Change, Step
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import Source
-from snapshot.exchange.store import State
+from snapshot.exchange.store import State, document_of
 
-T = TypeVar("T")
-
-_PATIENCE_S: Final = 60.0
+_NAME: Final = "metalog apply"
 
 
 class FolderTarget:
@@ -41,19 +44,45 @@ class FolderTarget:
     def state(self) -> State:
         """What the folder's log holds; damage stops it."""
         replayed = replay_source(self._source)
-        acls = dict.fromkeys(replayed.image.acls.by_id.values())
-        return State(Document(tuple(map(Entry, acls))), replayed.problems)
+        return State(document_of(replayed.image), replayed.problems)
 
     def why_not(self, acl: Acl) -> str | None:
         return None
 
-    def create(self, acls: Sequence[Acl]) -> None:
-        for result in _results(self._opened().create_acls(self, acls)):
-            self._check(result)
+    def change(self, steps: Sequence[Step], users: Sequence[ScramUser]) -> None:
+        whole = WholeChange(
+            [step.acl for step in steps if step.change is Change.ADD],
+            [step.acl for step in steps if step.change is Change.REMOVE],
+            users,
+        )
+        change = partial(change_whole, change=whole, entropy=os.urandom)
+        try:
+            self._opened().submit_transaction(_NAME, change).result()
+        except LogFenced as error:
+            raise InvalidTarget(f"{error}; run it again: all of it was done, or nothing") from None
+        except InvalidRequest as error:
+            raise InvalidTarget(f"{self._path}: nothing was changed: {error}") from None
 
-    def delete(self, acls: Sequence[Acl]) -> None:
-        for result in _results(self._opened().delete_acls(self, list(map(_exactly, acls)))):
-            self._check(result.error)
+    def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
+        users: dict[str, dict[ScramMechanism, int]] = {}
+        for mechanism, credentials in replay_source(self._source).image.scram.mechanisms.items():
+            for user, credential in credentials.items():
+                users.setdefault(user, {})[mechanism] = credential.iterations
+        return users
+
+    def set_password(
+        self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+    ) -> None:
+        upsertion = salted_upsertion(user, mechanism, password, salt, iterations)
+        self._alter(AlterScramRequest(upsertions=[upsertion]))
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
+        self._alter(AlterScramRequest(deletions=[ScramDeletion(user, mechanism)]))
+
+    def _alter(self, request: AlterScramRequest) -> None:
+        for error in self._opened().alter_scram(request).result().values():
+            if error:
+                raise InvalidTarget(f"{self._path}: {error.code.name}: {error.message}")
 
     def close(self) -> None:
         replica, self._replica = self._replica, None
@@ -66,18 +95,3 @@ class FolderTarget:
             replica.start()
             self._replica = replica
         return self._replica
-
-    def _check(self, error: ApiError) -> None:
-        if error:
-            raise InvalidTarget(f"{self._path}: {error.code.name}: {error.message}")
-
-
-def _results(futures: Sequence[Future[T]]) -> list[T]:
-    return [future.result(timeout=_PATIENCE_S) for future in futures]
-
-
-def _exactly(acl: Acl) -> AclFilter:
-    return AclFilter(
-        ResourcePatternFilter(acl.resource_type, acl.resource_name, acl.pattern_type),
-        AccessControlEntryFilter(acl.principal, acl.host, acl.operation, acl.permission_type),
-    )

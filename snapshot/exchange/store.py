@@ -19,7 +19,7 @@ from metalog.image.scram import ScramImage
 from metalog.image.table import Table
 from metalog.log.folder import unreadable
 from metalog.scram import ScramCredential, ScramMechanism
-from snapshot.exchange.formats.document import Document, joined
+from snapshot.exchange.formats.document import Document, Entry, ScramUser, joined
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", ".sh")
@@ -121,6 +121,17 @@ def image_of(document: Document) -> MetadataImage:
         mechanisms.setdefault(mechanism, {})[user] = credential
     scram = Table((mechanism, Table(users.items())) for mechanism, users in mechanisms.items())
     return MetadataImage(acls=AclsImage(by_id), scram=ScramImage(scram))
+
+
+def document_of(image: MetadataImage) -> Document:
+    """All ACLs and users of ``image``."""
+    acls = dict.fromkeys(image.acls.by_id.values())
+    users = tuple(
+        ScramUser(user, mechanism, credential)
+        for mechanism, found in image.scram.mechanisms.items()
+        for user, credential in found.items()
+    )
+    return Document(tuple(map(Entry, acls)), users=users)
 
 
 def made_id(acl: Acl) -> Uuid:

@@ -1,17 +1,18 @@
 """TARGETs: what ACLs can be written to, and how a plan is carried out there.
 
-A phase of a plan is done before the next begins. This module must not know how a plan was
-made, and it asks nobody.
+As a whole where a target can, else a phase of the plan is done before the next begins. This
+module must not know how a plan was made, and it asks nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.directory import DirectoryLog
+from snapshot.exchange.formats.document import ScramUser
 from snapshot.exchange.plan import Change, Step, phases
 from snapshot.exchange.source import Source
 from snapshot.exchange.store import State
@@ -20,8 +21,8 @@ _AT_ONCE: Final = 500
 """ACLs in one request; Kafka takes 10,000 changes at most."""
 
 
-class Target(Protocol):
-    """A store that can be written to. ``caller`` is the principal that it sees, if known."""
+class _Target(Protocol):
+    """``caller`` is the principal that it sees, if known."""
 
     caller: str | None
 
@@ -31,27 +32,43 @@ class Target(Protocol):
         """Why ``acl`` cannot be written there, or None."""
         ...
 
-    def create(self, acls: Sequence[Acl]) -> None: ...
-
-    def delete(self, acls: Sequence[Acl]) -> None: ...
-
     def close(self) -> None:
         """Lets go of what was held to write; it may be called again."""
         ...
 
 
+@runtime_checkable
+class StoreTarget(_Target, Protocol):
+    """A store that is changed by one request after the other."""
+
+    def create(self, acls: Sequence[Acl]) -> None: ...
+
+    def delete(self, acls: Sequence[Acl]) -> None: ...
+
+
+@runtime_checkable
+class LogTarget(_Target, Protocol):
+    """A log, whose changes take effect as a whole."""
+
+    def change(self, steps: Sequence[Step], users: Sequence[ScramUser]) -> None:
+        """All ``steps``, and these users' credentials, or nothing."""
+        ...
+
+
+Target = StoreTarget | LogTarget
+
+
 def target_of(source: Source) -> Target:
     """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
-    from snapshot.exchange.cluster import ClusterStore
-
-    if isinstance(source.opened, ClusterStore):
+    if isinstance(source.opened, StoreTarget):
         return source.opened
     if isinstance(source.opened, DirectoryLog):
         from snapshot.exchange.folder import FolderTarget
 
         return FolderTarget(source, source.opened)
     raise InvalidTarget(
-        f"{source.text}: cannot be written to; give cluster://HOST:PORT or a stopped node's folder"
+        f"{source.text}: cannot be written to; give cluster://HOST:PORT, zookeeper://HOST:PORT "
+        "or a stopped node's folder"
     )
 
 
@@ -64,9 +81,19 @@ def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
 
 
 def carry_out(
-    target: Target, steps: Sequence[Step], progress: Callable[[int], None] = lambda done: None
+    target: Target,
+    steps: Sequence[Step],
+    progress: Callable[[int], None] = lambda done: None,
+    users: Sequence[ScramUser] = (),
 ) -> None:
-    """Takes all ``steps``; an error says how many were taken before it."""
+    """Takes all ``steps``; an error says how many were taken before it. ``users`` get their
+    credentials, which only a log takes."""
+    if isinstance(target, LogTarget):
+        target.change(steps, users)
+        progress(len(steps))
+        return
+    if users:
+        raise InvalidTarget("the credentials of SCRAM users can be given to a log only")
     done = 0
     for change, acls in _requests(steps):
         try:

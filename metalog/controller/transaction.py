@@ -1,0 +1,76 @@
+"""Changes larger than a batch: records as one metadata transaction (KIP-868).
+
+What stands between its BeginTransaction and its EndTransaction takes effect as a whole, or
+not at all: whoever leads next aborts what was left open. Pure. This module must not know
+what the records are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from metalog.errors import InvalidRequest
+from metalog.image.features import METADATA_VERSIONS
+from metalog.ports import MAX_BATCH_BYTES
+from metalog.records.frame import encode_value
+from metalog.records.message import Message
+from metalog.records.messages import BeginTransactionRecord, EndTransactionRecord
+
+Records = Sequence[tuple[Message, int]]
+
+TRANSACTIONS_SINCE: Final = 13
+"""metadata.version 3.6-IV1, the first with metadata transactions."""
+MAX_TRANSACTION_BYTES: Final = 128 << 20
+"""Readers hold a transaction back until it ends; ours hold twice as much at most."""
+RECORDS_PER_BATCH: Final = 10_000
+
+_BATCH_HEADER: Final = 61
+_RECORD_OVERHEAD: Final = 19
+"""Lengths, offset delta and the rest, at their largest."""
+
+
+def transaction_batches(
+    records: Records, name: str, metadata_version: int, *, before: Records = ()
+) -> list[Records]:
+    """What to append, a batch each; ``before`` comes before the transaction. Where the
+    metadata.version has no transactions, all in one batch; ``InvalidRequest`` where that is
+    too large, or the whole is."""
+    has_transactions = metadata_version >= TRANSACTIONS_SINCE
+    if has_transactions:
+        records = [
+            *before,
+            (BeginTransactionRecord(name=name), 0),
+            *records,
+            (EndTransactionRecord(), 0),
+        ]
+    batches = list(_parted(records))
+    if len(batches) > 1 and not has_transactions:
+        raise InvalidRequest(
+            f"{len(records):,} records are more than a batch, and metadata.version"
+            f" {METADATA_VERSIONS.get(metadata_version, metadata_version)} has no transactions;"
+            f" raise it to {METADATA_VERSIONS[TRANSACTIONS_SINCE]}, or ask for less at a time"
+        )
+    return batches
+
+
+def _parted(records: Records) -> Iterator[Records]:
+    start, size, total = 0, _BATCH_HEADER, 0
+    for position, (message, version) in enumerate(records):
+        needed = len(encode_value(message, version)) + _RECORD_OVERHEAD
+        if _BATCH_HEADER + needed > MAX_BATCH_BYTES:
+            raise InvalidRequest(
+                f"a record of {needed:,} bytes, more than the {MAX_BATCH_BYTES:,} that Kafka reads"
+            )
+        total += needed
+        if total > MAX_TRANSACTION_BYTES:
+            raise InvalidRequest(
+                f"{len(records):,} records are more than the {MAX_TRANSACTION_BYTES:,} bytes of a"
+                " transaction; ask for less at a time"
+            )
+        if position - start == RECORDS_PER_BATCH or size + needed > MAX_BATCH_BYTES:
+            yield records[start:position]
+            start, size = position, _BATCH_HEADER
+        size += needed
+    if start < len(records):
+        yield records[start:]

@@ -1,0 +1,53 @@
+"""A change of any size to ACLs and credentials at once, turned into records: a migration.
+
+It is carried out as one transaction, so that Kafka's bound on a request does not apply.
+Pure. This module must not know where what is wanted came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from metalog.acl import Acl
+from metalog.controller.acl import creations, why_not
+from metalog.controller.result import ControllerResult
+from metalog.controller.scram import SCRAM_SINCE
+from metalog.errors import InvalidRequest
+from metalog.ids import Entropy
+from metalog.image.features import METADATA_VERSIONS
+from metalog.image.metadata import MetadataImage
+from metalog.image.scram import record_of
+from metalog.records.messages import RemoveAccessControlEntryRecord
+from metalog.scram import ScramCredential, ScramMechanism
+
+
+class WholeChange(NamedTuple):
+    """``credentials`` are taken as they are: their passwords are not known."""
+
+    added: Sequence[Acl] = ()
+    removed: Sequence[Acl] = ()
+    credentials: Sequence[tuple[str, ScramMechanism, ScramCredential]] = ()
+
+
+def change_whole(
+    image: MetadataImage, change: WholeChange, entropy: Entropy
+) -> ControllerResult[None]:
+    """``InvalidRequest`` where a part of it is refused; then nothing of it is done."""
+    for acl in change.added:
+        if error := why_not(acl):
+            raise InvalidRequest(f"{error.code.name}: {error.message}")
+    level = image.features.metadata_version or 0
+    if change.credentials and level < SCRAM_SINCE:
+        raise InvalidRequest(
+            f"metadata.version {METADATA_VERSIONS.get(level, level)} has no SCRAM users;"
+            f" raise it to {METADATA_VERSIONS[SCRAM_SINCE]}"
+        )
+    removals = [
+        (RemoveAccessControlEntryRecord(id=uuid), 0)
+        for acl in dict.fromkeys(change.removed)
+        for uuid in image.acls.ids(acl)
+    ]
+    users = [(record_of(*credential), 0) for credential in change.credentials]
+    records = [*creations(image.acls, change.added, entropy), *removals, *users]
+    return ControllerResult(records, None)
