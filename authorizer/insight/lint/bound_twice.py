@@ -1,0 +1,25 @@
+"""An ACL that is held more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.insight.lint.finding import Check, Finding, Severity, Subject
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl, times in subject.times.items():
+        if subject.is_log:
+            yield Finding(
+                Severity.ERROR,
+                f"it is bound to {times:,} ids, and Kafka's authorizer refuses a snapshot that "
+                "holds an ACL twice",
+                acl,
+                remove=(acl,),
+                advice="removing it takes all its ids; add it again once, at once",
+            )
+        else:
+            yield Finding(Severity.INFO, f"it stands in {times:,} places", acl)
+
+
+CHECK = Check("bound-twice", "The same ACL is held more than once.", _find)

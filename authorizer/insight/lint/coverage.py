@@ -1,0 +1,201 @@
+"""Which ACLs reach all that another one does, and which of them meet at all.
+
+By names in order and by principal and host, so that the cost of a question does not grow
+with the number of ACLs. As in Kafka, LITERAL ``*`` reaches every name but the longer ones
+that begin with ``*``. It must not know what follows from it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from authorizer.decide import ALLOWS, DENIES
+from authorizer.prefixes import SortedNames, up_from
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
+
+_LITERAL = PatternType.LITERAL
+
+FEW = 16
+"""So many ACLs of one principal and host are looked through; of more, names are looked up."""
+
+_Who = tuple[ResourceType, str, str]
+"""A resource type, a principal and a host."""
+_Pattern = tuple[PatternType, str]
+
+
+class Coverage:
+    """ACLs, found by what they cover."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._by_who: dict[_Who, list[Acl]] = {}
+        for acl in acls:
+            who = acl.resource_type, acl.principal, acl.host
+            if who in self._by_who:
+                self._by_who[who].append(acl)
+            else:
+                self._by_who[who] = [acl]
+        self._by_pattern: dict[_Who, dict[_Pattern, list[Acl]]] = {}
+        names: dict[ResourceType, set[str]] = {}
+        for who, group in self._by_who.items():
+            if len(group) > FEW:
+                by_pattern = self._by_pattern[who] = {}
+                for acl in group:
+                    pattern = acl.pattern_type, acl.resource_name
+                    by_pattern.setdefault(pattern, []).append(acl)
+                    if acl.pattern_type is not _LITERAL:
+                        names.setdefault(acl.resource_type, set()).add(acl.resource_name)
+        self._names = {kind: SortedNames.of(sorted(known)) for kind, known in names.items()}
+
+    def covering(self, acl: Acl) -> Iterator[Acl]:
+        """The ACLs whose names, principals and hosts include those of ``acl``."""
+        kind, principal, host = acl.resource_type, acl.principal, acl.host
+        for who in {
+            (kind, principal, host),
+            (kind, principal, WILDCARD),
+            (kind, WILDCARD_PRINCIPAL, host),
+            (kind, WILDCARD_PRINCIPAL, WILDCARD),
+        }:
+            if who in self._by_pattern:
+                by_pattern = self._by_pattern[who]
+                for pattern in self._patterns_above(acl):
+                    yield from by_pattern.get(pattern, ())
+            elif who in self._by_who:
+                yield from (each for each in self._by_who[who] if _reaches_all(each, acl))
+
+    def _patterns_above(self, acl: Acl) -> Iterator[_Pattern]:
+        """The patterns that reach every name that ``acl`` reaches."""
+        name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
+        if is_literal:
+            yield _LITERAL, name
+        if is_literal and name == WILDCARD:
+            yield PatternType.PREFIXED, ""
+            return
+        names = self._names.get(acl.resource_type)
+        if names is not None:
+            for prefix in up_from(names.longest_prefix(name)):
+                yield PatternType.PREFIXED, prefix.name
+        if not name.startswith(WILDCARD) and (name or is_literal):
+            yield _LITERAL, WILDCARD
+
+
+def _reaches_all(wide: Acl, acl: Acl) -> bool:
+    """The same of two ACLs: whether ``wide`` reaches every name that ``acl`` reaches."""
+    name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
+    if wide.pattern_type is not _LITERAL:
+        is_wildcard = is_literal and name == WILDCARD
+        return not wide.resource_name if is_wildcard else name.startswith(wide.resource_name)
+    if is_literal and wide.resource_name == name:
+        return True
+    is_plain = not name.startswith(WILDCARD) and bool(name or is_literal)
+    return wide.resource_name == WILDCARD and is_plain
+
+
+class _Names:
+    """The names of some patterns, in order."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self._order: list[str] | None = None
+
+    def add(self, name: str) -> None:
+        self.known.add(name)
+
+    @property
+    def order(self) -> list[str]:
+        if self._order is None:
+            self._order = sorted(self.known)
+        return self._order
+
+    def any_begins_with(self, start: str) -> bool:
+        at = bisect_left(self.order, start)
+        return at < len(self.order) and self.order[at].startswith(start)
+
+    @property
+    def any_met_by_wildcard(self) -> bool:
+        """Whether one is ``*``, or does not begin with it: those that do stand together."""
+        if not self.known:
+            return False
+        ends = self.order[0], self.order[-1]
+        return WILDCARD in self.known or not all(each.startswith(WILDCARD) for each in ends)
+
+
+class _Granted:
+    """The patterns on which somebody may do one set of operations."""
+
+    def __init__(self) -> None:
+        self.literals = _Names()
+        self.prefixed = _Names()
+
+    def of(self, pattern_type: PatternType) -> _Names:
+        return self.literals if pattern_type is _LITERAL else self.prefixed
+
+    def meets(self, acl: Acl, prefixes: Iterable[str]) -> bool:
+        """Whether ``acl``, whose name has ``prefixes``, reaches a name that one of them does."""
+        name = acl.resource_name
+        if acl.pattern_type is _LITERAL and name == WILDCARD:
+            return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
+        if WILDCARD in self.literals.known and not name.startswith(WILDCARD):
+            return True
+        if not self.prefixed.known.isdisjoint(prefixes):
+            return True
+        if acl.pattern_type is _LITERAL:
+            return name in self.literals.known
+        return self.literals.any_begins_with(name) or self.prefixed.any_begins_with(name)
+
+
+_Key = tuple[ResourceType, str | None, str | None]
+"""A resource type, a principal and a host; None stands for all of them together."""
+
+
+class Allowed:
+    """What ALLOWs allow, to be asked whether one of ``denies`` takes anything of it away."""
+
+    def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl]) -> None:
+        asked = {key for deny in denies for key in _keys(deny)}
+        self._granted: dict[_Key, dict[int, _Granted]] = {}
+        prefixes: dict[ResourceType, set[str]] = {}
+        for acl in allows:
+            mask = ALLOWS[acl.operation]
+            if acl.pattern_type is not _LITERAL:
+                prefixes.setdefault(acl.resource_type, set()).add(acl.resource_name)
+            for principal in (acl.principal, None):
+                for host in (acl.host, None):
+                    key = acl.resource_type, principal, host
+                    if key in asked:
+                        self._grant(key, mask).of(acl.pattern_type).add(acl.resource_name)
+        self._prefixes = {kind: SortedNames.of(sorted(names)) for kind, names in prefixes.items()}
+
+    def meet(self, deny: Acl) -> bool:
+        """Whether some request matches ``deny`` and one of the ALLOWs."""
+        kind, mask = deny.resource_type, DENIES[deny.operation]
+        names = self._prefixes.get(kind)
+        prefixes = (
+            [prefix.name for prefix in up_from(names.longest_prefix(deny.resource_name))]
+            if names is not None
+            else []
+        )
+        return any(
+            allowed & mask and granted.meets(deny, prefixes)
+            for key in _keys(deny)
+            for allowed, granted in self._granted.get(key, {}).items()
+        )
+
+    def _grant(self, key: _Key, mask: int) -> _Granted:
+        by_mask = self._granted.setdefault(key, {})
+        if mask not in by_mask:
+            by_mask[mask] = _Granted()
+        return by_mask[mask]
+
+
+def _keys(deny: Acl) -> list[_Key]:
+    """Where the ALLOWs stand whose principal and host meet those of ``deny``."""
+    return [
+        (deny.resource_type, principal, host)
+        for principal in _or_all(deny.principal, WILDCARD_PRINCIPAL)
+        for host in _or_all(deny.host, WILDCARD)
+    ]
+
+
+def _or_all(value: str, wildcard: str) -> tuple[str | None, ...]:
+    return (None,) if value == wildcard else (value, wildcard)

@@ -1,0 +1,91 @@
+"""What `lint` looks at: all that a SOURCE holds, and where in its files each ACL stands.
+
+This module must not know what any check looks for.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from authorizer.insight.lint.finding import Notes, Subject
+from metalog.ids import uuid_text
+from shell.context import opened_source, read_config, replayed_source
+from snapshot.exchange.formats.document import in_order
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+    from metalog.image.acls import AclsImage
+    from shell.output import Output
+    from snapshot.exchange.formats.document import Document, Place
+    from snapshot.exchange.source import Source
+    from snapshot.exchange.store import Store
+
+_YAML = (".yaml", ".yml")
+
+
+class Looked(NamedTuple):
+    """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids."""
+
+    subject: Subject
+    places: Mapping[Acl, Place]
+    acls: AclsImage | None
+
+    def ids(self, acl: Acl) -> list[str]:
+        return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
+
+
+def looked_at(arguments: Namespace, output: Output) -> Looked:
+    source = opened_source(arguments)
+    config = read_config(arguments, source, output).config
+    if source.store is not None and arguments.at is None and not arguments.committed:
+        return _of_store(source, source.store, config, output)
+    image = replayed_source(arguments, output, source).image
+    acls = list(image.acls.by_id.values())
+    subject = Subject(
+        tuple(dict.fromkeys(acls)),
+        config,
+        _today(),
+        _times(acls),
+        is_log=True,
+        topics=image.topics.by_name.keys(),
+        users={user for users in image.scram.mechanisms.values() for user in users},
+    )
+    return Looked(subject, {}, image.acls)
+
+
+def _of_store(source: Source, store: Store, config: AuthorizerConfig, output: Output) -> Looked:
+    document, problems = store.state()
+    for problem in problems:
+        output.warn(problem)
+    entries = in_order(document.entries)
+    subject = Subject(
+        tuple(entry.acl for entry in entries),
+        config,
+        _today(),
+        _times([entry.acl for entry in document.entries]),
+        users={user.user for user in document.users},
+        notes={entry.acl: Notes(entry.notes.owner, entry.notes.expires) for entry in entries}
+        if _has_notes(source, document)
+        else None,
+    )
+    return Looked(subject, {each.acl: each.place for each in entries if each.place}, None)
+
+
+def _has_notes(source: Source, document: Document) -> bool:
+    is_yaml = source.kind == "files" or source.describe.endswith(_YAML)
+    return is_yaml or any(any(entry.notes) for entry in document.entries)
+
+
+def _times(acls: list[Acl]) -> dict[Acl, int]:
+    if len(set(acls)) == len(acls):
+        return {}
+    return {acl: times for acl, times in Counter(acls).items() if times > 1}
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,223 @@
+"""``metalog lint SOURCE``: what is wrong, useless or dangerous in the ACLs.
+
+Exit code 0 is clean, 1 is findings, 2 is that it could not be looked at. This module must
+not know what any check looks for.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from authorizer.insight.lint.checks import CHECKS, Found, lint, worst
+from authorizer.insight.lint.finding import Check, Finding, Severity
+from metalog.acl import Acl, words_of
+from metalog.collector import resting_collector
+from metalog.errors import InvalidRequest
+from shell.acls import KEYS, sentence
+from shell.context import add_config, add_source
+from shell.linting import Looked, looked_at
+from shell.output import Output
+from shell.safe import safe, shown
+
+USAGE: Final = "SOURCE [--only ID] [--except ID] [--fail-on SEVERITY] [options]"
+FORMATS: Final = ("text", "json", "sarif", "github", "junit")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog lint /var/kafka/metadata --config server.properties
+metalog lint acls/ -o github --fail-on warning       in a pull request
+
+Exit code: 0 nothing found (of --fail-on or worse), 1 findings, 2 no answer."""
+
+_SHOWN: Final = 20
+_STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
+_GITHUB: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+}
+_SEVERITIES: Final = {severity.name.lower(): severity for severity in reversed(Severity)}
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    add_config(parser)
+    group = parser.add_argument_group("what is looked for")
+    group.add_argument("--only", action="append", metavar="ID", help="this check (or these)")
+    group.add_argument("--except", action="append", metavar="ID", help="all but this (or these)")
+    group.add_argument(
+        "--fail-on",
+        choices=_SEVERITIES,
+        default="info",
+        metavar="SEVERITY",
+        help="exit with 1 from this on: error, warning or info (default: info)",
+    )
+    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    checks = _chosen(arguments)
+    looked = looked_at(arguments, output)
+    with resting_collector():
+        results = lint(looked.subject, checks)
+    _say_left_out(results, output)
+    if output.is_text:
+        _print(results, looked, output, whole=arguments.all)
+    elif output.format == "json":
+        for check, finding in _each(results):
+            output.record(_as_json(check, finding, looked))
+    elif output.format == "sarif":
+        from shell.sarif import print_sarif
+
+        print_sarif(results, looked, output)
+    elif output.format == "github":
+        _print_annotations(results, looked, output)
+    else:
+        _print_junit(results, output)
+    found = worst(results)
+    return 1 if found is not None and found >= _SEVERITIES[arguments.fail_on] else 0
+
+
+def _chosen(arguments: Namespace) -> list[Check]:
+    known = {check.id: check for check in CHECKS}
+    only, but = arguments.only or known, getattr(arguments, "except") or ()
+    for name in (*only, *but):
+        if name not in known:
+            from authorizer.insight.names import nearest_name
+
+            near = nearest_name(name, known.keys())
+            advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            raise InvalidRequest(f"no check is called {name!r}; {advice}")
+    return [check for check in CHECKS if check.id in only and check.id not in but]
+
+
+def _say_left_out(results: Iterable[Found], output: Output) -> None:
+    left_out: dict[str, list[str]] = {}
+    for check, found in results:
+        if found is None and check.needs is not None:
+            left_out.setdefault(check.needs.value, []).append(check.id)
+    for need, names in left_out.items():
+        verb = "needs" if len(names) == 1 else "need"
+        output.note(f"left out: {', '.join(names)}, which {verb} {need}")
+
+
+def _each(results: Iterable[Found]) -> Iterator[tuple[Check, Finding]]:
+    return ((check, finding) for check, found in results for finding in found or ())
+
+
+def _print(results: Sequence[Found], looked: Looked, output: Output, *, whole: bool) -> None:
+    for check, found in results:
+        if not found:
+            continue
+        output.line(f"{output.paint(check.id, 'name')}: {output.paint(check.title, 'strong')}")
+        kept = found if whole else found[:_SHOWN]
+        for said, findings in groupby(kept, key=_said):
+            _print_said(said, output)
+            for finding in findings:
+                _print_subject(finding, looked, output)
+        if len(kept) < len(found):
+            output.line(f"    … and {len(found) - len(kept):,} more (--all)")
+        output.line()
+    output.line(_summary(results, len(looked.subject.acls)))
+
+
+def _said(finding: Finding) -> tuple[Severity, str, str]:
+    """What findings have in common that are shown together."""
+    return finding.severity, finding.message, finding.advice
+
+
+def _print_said(said: tuple[Severity, str, str], output: Output) -> None:
+    severity, message, advice = said
+    word = severity.name.lower()
+    output.line(f"  {output.paint(word, _STYLES[severity])}{' ' * (8 - len(word))} {safe(message)}")
+    if advice:
+        output.line(f"  {' ' * 9}{output.paint(safe(advice), 'faint')}")
+
+
+def _print_subject(finding: Finding, looked: Looked, output: Output) -> None:
+    where = "".join(f"  {text}" for text in _where(finding, looked))
+    output.line(f"    {_subject(finding)}{output.paint(where, 'faint')}")
+    if finding.by is not None:
+        output.line(f"      by {sentence(finding.by)}")
+    for command in finding.commands:
+        output.line(f"      {output.paint(command, 'faint')}")
+
+
+def _subject(finding: Finding) -> str:
+    return shown(finding.name) if finding.acl is None else sentence(finding.acl)
+
+
+def _where(finding: Finding, looked: Looked) -> list[str]:
+    """Its place in a file; its ids only where they are more than one."""
+    if finding.acl is None:
+        return []
+    place, ids = looked.places.get(finding.acl), looked.ids(finding.acl)
+    if place is not None:
+        return [safe(str(place))]
+    return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
+
+
+def _summary(results: Iterable[Found], acls: int) -> str:
+    counts = Counter(finding.severity for _, finding in _each(results))
+    among = "1 ACL" if acls == 1 else f"{acls:,} ACLs"
+    if not counts:
+        return f"Nothing found in {among}."
+    said = [
+        f"{counts[severity]:,} {_counted(word, counts[severity])}"
+        for word, severity in _SEVERITIES.items()
+        if counts[severity]
+    ]
+    return f"{', '.join(said)} in {among}."
+
+
+def _counted(word: str, times: int) -> str:
+    return word if times == 1 or word == "info" else f"{word}s"
+
+
+def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:
+    acl = finding.acl
+    ids = [] if acl is None else looked.ids(acl)
+    place = None if acl is None else looked.places.get(acl)
+    return {
+        "check": check.id,
+        "severity": finding.severity.name,
+        "message": finding.message,
+        "acl": None if acl is None else _keyed(acl),
+        "ids": ids,
+        "name": finding.name or None,
+        "by": None if finding.by is None else _keyed(finding.by),
+        "advice": finding.advice or None,
+        "commands": list(finding.commands),
+        "file": None if place is None else place.file,
+        "line": None if place is None else place.line or None,
+        "column": None if place is None else place.column or None,
+    }
+
+
+def _keyed(acl: Acl) -> dict[str, str]:
+    return dict(zip(KEYS[1:], words_of(acl), strict=True))
+
+
+def _print_annotations(results: Sequence[Found], looked: Looked, output: Output) -> None:
+    from shell.reports import annotation
+
+    for check, finding in _each(results):
+        place = None if finding.acl is None else looked.places.get(finding.acl)
+        at = (place.file, place.line, place.column) if place is not None else ("", 0, 0)
+        message = f"{_subject(finding)}: {finding.message}"
+        level = _GITHUB[finding.severity]
+        output.line(annotation(level, f"metalog lint: {check.id}", message, *at))
+
+
+def _print_junit(results: Sequence[Found], output: Output) -> None:
+    from shell.reports import Case, print_junit
+
+    cases = []
+    for check, found in results:
+        failures = [f"{_subject(finding)}: {finding.message}" for finding in found or ()]
+        needs = "" if check.needs is None else check.needs.value
+        cases.append(Case(check.id, failures, f"needs {needs}" if found is None else None))
+    print_junit("metalog lint", cases, output)
