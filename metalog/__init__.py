@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from metalog.log.directory import DirectoryLog as DirectoryLog
     from metalog.log.memory import MemoryLog as MemoryLog
     from metalog.log.memory import WritableMemoryLog as WritableMemoryLog
+    from metalog.log.topic import TopicLog as TopicLog
+    from metalog.log.topic_writer import WritableTopicLog as WritableTopicLog
     from metalog.log.writer import WritableDirectoryLog as WritableDirectoryLog
     from metalog.replica import Replica as Replica
 
@@ -28,8 +30,10 @@ _MODULES: Final = {
     "MetadataImage": "metalog.image.metadata",
     "Provenance": "metalog.image.manifest",
     "Replica": "metalog.replica",
+    "TopicLog": "metalog.log.topic",
     "WritableDirectoryLog": "metalog.log.writer",
     "WritableMemoryLog": "metalog.log.memory",
+    "WritableTopicLog": "metalog.log.topic_writer",
 }
 
 __all__ = [
@@ -40,8 +44,10 @@ __all__ = [
     "MetadataImage",
     "Provenance",
     "Replica",
+    "TopicLog",
     "WritableDirectoryLog",
     "WritableMemoryLog",
+    "WritableTopicLog",
 ]
 
 

@@ -19,9 +19,10 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import FeatureLevelRecord, LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
-_NEWEST: Final[Sequence[tuple[Message, int]]] = (
+NEWEST: Final[Sequence[tuple[Message, int]]] = (
     (FeatureLevelRecord(METADATA_VERSION, LATEST_METADATA_VERSION), 0),
 )
+"""What a log begins with where nothing else is asked for."""
 
 
 class MemoryLog:
@@ -79,7 +80,7 @@ class WritableMemoryLog:
         self,
         batches: Iterable[Batch] = (),
         *,
-        bootstrap: Sequence[tuple[Message, int]] = _NEWEST,
+        bootstrap: Sequence[tuple[Message, int]] = NEWEST,
         node_id: int = 1,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:

@@ -5,7 +5,7 @@ kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test h
 the one against the other, field by field. ``python -m metalog.records.generate``
 writes ``messages/`` from here.
 
-This module must not know how a field is encoded; no code reads it at run time.
+This module must not know how a field is encoded; at run time only ``avro`` reads it.
 """
 
 from __future__ import annotations

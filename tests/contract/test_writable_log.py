@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tiny_log import ace, ids
+from topic_logs import MockedCluster, mock_kafka, new_address
 from written_log import formatted
 
 from metalog import Replica, WritableDirectoryLog
@@ -14,19 +15,39 @@ from metalog.controller.result import ControllerResult
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.log.memory import WritableMemoryLog
-from metalog.ports import Appended, HighWatermark, LogEvent, WritableLog
+from metalog.log.topic_writer import WritableTopicLog
+from metalog.ports import Appended, Gap, HighWatermark, LogEvent, WritableLog
 from metalog.records.batch import Batch
 from metalog.records.messages import LeaderChangeMessage
 
 Opened = Callable[[], WritableLog]
 
 
-@pytest.fixture(params=["memory", "directory"])
+@pytest.fixture(scope="module")
+def mock_broker() -> Iterator[str]:
+    with mock_kafka() as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "directory",
+        "topic of a mock",
+        pytest.param("topic", marks=pytest.mark.xdist_group("real-kafka")),
+    ]
+)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
     """Opens the same log, each time as another writer would."""
     if request.param == "directory":
         formatted(tmp_path / "node")
         return lambda: WritableDirectoryLog(tmp_path / "node")
+    if request.param == "topic":
+        address = new_address(request.getfixturevalue("real_kafka").bootstrap)
+        return lambda: WritableTopicLog(address)
+    if request.param == "topic of a mock":
+        mocked = new_address(request.getfixturevalue("mock_broker"))
+        return lambda: WritableTopicLog(mocked, cluster=MockedCluster(mocked))
     batches: list[Batch] = []
 
     def in_memory() -> WritableLog:
@@ -61,14 +82,17 @@ def test_what_is_appended_is_one_batch_read_and_polled(opened: Opened) -> None:
     epoch = log.claim()
     before = list(log.read(0))
     end = log.append(epoch, [(ace(1), 0), (ace(2), 0)])
-    mark, change = log.poll(0)
+    mark, change, *marker = log.poll(0)
     assert mark == HighWatermark(end)
     [batch] = appended([change])
     assert batch.messages() == [ace(1), ace(2)]
-    assert (batch.epoch, batch.next_offset) == (epoch, end)
+    assert batch.epoch == epoch
+    assert marker == ([Gap(batch.next_offset, end, lost=False)] if batch.next_offset < end else [])
     assert list(log.poll(0)) == []
     assert [*appended(before), batch] == [
-        each._replace(file=None, position=0, crc=batch.crc) if each.next_offset == end else each
+        each._replace(file=None, position=0, crc=batch.crc)
+        if each.epoch == epoch and not each.is_control
+        else each
         for each in appended(list(log.read(0)))
     ]
     assert log.bounds()[1:4] == (end, epoch, end)

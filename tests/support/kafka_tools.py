@@ -110,6 +110,9 @@ class RealKafka:
             "super.users": "User:ANONYMOUS",
             "offsets.topic.num.partitions": "1",
             "offsets.topic.replication.factor": "1",
+            "transaction.state.log.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
             **overrides,
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]

@@ -1,0 +1,64 @@
+"""What confluent-kafka's clients have in common: their log lines, and what they say of errors.
+
+librdkafka writes its log to stderr unless it is given a logger, and tells why it has no
+connection apart from the result that lacks one. This module must not know what is asked of
+a cluster, and it does not import the library: it only takes its errors apart.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+_log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())
+
+_ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
+
+
+class Troubles:
+    """What ``client`` reports beside its results; it is given ``settings`` when it is made."""
+
+    def __init__(self) -> None:
+        self.client: Any = None
+        self.last = ""
+        self.is_down = False
+        """Whether no broker at all could be reached when something was last reported."""
+        self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
+
+    def why(self, error: BaseException) -> str:
+        """What to say of ``error``: the trouble behind it where it is the client's own."""
+        if is_local(error) and self.client is not None:
+            self.client.poll(0)
+        return (self.last if is_local(error) else "") or said(error)
+
+    def _note(self, error: Any) -> None:
+        self.is_down = error.name() == _ALL_DOWN
+        if not self.is_down:
+            self.last = one_line(error.str() or error.name())
+
+
+def is_local(error: BaseException) -> bool:
+    """Whether the library made the error itself, having no answer of a cluster."""
+    cause = _cause(error)
+    return cause is None or cause.code() < 0
+
+
+def said(error: BaseException) -> str:
+    """Kafka's name for an error and its message, in short and on one line."""
+    cause = _cause(error)
+    if cause is None:
+        return one_line(str(error)) or type(error).__name__
+    message = one_line(cause.str() or "")
+    name: str = cause.name().lstrip("_")
+    return f"{name}: {message}" if message and not message.startswith("Request ") else name
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cause(error: BaseException) -> Any:
+    """The library's KafkaError in an exception of its own."""
+    cause = error.args[0] if error.args else None
+    return cause if hasattr(cause, "code") and hasattr(cause, "name") else None

@@ -1,0 +1,187 @@
+"""The one writer of a metadata log in a Kafka topic: claims it, then appends durably.
+
+To claim is to take over the topic's ``transactional.id``, after which the cluster takes
+nothing more from the writer before; then to read to the end, and to append a LEADER_CHANGE
+of the next epoch. Each append is a transaction, so it is there as a whole or not at all.
+The first that fails fences the writer for good. This module must not know what records mean.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced
+from metalog.files import LOCAL_FILES, Files
+from metalog.ids import SnapshotId
+from metalog.log.memory import NEWEST
+from metalog.log.topic import TopicLog, why_unfit
+from metalog.log.topic_cluster import TopicCluster, Transactions
+from metalog.log.topic_records import Encoding, outgoing
+from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark, LogBounds, LogEvent, Split
+from metalog.records.batch import Batch, build_batch
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import LeaderChangeMessage
+from metalog.records.messages.leader_change_message import Voter
+
+MAX_RECORD_BYTES: Final = 900_000
+"""Less than what every topic takes (``max.message.bytes``), whatever its headers."""
+NEW_TOPIC: Final = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "unclean.leader.election.enable": "false",
+}
+
+
+class WritableTopicLog:
+    """The topic at ``address``, made if there is none, for the node ``node_id``.
+
+    ``encoding`` is that of a log without records, ``kraft`` unless given; a log that has some
+    keeps its own, and is refused if another is given. Such a log begins with ``bootstrap``.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        settings: Mapping[str, str] | None = None,
+        *,
+        node_id: int = 1,
+        encoding: Encoding | None = None,
+        bootstrap: Sequence[tuple[Message, int]] = NEWEST,
+        snapshots: Path | None = None,
+        files: Files = LOCAL_FILES,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        cluster: TopicCluster | None = None,
+    ) -> None:
+        self._log = TopicLog(address, settings, snapshots=snapshots, files=files, cluster=cluster)
+        self._node_id = node_id
+        self._encoding = encoding
+        self._bootstrap = tuple(bootstrap)
+        self._now_ms = now_ms
+        self._transactions: Transactions | None = None
+        self._fenced: str | None = None
+        self._values: Encoding = encoding or "kraft"
+        self._start = self._end = self._follows = 0
+        self._epoch = -1
+        self._news: list[LogEvent] = []
+
+    @property
+    def path(self) -> str:
+        return self._log.path
+
+    def claim(self) -> int:
+        if self._transactions is not None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
+        try:
+            self._make_sure_of_topic()
+            self._transactions = self._log.cluster.transactions()
+            self._begin_epoch()
+        except InvalidSource as error:
+            self.close()
+            raise InvalidTarget(str(error)) from None
+        except BaseException:
+            self.close()
+            raise
+        return self._epoch
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        return self._append(epoch, records)
+
+    def trim(self, before: SnapshotId) -> None:
+        """Delete the records below the end of ``before``, for every reader of the topic."""
+        if self._transactions is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if before not in self._log.snapshots():
+            raise InvalidRequest(f"{self.path}: there is no snapshot {before} beside it")
+        self._log.cluster.delete_before(before.end_offset)
+        self._start = before.end_offset
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        return self._bootstrap
+
+    def close(self) -> None:
+        transactions, self._transactions = self._transactions, None
+        self._fenced = self._fenced or "closed"
+        if transactions is not None:
+            transactions.close()
+        self._log.close()
+
+    def bounds(self) -> LogBounds:
+        if self._transactions is None:
+            return self._log.bounds()
+        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        self._news = []
+        return self._log.read(start)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        if self._epoch < 0:
+            return self._log.poll(timeout_s)
+        if not self._news:
+            time.sleep(timeout_s)
+        news, self._news = self._news, []
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        return self._log.splits()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return self._log.snapshots()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        return self._log.open_snapshot(id)
+
+    def _make_sure_of_topic(self) -> None:
+        cluster = self._log.cluster
+        if cluster.facts() is None:
+            cluster.create(NEW_TOPIC)
+        facts = cluster.facts()
+        if facts is not None and (why := why_unfit(facts)) is not None:
+            raise InvalidTarget(f"{self.path}: {why}")
+
+    def _begin_epoch(self) -> None:
+        """What was open before is aborted now, so all that will ever be there can be read."""
+        self._log.refresh()
+        bounds, last = self._log.bounds(), self._log.last
+        if bounds.start > 0:
+            self._log.check()
+        if last is not None:
+            if self._encoding not in (None, last.encoding):
+                raise InvalidTarget(
+                    f"{self.path}: its values are in {last.encoding}, and {self._encoding} was"
+                    " asked for; one topic has one encoding"
+                )
+            self._values = last.encoding
+        self._start, self._end = bounds.start, bounds.end
+        self._follows = 0 if last is None else last.end
+        self._epoch = 1 if last is None else last.epoch + 1
+        voter = (Voter(self._node_id),)
+        self._append(self._epoch, [(LeaderChangeMessage(0, self._node_id, voter, voter), 0)])
+
+    def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:
+        transactions = self._transactions
+        if transactions is None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if epoch != self._epoch:
+            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+        batch = build_batch(self._end, epoch, self._now_ms(), records)
+        messages = outgoing(batch, self._values, self._follows)
+        largest = max(len(message.value) for message in messages)
+        if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
+            raise InvalidRequest(
+                f"{len(records)} records are {batch.size} bytes, the largest {largest}, more than"
+                f" {MAX_BATCH_BYTES} or {MAX_RECORD_BYTES}; send fewer at a time"
+            )
+        try:
+            end = transactions.send(messages, batch.base_timestamp, self._end)
+        except BaseException as error:
+            self._fenced = f"a write failed, and nothing more is written ({error})"
+            self.close()
+            raise
+        self._follows, self._end = batch.next_offset, end
+        self._news += HighWatermark(end), Appended(batch), Gap(batch.next_offset, end, lost=False)
+        return end
