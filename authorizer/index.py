@@ -283,8 +283,13 @@ class IndexWriter:
         literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         for acl in acls:
-            kinds = literals if acl.pattern_type is LITERAL else prefixed
-            kinds[acl.resource_type].setdefault(acl.resource_name, []).append(acl)
+            resource_type, name, pattern_type, _, _, _, _ = acl
+            groups = (literals if pattern_type is LITERAL else prefixed)[resource_type]
+            group = groups.get(name)
+            if group is None:
+                groups[name] = [acl]
+            else:
+                group.append(acl)
         self._literals = [self._ordered(groups) for groups in literals]
         self._prefixed = [self._ordered(groups) for groups in prefixed]
         self.index = AclIndex(
@@ -306,13 +311,13 @@ class IndexWriter:
     def _ordered(self, groups: dict[str, list[Acl]]) -> SortedDict[str, Bucket]:
         """The buckets of ``groups``; counts the ids beyond the first of each ACL."""
         buckets: dict[str, Bucket] = {}
-        for name, group in groups.items():
-            distinct = dict.fromkeys(group)
-            if len(distinct) < len(group):
-                for acl, ids in Counter(group).items():
-                    if ids > 1:
-                        self._extra_ids[acl] = ids - 1
-            buckets[name] = bucket_of(list(distinct))
+        for name in sorted(groups):
+            group = groups[name]
+            if len(group) > 1 and len(set(group)) < len(group):
+                counts = Counter(group)
+                self._extra_ids.update({acl: ids - 1 for acl, ids in counts.items() if ids > 1})
+                group = list(counts)
+            buckets[name] = bucket_of(group)
         return SortedDict(buckets)
 
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:

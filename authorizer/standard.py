@@ -182,15 +182,14 @@ class StandardAuthorizer(Authorizer):
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take over what changed about ACLs, all of it at once."""
-        changes = delta.acls
-        if changes is not None and (changes.changes or changes.is_replacement):
-            after = image.acls.by_id
-            is_large = len(changes.changes) > len(after) // WORTH_LOADING_ANEW
-            if changes.is_replacement or is_large or self._is_index_behind:
-                self._writer.load(after.values())
+        acls, after = delta.acls, image.acls
+        if acls is not None and (acls.is_replacement or acls.changes):
+            is_whole = acls.is_replacement or self._is_index_behind
+            if is_whole or len(acls.changes) > len(after) // WORTH_LOADING_ANEW:
+                self._writer.load(acls.in_record_order(after))
             else:
-                self._writer.apply(changes.changes, changes.image.by_id)
-            self._by_id = after
+                self._writer.apply(acls.changes, acls.image.by_id)
+            self._by_id = after.by_id
             self._decide_anew()
             self._is_index_behind = False
         self.note_staleness(0)

@@ -20,7 +20,7 @@ This module must not know what an ACL allows, nor where records come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from metalog.acl import Acl
@@ -142,7 +142,7 @@ class AclsDelta:
     they seem to: ``may_mislead`` says which those are.
     """
 
-    __slots__ = ("_changes", "_gone", "_whole", "doubtful", "image", "is_replacement")
+    __slots__ = ("_added", "_changes", "_gone", "_whole", "doubtful", "image", "is_replacement")
 
     def __init__(self, image: AclsImage, *, is_replacement: bool = False) -> None:
         self.image = image
@@ -150,6 +150,7 @@ class AclsDelta:
         self.doubtful = 0
         self._changes: dict[Uuid, Acl | None] = {}
         self._gone: dict[Uuid, Acl | None] = {}
+        self._added: list[Acl] = []
         self._whole: TableBuilder[Uuid, Acl] | None = None
         if is_replacement or not image:
             self._whole = TableBuilder()
@@ -179,6 +180,15 @@ class AclsDelta:
             self._changes.update(added)
         else:
             self._whole.update(added)
+            self._added += run.acls
+
+    def in_record_order(self, after: AclsImage) -> Collection[Acl]:
+        """The ACLs of ``after``, to which this delta led, once for each id.
+
+        Where it made all of them, they come in the order of their records: so they lie in
+        memory, and to walk through them takes half of the time.
+        """
+        return self._added if len(self._added) == len(after) else after.by_id.values()
 
     def remove(self, record: RemoveAccessControlEntryRecord) -> None:
         uuid = record.id

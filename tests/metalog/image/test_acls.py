@@ -120,6 +120,25 @@ def test_a_replacement_has_all_that_is_there_and_then_what_is_gone() -> None:
     assert delta.apply().by_id == {IDS[1]: acl("c")}
 
 
+def test_acls_are_given_in_record_order_if_none_was_replaced_or_removed() -> None:
+    records = [
+        record_of(uuid, acl(name)) for uuid, name in zip(reversed(IDS), "hgfedcba", strict=True)
+    ]
+    for after, is_in_order in (
+        ([], True),
+        ([record_of(IDS[3], acl("x"))], False),
+        ([RemoveAccessControlEntryRecord(IDS[3])], False),
+        ([RemoveAccessControlEntryRecord(IDS[3]), record_of(IDS[3], acl("x"))], False),
+    ):
+        delta = MetadataDelta(EMPTY_IMAGE)
+        delta.replay_all(enumerate([*records, *after]))
+        image = delta.apply(AT_ONE).acls
+        assert delta.acls is not None
+        given = delta.acls.in_record_order(image)
+        assert sorted(given) == sorted(image.by_id.values())
+        assert not is_in_order or [each.resource_name for each in given] == list("hgfedcba")
+
+
 def test_a_replacement_knows_no_acl_of_before() -> None:
     delta = AclsDelta(image_of({IDS[0]: acl("a")}).acls, is_replacement=True)
     with pytest.raises(CorruptLog):
