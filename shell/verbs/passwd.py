@@ -1,0 +1,219 @@
+"""``metalog passwd TARGET USER``: sets a SCRAM user's password, or deletes its credentials.
+
+A password comes from a prompt or a file, never from an argument, where others could see it,
+and no message repeats it. This module must not know how a target stores it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
+from shell.asking import need_somebody
+from shell.context import add_command_config, opened_source
+from shell.output import Output
+from shell.safe import shown
+from snapshot.exchange.credentials import credential_target_of
+
+if TYPE_CHECKING:
+    from snapshot.exchange.credentials import CredentialTarget
+
+USAGE: Final = "TARGET USER [--password-file FILE] [--mechanism M] [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog passwd cluster://broker:9092 alice --command-config admin.properties
+pass show kafka/alice | metalog passwd @prod alice --password-file -
+metalog passwd DIR alice --delete
+
+Without --mechanism all that the user has are changed, so that no old password stays valid; a
+new user gets SCRAM-SHA-256 and SCRAM-SHA-512. Exit code: 0 done, 2 not done."""
+_MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+_USER_TYPE: Final = "User:"
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        metavar="TARGET",
+        help="cluster://HOST:PORT, a stopped node's folder or @NAME",
+    )
+    parser.add_argument("user", metavar="USER", help="its name, as it logs in")
+    parser.add_argument("given", nargs="*", help=SUPPRESS)
+    password = parser.add_argument_group("the password")
+    password.add_argument(
+        "--password-file",
+        metavar="FILE",
+        help="has it as its only line; - is standard input (default: it is asked for, twice)",
+    )
+    password.add_argument(
+        "--mechanism",
+        action="append",
+        choices=tuple(_MECHANISMS),
+        metavar="MECHANISM",
+        help="SCRAM-SHA-256 or SCRAM-SHA-512, repeatable (default: those that the user has,"
+        " both for a new one)",
+    )
+    password.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: as before, {MIN_ITERATIONS} where"
+        " there was none)",
+    )
+    password.add_argument(
+        "--delete", action="store_true", help="delete the user's credentials instead"
+    )
+    add_command_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    _check(arguments)
+    target = credential_target_of(opened_source(arguments))
+    try:
+        users = target.scram_users()
+        _check_name(arguments.user, users)
+        if arguments.delete:
+            _delete(target, arguments, users, output)
+        else:
+            _set(target, arguments, users.get(arguments.user, {}), output)
+    finally:
+        target.close()
+    return 0
+
+
+def _check(arguments: Namespace) -> None:
+    if arguments.given or arguments.rest:
+        raise InvalidRequest(
+            "a password is never an argument, where others can see it; leave it out to be asked,"
+            " or give --password-file"
+        )
+    if not arguments.user:
+        raise InvalidRequest("USER is empty; give the name of a user")
+    if arguments.delete:
+        for option, value in (
+            ("--password-file", arguments.password_file),
+            ("--iterations", arguments.iterations),
+        ):
+            if value is not None:
+                raise InvalidRequest(f"--delete needs no {option}; give one of them")
+    iterations = arguments.iterations
+    if iterations is not None and not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
+        raise InvalidRequest(
+            f"--iterations {iterations}: give a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+        )
+
+
+def _check_name(user: str, users: Iterable[str]) -> None:
+    """A user is not its principal, which ACLs name."""
+    if user.startswith(_USER_TYPE) and user not in users:
+        raise InvalidRequest(
+            f"{user} is a principal; the SCRAM user of it is {user.removeprefix(_USER_TYPE)}"
+        )
+
+
+def _set(
+    target: CredentialTarget,
+    arguments: Namespace,
+    has: Mapping[ScramMechanism, int],
+    output: Output,
+) -> None:
+    mechanisms = _chosen(arguments) or sorted(has) or list(ScramMechanism)
+    password = _password(arguments, output)
+    for mechanism in mechanisms:
+        iterations = arguments.iterations or has.get(mechanism, MIN_ITERATIONS)
+        salt = os.urandom(SALT_BYTES)
+        target.set_password(arguments.user, mechanism, password, salt, iterations)
+        _say(output, "set", arguments.user, mechanism, iterations)
+
+
+def _delete(
+    target: CredentialTarget,
+    arguments: Namespace,
+    users: Mapping[str, Mapping[ScramMechanism, int]],
+    output: Output,
+) -> None:
+    user = arguments.user
+    if user not in users:
+        from authorizer.insight.names import nearest_name
+
+        near = nearest_name(user, users.keys())
+        advice = f"did you mean {near}?" if near else "metalog users lists them"
+        raise InvalidRequest(f"there is no SCRAM user {user}; {advice}")
+    mechanisms = _chosen(arguments) or sorted(users[user])
+    for mechanism in mechanisms:
+        if mechanism not in users[user]:
+            raise InvalidRequest(f"{user} has no {mechanism.mechanism_name} credential")
+    for mechanism in mechanisms:
+        target.delete_credential(user, mechanism)
+        _say(output, "deleted", user, mechanism, users[user][mechanism])
+
+
+def _chosen(arguments: Namespace) -> Sequence[ScramMechanism]:
+    return [_MECHANISMS[name] for name in dict.fromkeys(arguments.mechanism or ())]
+
+
+def _say(
+    output: Output, change: str, user: str, mechanism: ScramMechanism, iterations: int
+) -> None:
+    if not output.is_text:
+        output.record(
+            {
+                "change": change,
+                "user": user,
+                "mechanism": mechanism.name,
+                "iterations": iterations,
+            }
+        )
+    elif change == "set":
+        name = mechanism.mechanism_name
+        output.line(f"Set the {name} password of {shown(user)}, {iterations} iterations.")
+    else:
+        output.line(f"Deleted the {mechanism.mechanism_name} credential of {shown(user)}.")
+    output.flush()
+
+
+def _password(arguments: Namespace, output: Output) -> str:
+    if arguments.password_file is None:
+        password = _asked(arguments.user, output)
+    else:
+        password = _only_line(arguments.password_file)
+    if not password:
+        raise InvalidRequest("the password is empty; nothing was changed")
+    try:
+        password.encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("the password is no UTF-8; nothing was changed") from None
+    return password
+
+
+def _asked(user: str, output: Output) -> str:
+    from getpass import getpass
+
+    need_somebody(output.err, "--password-file FILE, or - for standard input")
+    try:
+        password = getpass(f"New password for {shown(user)}: ")
+        again = getpass("Once more: ")
+    except EOFError:
+        output.err.write("\n")
+        raise InvalidRequest("no password was given; nothing was changed") from None
+    if password != again:
+        raise InvalidRequest("the two passwords differ; nothing was changed")
+    return password
+
+
+def _only_line(name: str) -> str:
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    try:
+        lines = data.decode().removesuffix("\n").removesuffix("\r").split("\n")
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{name}: no UTF-8; nothing was changed") from None
+    if len(lines) > 1:
+        raise InvalidRequest(f"{name}: more than one line; a password is the only one")
+    return lines[0]

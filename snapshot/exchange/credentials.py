@@ -1,0 +1,42 @@
+"""TARGETs whose SCRAM users can be changed: one user's credential for one mechanism at a time.
+
+Kafka's controller takes a user only once in a request, so a second mechanism is a second
+call. This module must not know who asks, nor where a password comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from metalog.errors import InvalidTarget
+from metalog.scram import ScramMechanism
+from snapshot.exchange.source import Source
+from snapshot.exchange.target import target_of
+
+
+@runtime_checkable
+class CredentialTarget(Protocol):
+    """All of these raise ``InvalidRequest`` where it cannot be done, and never quote a password."""
+
+    def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
+        """The iterations of each credential, by user and mechanism."""
+        ...
+
+    def set_password(
+        self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+    ) -> None: ...
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None: ...
+
+    def close(self) -> None:
+        """Lets go of what was held to write; it may be called again."""
+        ...
+
+
+def credential_target_of(source: Source) -> CredentialTarget:
+    """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
+    target = target_of(source)
+    if not isinstance(target, CredentialTarget):
+        raise InvalidTarget(f"{source.text}: SCRAM users cannot be changed there")
+    return target

@@ -1,0 +1,194 @@
+"""``metalog passwd`` on a stopped node's folder: what it writes, asks, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from command import run_metalog
+from terminal import at_a_terminal
+from written_log import formatted
+
+from metalog import DirectoryLog, Loader
+from metalog.image.scram import ScramImage
+from metalog.scram import ScramMechanism, credential_of, salted_password
+from shell.main import main
+
+SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
+BOTH = {SHA_256, SHA_512}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return formatted(tmp_path / "node")
+
+
+def users_in(folder: Path) -> ScramImage:
+    loader = Loader()
+    for event in DirectoryLog(folder).read(0):
+        loader.handle(event)
+    return loader.image.scram
+
+
+def mechanisms_of(folder: Path, user: str) -> dict[ScramMechanism, int]:
+    found = users_in(folder).mechanisms.items()
+    return {mechanism: users[user].iterations for mechanism, users in found if user in users}
+
+
+def accepts(folder: Path, user: str, mechanism: ScramMechanism, password: str) -> bool:
+    """Whether the password is the one that ``user`` has (RFC 5802, section 3)."""
+    kept = users_in(folder).credential(mechanism, user)
+    if kept is None:
+        return False
+    salted = salted_password(mechanism, password, kept.salt, kept.iterations)
+    return kept == credential_of(mechanism, salted, kept.salt, kept.iterations)
+
+
+def passwd(folder: Path, *arguments: str, password: str = "") -> None:
+    """Expected to go well, its password read from a file."""
+    file = folder.parent / "password"
+    file.write_text(password + "\n", encoding="utf-8")
+    given = ["--password-file", str(file)] if password else []
+    assert main(["passwd", str(folder), *arguments, *given]) == 0
+
+
+def test_a_new_user_has_both_mechanisms(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passwd(folder, "alice", password="pässwörd 1")
+    assert mechanisms_of(folder, "alice") == dict.fromkeys(BOTH, 4096)
+    for mechanism in BOTH:
+        assert accepts(folder, "alice", mechanism, "pässwörd 1")
+    printed = capsys.readouterr()
+    assert printed.out == (
+        "Set the SCRAM-SHA-256 password of alice, 4096 iterations.\n"
+        "Set the SCRAM-SHA-512 password of alice, 4096 iterations.\n"
+    )
+    assert printed.err == ""
+
+
+def test_no_old_password_stays_and_no_mechanism_is_added(folder: Path) -> None:
+    passwd(folder, "bob", "--mechanism", "SCRAM-SHA-512", "--iterations", "8192", password="old")
+    assert mechanisms_of(folder, "bob") == {SHA_512: 8192}
+    passwd(folder, "bob", password="new")
+    assert mechanisms_of(folder, "bob") == {SHA_512: 8192}
+    assert accepts(folder, "bob", SHA_512, "new")
+    passwd(folder, "bob", "--mechanism", "SCRAM-SHA-256", password="other")
+    passwd(folder, "bob", password="both")
+    assert mechanisms_of(folder, "bob") == {SHA_256: 4096, SHA_512: 8192}
+    assert {accepts(folder, "bob", mechanism, "both") for mechanism in BOTH} == {True}
+
+
+def test_deleting(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passwd(folder, "alice", password="secret")
+    passwd(folder, "bob", password="secret")
+    capsys.readouterr()
+    passwd(folder, "alice", "--delete", "--mechanism", "SCRAM-SHA-256")
+    assert capsys.readouterr().out == "Deleted the SCRAM-SHA-256 credential of alice.\n"
+    assert mechanisms_of(folder, "alice") == {SHA_512: 4096}
+    passwd(folder, "bob", "--delete", "--json")
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
+        {"change": "deleted", "user": "bob", "mechanism": name, "iterations": 4096}
+        for name in ("SCRAM_SHA_256", "SCRAM_SHA_512")
+    ]
+    assert mechanisms_of(folder, "bob") == {}
+
+
+@pytest.mark.parametrize("content", ["secret", "secret\n", "secret\r\n"])
+def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str) -> None:
+    done = run_metalog("passwd", folder, "alice", "--password-file", "-", stdin=content)
+    assert done.returncode == 0
+    assert accepts(folder, "alice", SHA_256, "secret")
+    assert "secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["alice", "TOP-SECRET"], "a password is never an argument"),
+        (["alice", "--", "TOP-SECRET"], "a password is never an argument"),
+        (["alice", "--password", "TOP-SECRET"], "unknown option --password"),
+        (["alice", "--password=TOP-SECRET"], "unknown option --password"),
+        (["alice"], "nobody is there to be asked; give --password-file"),
+        (["alice", "--password-file", "no-such-file"], "no-such-file: No such file"),
+        (["alice", "--password-file", "empty"], "the password is empty"),
+        (["alice", "--password-file", "two"], "two: more than one line"),
+        (["alice", "--password-file", "latin"], "latin: no UTF-8"),
+        (["User:alice", "--password-file", "one"], "the SCRAM user of it is alice"),
+        (["", "--password-file", "one"], "USER is empty"),
+        (["alice", "--iterations", "4095"], "give a number from 4096 to 16384"),
+        (["alice", "--iterations", "16385"], "give a number from 4096 to 16384"),
+        (["alice", "--mechanism", "PLAIN"], "invalid choice: 'PLAIN'"),
+        (["known", "--delete", "--iterations", "4096"], "--delete needs no --iterations"),
+        (["known", "--delete", "--password-file", "one"], "--delete needs no --password-file"),
+        (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),
+        (
+            *(["known", "--delete", "--mechanism", "SCRAM-SHA-512"],),
+            "known has no SCRAM-SHA-512 credential",
+        ),
+    ],
+)
+def test_what_is_refused_changes_nothing_and_quotes_no_password(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    passwd(folder, "known", "--mechanism", "SCRAM-SHA-256", password="secret")
+    capsys.readouterr()
+    before = users_in(folder)
+    monkeypatch.chdir(folder.parent)
+    for name, content in (
+        ("one", b"TOP-SECRET"),
+        ("empty", b"\n"),
+        ("two", b"TOP-SECRET\nTOP-SECRET\n"),
+        ("latin", b"TOP-SECRET\xe9"),
+    ):
+        Path(name).write_bytes(content)
+    assert main(["passwd", str(folder), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+    assert "TOP-SECRET" not in printed.out + printed.err
+    assert users_in(folder) == before
+
+
+def test_what_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("acls: []")
+    assert main(["passwd", str(file), "alice"]) == 2
+    assert "cannot be written to; give cluster://" in capsys.readouterr().err
+
+
+PROMPTS = ("New password for alice: ", "Once more: ")
+
+
+def at_the_prompts(folder: Path, *answers: str) -> tuple[str, int]:
+    command = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice"]
+    return at_a_terminal(command, answers=dict(zip(PROMPTS, answers, strict=True)))
+
+
+def test_it_asks_twice_and_shows_nothing_that_is_typed(folder: Path) -> None:
+    printed, code = at_the_prompts(folder, "my-secret\n", "my-secret\n")
+    assert code == 0
+    assert printed.startswith("New password for alice: \nOnce more: \nSet the SCRAM-SHA-256")
+    assert "secret" not in printed
+    assert accepts(folder, "alice", SHA_512, "my-secret")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (("my-secret\n", "my-secred\n"), "the two passwords differ; nothing was changed"),
+        (("\n", "\n"), "the password is empty; nothing was changed"),
+        (("my-secret\n", "\x04"), "no password was given; nothing was changed"),
+    ],
+)
+def test_what_is_typed_wrongly_changes_nothing(
+    folder: Path, answers: tuple[str, str], said: str
+) -> None:
+    printed, code = at_the_prompts(folder, *answers)
+    assert (code, printed.splitlines()[-1]) == (2, f"metalog: {said}")
+    assert "secre" not in printed
+    assert mechanisms_of(folder, "alice") == {}
