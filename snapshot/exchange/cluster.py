@@ -7,7 +7,6 @@ cluster has some, their number is said. This module must not know what is wanted
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +15,12 @@ import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.client_settings import librdkafka_settings, user_of
-from metalog.errors import InvalidRequest, InvalidSource
-from metalog.files import Files, read_whole
-from metalog.log.folder import unreadable
-from metalog.properties import parse_properties, properties_mapping
+from metalog.client_settings import user_of
+from metalog.errors import InvalidSource
+from metalog.files import Files
+from metalog.kafka_client import Troubles, said
 from metalog.scram import ScramCredential, ScramMechanism
+from snapshot.exchange.client_file import client_settings
 from snapshot.exchange.formats.document import Document, Entry, ScramUser
 from snapshot.exchange.store import State
 
@@ -31,9 +30,6 @@ _api: Any = confluent_kafka.admin
 SCHEME: Final = "cluster://"
 _TIMEOUT_S: Final = 20.0
 _LIBRARY: Final = "confluent-kafka"
-_quiet = logging.getLogger(f"{__name__}.librdkafka")
-_quiet.addHandler(logging.NullHandler())
-_quiet.propagate = False
 
 
 class ClusterStore:
@@ -45,27 +41,14 @@ class ClusterStore:
         self._notes = tuple(notes)
         self._settings = settings
         self._client: Any = None
-        self._last_trouble = ""
+        self._troubles = Troubles()
 
     @classmethod
     def opened(cls, url: str, command_config: Path | None, files: Files) -> ClusterStore:
         servers = url.removeprefix(SCHEME)
         if not servers or "/" in servers:
             raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT]")
-        properties: dict[str, str] = {}
-        if command_config is not None:
-            try:
-                data = read_whole(files, command_config)
-                properties = properties_mapping(parse_properties(data))
-            except OSError as error:
-                raise unreadable(command_config, error) from None
-            except ValueError as error:
-                raise InvalidSource(f"{command_config}: {error}") from None
-        properties.pop("bootstrap.servers", None)
-        try:
-            settings, notes = librdkafka_settings(properties)
-        except InvalidRequest as error:
-            raise InvalidSource(f"{command_config}: {error}") from None
+        settings, notes = client_settings(command_config, files)
         return cls(url, settings | {"bootstrap.servers": servers}, notes)
 
     def state(self) -> State:
@@ -217,28 +200,21 @@ class ClusterStore:
         described = self._result("list SCRAM users", future)
         return [(user, each.scram_credential_infos) for user, each in sorted(described.items())]
 
-    def _trouble(self, error: Any) -> None:
-        """Told by librdkafka why it has no connection, which its results do not say."""
-        if error.name() != "_ALL_BROKERS_DOWN":
-            self._last_trouble = " ".join((error.str() or error.name()).split())
-
     def _call(self, what: str, call: Callable[[Any], Any]) -> Any:
         try:
             if self._client is None:
-                self._client = _api.AdminClient(
-                    {**self._settings, "log_level": 0, "logger": _quiet, "error_cb": self._trouble}
-                )
+                troubles = Troubles()
+                self._client = _api.AdminClient({**self._settings, **troubles.settings})
+                troubles.client, self._troubles = self._client, troubles
             return call(self._client)
         except (KafkaException, ValueError, TypeError) as error:
-            raise InvalidSource(f"{self.url}: cannot {what}: {_said(error)}") from None
+            raise InvalidSource(f"{self.url}: cannot {what}: {said(error)}") from None
 
     def _result(self, what: str, future: Any) -> Any:
         try:
             return future.result(timeout=_TIMEOUT_S * 2)
         except (KafkaException, TimeoutError) as error:
-            self._client.poll(0)
-            why = self._last_trouble if _is_local(error) else ""
-            why = why or _said(error)
+            why = self._troubles.why(error)
             raise InvalidSource(f"{self.url}: cannot {what}: {why}") from None
 
 
@@ -294,19 +270,3 @@ def _scram_users(described: Iterable[tuple[str, Sequence[Any]]]) -> Iterable[Scr
         for info in infos:
             mechanism = ScramMechanism(info.mechanism.value)
             yield ScramUser(user, mechanism, ScramCredential(b"", b"", b"", info.iterations))
-
-
-def _is_local(error: Exception) -> bool:
-    """Whether the library made the error itself, having no answer of a cluster."""
-    cause: Any = error.args[0] if error.args else None
-    return not hasattr(cause, "code") or cause.code() < 0
-
-
-def _said(error: Exception) -> str:
-    """Kafka's name for an error and its message, in short and on one line."""
-    cause: Any = error.args[0] if error.args else None
-    if not (isinstance(error, KafkaException) and hasattr(cause, "name")):
-        return " ".join(str(error).split()) or type(error).__name__
-    message = " ".join((cause.str() or "").split())
-    name = cause.name().lstrip("_")
-    return f"{name}: {message}" if message and not message.startswith("Request ") else name
