@@ -30,11 +30,12 @@ SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.checkpoint"
+MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 _PATIENCE_S: Final = 0.5
 
 
-def add_source(parser: ArgumentParser) -> None:
-    """SOURCE, and which part of it."""
+def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
+    """SOURCE, and which part of it; a verb that compares moments has options of its own."""
     read = parser.add_argument_group("what is read")
     read.add_argument(
         "source",
@@ -44,11 +45,10 @@ def add_source(parser: ArgumentParser) -> None:
         "@NAME of metalog.toml",
     )
     add_command_config(read)
-    read.add_argument(
-        "--at",
-        metavar="MOMENT",
-        help="as it was: an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601",
-    )
+    if one_moment:
+        read.add_argument("--at", metavar="MOMENT", help=f"as it was: {MOMENT_FORMS}")
+    else:
+        parser.set_defaults(at=None)
     read.add_argument(
         "--committed", action="store_true", help="leave out what is not proven to be committed"
     )

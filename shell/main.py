@@ -50,6 +50,7 @@ VERBS: Final = {
     ),
     "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.acls"),
     "users": Verb("Look", "List SCRAM users", "shell.verbs.users"),
+    "diff": Verb("Look", "What differs between two sources or two moments", "shell.verbs.diff"),
     "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.dump"),
     "shell": Verb(
         "Look",

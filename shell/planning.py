@@ -9,6 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.insight.commands import Change as Command
+from authorizer.insight.commands import kafka_acls_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from shell.acl_files import held_by
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from shell.output import Output
     from snapshot.exchange.source import Source
 
-_SIGNS: Final = {Change.ADD: Cell("+", "good"), Change.REMOVE: Cell("-", "bad")}
+SIGNS: Final = {Change.ADD: Cell("+", "good"), Change.REMOVE: Cell("-", "bad")}
+_COMMANDS: Final = {Change.ADD: Command.ADD, Change.REMOVE: Command.REMOVE}
 _WORDS: Final = {Change.ADD: "add", Change.REMOVE: "remove"}
 
 
@@ -136,9 +139,38 @@ def _counted(acls: Sequence[Acl]) -> str:
 def print_steps(steps: Sequence[Step], output: Output) -> None:
     """One step a line, and a line that counts them."""
     output.aligned(
-        [_SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
+        [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
     )
     output.line(summary(steps))
+
+
+def print_table(steps: Sequence[Step], output: Output) -> None:
+    """A table for Markdown."""
+    keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
+    output.records(keys, map(_row, steps))
+
+
+def _row(step: Step) -> tuple[str, ...]:
+    acl = step.acl
+    return (
+        step.change.value,
+        acl.permission_type.name,
+        acl.principal,
+        acl.operation.name,
+        f"{acl.resource_type.name} {acl.pattern_type.name} {acl.resource_name}",
+        acl.host,
+        "; ".join(note for note in step.notes if note is not None),
+    )
+
+
+def print_commands(steps: Sequence[Step], output: Output) -> None:
+    """In the order of the steps; a removal asks, as kafka-acls does."""
+    for step in steps:
+        command = kafka_acls_command(_COMMANDS[step.change], step.acl)
+        if command is None:
+            output.warn(f"kafka-acls cannot {step.change.value} {sentence(step.acl)}")
+        else:
+            output.line(command)
 
 
 def summary(steps: Sequence[Step]) -> str:

@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.insight.commands import Change as Command
-from authorizer.insight.commands import kafka_acls_command
-from metalog.acl import Acl
 from metalog.files import LOCAL_FILES, replace_whole
-from shell.acls import sentence
 from shell.output import Cell, Output
-from shell.planning import Planned, add_planning, planned, print_steps, summary
+from shell.planning import (
+    Planned,
+    add_planning,
+    planned,
+    print_commands,
+    print_steps,
+    print_table,
+    summary,
+)
 from shell.safe import shown
-from snapshot.exchange.plan import Change, saved, step_fields, write_saved
+from snapshot.exchange.plan import saved, step_fields, write_saved
 
 if TYPE_CHECKING:
     from shell.many import Group
@@ -33,7 +37,6 @@ metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it wo
 metalog plan @prod acls/ --prune --save plan.json && metalog apply @prod plan.json
 
 Exit code: 0 nothing to do, 1 changes, 2 no plan."""
-_COMMANDS: Final = {Change.ADD: Command.ADD, Change.REMOVE: Command.REMOVE}
 _SHOWN: Final = 20
 
 
@@ -169,8 +172,7 @@ def _as_markdown(made: Planned, audit: Audit | None, output: Output) -> None:
         output.line(audit.said())
     if made.plan.steps:
         output.line()
-        keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
-        output.records(keys, (_markdown_row(step) for step in made.plan.steps))
+        print_table(made.plan.steps, output)
     if audit is not None and audit.turned:
         output.line()
         output.records(
@@ -183,26 +185,8 @@ def _then(was: bool) -> tuple[str, str]:
     return ("ALLOWED", "DENIED") if was else ("DENIED", "ALLOWED")
 
 
-def _markdown_row(step: Any) -> tuple[str, ...]:
-    acl: Acl = step.acl
-    return (
-        step.change.value,
-        acl.permission_type.name,
-        acl.principal,
-        acl.operation.name,
-        f"{acl.resource_type.name} {acl.pattern_type.name} {acl.resource_name}",
-        acl.host,
-        "; ".join(note for note in step.notes if note is not None),
-    )
-
-
 def _as_commands(made: Planned, audit: Audit | None, output: Output) -> None:
     """In the plan's order; a removal asks, as kafka-acls does."""
-    for step in made.plan.steps:
-        command = kafka_acls_command(_COMMANDS[step.change], step.acl)
-        if command is None:
-            output.warn(f"kafka-acls cannot {step.change.value} {sentence(step.acl)}")
-        else:
-            output.line(command)
+    print_commands(made.plan.steps, output)
     if audit is not None:
         output.note(audit.said())

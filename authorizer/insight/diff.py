@@ -1,0 +1,66 @@
+"""What differs between two states: ACLs, whatever their ids, and SCRAM users.
+
+Of a credential it says that it changed, and its iterations; never a salt or key. It must not
+know where the states come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from metalog.acl import Acl, java_order
+from metalog.scram import ScramCredential, ScramMechanism
+
+Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
+
+
+class UserChange(NamedTuple):
+    """The iterations are None where the user has no credential for the mechanism.
+
+    They are equal where only salt and keys changed, as they do with a new password.
+    """
+
+    user: str
+    mechanism: ScramMechanism
+    before: int | None
+    after: int | None
+
+
+class Difference(NamedTuple):
+    added: frozenset[Acl]
+    removed: frozenset[Acl]
+    users: tuple[UserChange, ...]
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.added or self.removed or self.users)
+
+
+def difference(
+    acls: Iterable[Acl], other_acls: Iterable[Acl], users: Users, other_users: Users
+) -> Difference:
+    """What makes the other state of this one. A credential without its salt, as a file may
+    have it, differs from another by its iterations alone."""
+    before, after = frozenset(acls), frozenset(other_acls)
+    changes = [
+        UserChange(*key, _iterations(users.get(key)), _iterations(other_users.get(key)))
+        for key in sorted({*users, *other_users}, key=_by_name)
+        if _differ(users.get(key), other_users.get(key))
+    ]
+    return Difference(after - before, before - after, tuple(changes))
+
+
+def _by_name(key: tuple[str, ScramMechanism]) -> tuple[str, ScramMechanism]:
+    user, mechanism = key
+    return java_order(user), mechanism
+
+
+def _iterations(credential: ScramCredential | None) -> int | None:
+    return None if credential is None else credential.iterations
+
+
+def _differ(one: ScramCredential | None, other: ScramCredential | None) -> bool:
+    if one is None or other is None or (one.salt and other.salt):
+        return one != other
+    return one.iterations != other.iterations

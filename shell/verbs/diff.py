@@ -1,0 +1,173 @@
+"""``metalog diff A B``: what differs between two sources, or two moments of one.
+
+What the difference means for requests is not asked here; ``plan --audit`` does. Exit code 0,
+or with --exit-code 1 where something differs. This module must not change anything.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.insight.diff import Difference, UserChange, Users, difference
+from metalog.errors import InvalidRequest
+from shell.acls import sentence
+from shell.context import MOMENT_FORMS, add_source, opened_text, replayed_source
+from shell.output import Cell, Output
+from shell.planning import SIGNS, print_commands, print_table
+from shell.safe import shown
+from snapshot.exchange.formats.document import acl_order
+from snapshot.exchange.plan import Change, Step, phases, step_fields
+
+if TYPE_CHECKING:
+    from metalog.acl import Acl
+
+USAGE: Final = "A B [options], or SOURCE --from MOMENT [--to MOMENT]"
+FORMATS: Final = ("text", "json", "markdown", "commands")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog diff cluster://broker:9092 acls/              what the files would add (+) and remove (-)
+metalog diff /var/kafka/metadata --from -24h          what a day has changed
+metalog diff blue/metadata green/metadata --exit-code
+
+ACLs are compared by what they say, not by their ids. commands are what makes B of A.
+Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
+
+
+class _State(NamedTuple):
+    acls: frozenset[Acl]
+    users: Users
+    names_users: bool
+    """False of files that say nothing of users."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser, one_moment=False)
+    group = parser.add_argument_group("what it is compared with")
+    group.add_argument("other", nargs="?", metavar="B", help="another SOURCE (default: the same)")
+    group.add_argument("--from", metavar="MOMENT", help=f"A as it was: {MOMENT_FORMS}")
+    group.add_argument("--to", metavar="MOMENT", help="B as it was (default: its end)")
+    group.add_argument("--exit-code", action="store_true", help="1 if anything differs")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    start = getattr(arguments, "from")
+    if arguments.other is None and start is None:
+        raise InvalidRequest("diff what with what? give two sources, or --from MOMENT")
+    one = _state(arguments.source, start, arguments, output)
+    other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
+    found = _difference(one, other, output)
+    steps = [Step(Change.ADD, acl) for acl in found.added]
+    steps += [Step(Change.REMOVE, acl) for acl in found.removed]
+    steps.sort(key=lambda step: (acl_order(step.acl), step.change is Change.ADD))
+    if output.is_text:
+        _print(steps, found, output)
+    elif output.format == "json":
+        for step in steps:
+            output.record(step_fields(step))
+        for each in found.users:
+            output.record(_as_json(each))
+    elif output.format == "markdown":
+        output.line(f"**metalog diff**: {_summary(found)}")
+        if steps:
+            output.line()
+            print_table(steps, output)
+        _print_users_table(found, output)
+    else:
+        for phase in phases(steps):
+            print_commands(phase, output)
+        if found.users:
+            output.note(f"{len(found.users):,} changes of SCRAM users have no kafka-acls command")
+    return 1 if arguments.exit_code and not found.is_none else 0
+
+
+def _state(text: str, moment: str | None, arguments: Namespace, output: Output) -> _State:
+    source = opened_text(text, arguments)
+    asked = Namespace(**{**vars(arguments), "source": text, "at": moment})
+    image = replayed_source(asked, output, source).image
+    users = {
+        (user, mechanism): credential
+        for mechanism, users in image.scram.mechanisms.items()
+        for user, credential in users.items()
+    }
+    acls = frozenset(image.acls.by_id.values())
+    return _State(acls, users, source.store is None or bool(users))
+
+
+def _difference(one: _State, other: _State, output: Output) -> Difference:
+    compared = one.names_users and other.names_users
+    if not compared and (one.users or other.users):
+        silent = "A" if not one.names_users else "B"
+        output.note(f"SCRAM users are not compared: {silent} names none")
+    no_users: Users = {}
+    return difference(
+        one.acls,
+        other.acls,
+        one.users if compared else no_users,
+        other.users if compared else no_users,
+    )
+
+
+def _print(steps: list[Step], found: Difference, output: Output) -> None:
+    output.aligned([SIGNS[step.change], sentence(step.acl)] for step in steps)
+    output.aligned([_sign(each), _user_said(each)] for each in found.users)
+    output.line(_summary(found))
+
+
+def _sign(change: UserChange) -> Cell:
+    if change.before is None:
+        return SIGNS[Change.ADD]
+    return SIGNS[Change.REMOVE] if change.after is None else Cell("~", "warn")
+
+
+def _user_said(change: UserChange) -> str:
+    mechanism = change.mechanism.mechanism_name
+    said = f"user {shown(change.user)} {mechanism}"
+    if change.before is None or change.after is None:
+        return f"{said}, {change.after or change.before} iterations"
+    if change.before == change.after:
+        return f"{said}: another password, or salt"
+    return f"{said}: {change.before} iterations, then {change.after}"
+
+
+def _summary(found: Difference) -> str:
+    if found.is_none:
+        return "No difference."
+    signs = Counter(_sign(each).text for each in found.users)
+    counts = [
+        (len(found.added), "ACL", "added"),
+        (len(found.removed), "ACL", "removed"),
+        (signs["+"], "SCRAM credential", "added"),
+        (signs["-"], "SCRAM credential", "removed"),
+        (signs["~"], "SCRAM credential", "changed"),
+    ]
+    said = [
+        f"{count:,} {what}{'' if count == 1 else 's'} {done}"
+        for count, what, done in counts
+        if count
+    ]
+    return f"{', '.join(said)}."
+
+
+def _as_json(change: UserChange) -> dict[str, Any]:
+    kind = {"+": "add", "-": "remove", "~": "change"}[_sign(change).text]
+    return {
+        "change": kind,
+        "user": change.user,
+        "mechanism": change.mechanism.name,
+        "iterationsBefore": change.before,
+        "iterations": change.after,
+    }
+
+
+def _print_users_table(found: Difference, output: Output) -> None:
+    if found.users:
+        output.line()
+        output.records(
+            ("change", "user", "mechanism", "iterations before", "iterations"),
+            (
+                ["" if each is None else each for each in _as_json(user).values()]
+                for user in found.users
+            ),
+        )
