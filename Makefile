@@ -28,6 +28,8 @@ COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-versi
 SECOND := .venv-3.13
 KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' tests/compat/kafka/pom.xml)
 JARS := build/kafka/$(KAFKA_VERSION)/jars
+ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
+ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
 PYTEST_WORKERS ?= auto
 PYTEST_OPTIONS ?=
 PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS)
@@ -79,7 +81,7 @@ format: .venv/test-ready ## Lay out the source as `make check` wants it
 setup: .venv/test-ready ## The Python environment alone, in .venv
 
 .PHONY: kafka
-kafka: $(JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+kafka: $(JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
 
 .PHONY: kafka-if-possible
 kafka-if-possible:
@@ -180,12 +182,19 @@ maven: java
 jdk: java
 	@if ! command -v javac >/dev/null; then $(call INSTALL_OR_SAY,openjdk-17-jdk-headless,a Java 17 compiler); fi
 
+define FETCH_JARS
+@echo 'make: fetching Apache Kafka $(notdir $(patsubst %/jars/,%,$(dir $@))) by Maven'
+@rm -rf $(@D)
+@fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
+    -DoutputDirectory='$(CURDIR)/$(@D)' </dev/null; }; fetch || fetch
+@touch $@
+endef
+
 $(JARS)/ready: tests/compat/kafka/pom.xml | maven
-	@echo 'make: fetching Apache Kafka $(KAFKA_VERSION) by Maven'
-	@rm -rf $(JARS)
-	@fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
-	    -DoutputDirectory='$(CURDIR)/$(JARS)' </dev/null; }; fetch || fetch
-	@touch $@
+	$(FETCH_JARS)
+
+$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven
+	$(FETCH_JARS)
 
 build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
 	@echo 'make: building bench/peer over Apache Kafka by Maven'

@@ -1,46 +1,68 @@
 """Opens a SOURCE: what every reading verb takes as its first argument.
 
-A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file), a store
-(a file of ACLs, a folder of YAML, ``cluster://``), or ``@NAME`` of ``metalog.toml``. Opening
-reads, and changes nothing. This module must not replay.
+A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
+``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``, ``zookeeper://``), or
+``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing. This module must not replay.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
-from metalog.errors import InvalidSource
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import LOCAL_FILES, Files
+from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
 from metalog.log.layout import CHECKPOINT_SUFFIX, PARTITION_FOLDER, SEGMENT_SUFFIX
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
-from metalog.ports import Appended
+from metalog.ports import Appended, Log
+from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
 from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
-_LATER_SCHEMES: Final = ("topic", "quorum", "zookeeper")
-_CLUSTER: Final = "cluster://"
+_LATER_SCHEMES: Final = ("quorum",)
 _FORMS: Final = (
     "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs, "
-    "a folder of YAML, cluster://HOST:PORT or @NAME"
+    "a folder of YAML, topic://HOST:PORT/TOPIC, cluster://HOST:PORT, zookeeper://HOST:PORT or @NAME"
 )
 
 
-OpenedLog = DirectoryLog | FoldersLog | SegmentLog | CheckpointLog
+class OpenedLog(Log, Protocol):
+    """A log, and what a command says of it beside what it holds."""
+
+    @property
+    def path(self) -> Path | str: ...
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Lines for a person about what is odd, though it can be read."""
+        ...
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """What keeps it from being read to its end."""
+        ...
+
+    @property
+    def proven(self) -> Proven: ...
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """With what a log without records begins, where that is known."""
+        ...
 
 
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment" or "snapshot" of a log, "file", "files" or
-    "cluster" of a store; ``describe`` names it for a person. ``config`` and
+    ``kind`` is "folder", "folders", "segment", "snapshot" or "topic" of a log, "file", "files",
+    "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config`` and
     ``command_config`` are the files that ``metalog.toml`` gives.
     """
 
@@ -54,17 +76,17 @@ class Source(NamedTuple):
     @property
     def log(self) -> OpenedLog:
         """``InvalidSource`` where the source is a store."""
-        if isinstance(self.opened, OpenedLog):
-            return self.opened
-        raise InvalidSource(
-            f"{self.text}: holds only what is now, without offsets and history; "
-            "this needs a metadata log"
-        )
+        if isinstance(self.opened, Store):
+            raise InvalidSource(
+                f"{self.text}: holds only what is now, without offsets and history; "
+                "this needs a metadata log"
+            )
+        return self.opened
 
     @property
     def store(self) -> Store | None:
         """None where the source is a log."""
-        return None if isinstance(self.opened, OpenedLog) else self.opened
+        return self.opened if isinstance(self.opened, Store) else None
 
 
 def open_source(
@@ -86,17 +108,15 @@ def open_source(
 
         url, base, config, named = look_up(text, environ, base, files)
         command_config = command_config or named
-    _refuse_other_kinds(url)
+    scheme = _SCHEME.match(url)
+    if scheme is not None:
+        remote = _connected(scheme[1], url, base, command_config, files)
+        return Source(text, scheme[1], remote, url, config, command_config)
     try:
-        kind, opened = (
-            ("cluster", _cluster(url, command_config, files))
-            if url.startswith(_CLUSTER)
-            else _opened(base / url, base, url, files)
-        )
+        kind, opened = _opened(base / url, base, url, files)
     except OSError as error:
         raise unreadable(base / url, error) from None
-    describe = url if kind == "cluster" else f"{kind} {url}"
-    return Source(text, kind, opened, describe, config, command_config)
+    return Source(text, kind, opened, f"{kind} {url}", config, command_config)
 
 
 def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog | Store]:
@@ -150,16 +170,31 @@ def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:
     raise InvalidSource(f"{path}: a file of a kind that is not read; give {_FORMS}")
 
 
-def _refuse_other_kinds(url: str) -> None:
-    match = _SCHEME.match(url)
-    if match is None or url.startswith(_CLUSTER):
-        return
-    if match[1] in _LATER_SCHEMES:
-        raise InvalidSource(f"{url}: {match[1]}:// is not in this version; give {_FORMS}")
-    raise InvalidSource(f"{url}: {match[1]}:// is not known; give {_FORMS}")
+def _connected(
+    scheme: str, url: str, base: Path, command_config: Path | None, files: Files
+) -> OpenedLog | Store:
+    if scheme == "topic":
+        from snapshot.exchange.topic import open_topic
+
+        return open_topic(url, base, command_config, files)
+    if scheme == "cluster":
+        from snapshot.exchange.cluster import ClusterStore
+
+        return ClusterStore.opened(url, command_config, files)
+    if scheme == "zookeeper":
+        return _zookeeper(url)
+    if scheme in _LATER_SCHEMES:
+        raise InvalidSource(f"{url}: {scheme}:// is not in this version; give {_FORMS}")
+    raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
 
 
-def _cluster(url: str, command_config: Path | None, files: Files) -> Store:
-    from snapshot.exchange.cluster import ClusterStore
-
-    return ClusterStore.opened(url, command_config, files)
+def _zookeeper(url: str) -> Store:
+    try:
+        from snapshot.exchange.zookeeper import ZookeeperStore
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "kazoo":
+            raise
+        raise InvalidSource(
+            f"{url}: needs kazoo, which is not installed; pip install 'kraft-metalog[zookeeper]'"
+        ) from None
+    return ZookeeperStore(url)

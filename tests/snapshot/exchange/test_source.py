@@ -135,7 +135,7 @@ class TestRefused:
         path.write_bytes(b"[2026-11-21 09:07:30,000] INFO started (kafka.server.KafkaServer)\n" * 9)
         assert str(path) in refused(path)
 
-    @pytest.mark.parametrize("scheme", ["topic", "quorum", "zookeeper"])
+    @pytest.mark.parametrize("scheme", ["topic", "quorum"])
     def test_kinds_of_later_versions(self, scheme: str) -> None:
         assert f"{scheme}:// is not in this version" in refused(f"{scheme}://localhost:9092")
 

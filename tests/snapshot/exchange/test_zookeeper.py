@@ -1,0 +1,73 @@
+"""``zookeeper://`` before and without an answer: the url, what is missing, who is not there.
+
+What ZooKeeper answers is in ``tests/compat/test_zookeeper.py``.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cases import REPOSITORY
+
+from metalog.errors import InvalidSource
+from shell.main import main
+from snapshot.exchange import zookeeper_session
+from snapshot.exchange.source import open_source
+from snapshot.exchange.zookeeper import ZookeeperStore
+
+
+@pytest.mark.parametrize(
+    "url", ["zookeeper://a:1", "zookeeper://a:1,b:2/kafka/prod", "zookeeper://[::1]:2181/"]
+)
+def test_opening_connects_to_nothing(url: str) -> None:
+    source = open_source(url, environ={})
+    assert isinstance(source.store, ZookeeperStore)
+    assert (source.kind, source.describe) == ("zookeeper", url)
+
+
+@pytest.mark.parametrize("rest", ["", "a", "a:", ":1", "a:1,", "a:1//x", "a:x", "/kafka", "a:1,b"])
+def test_a_url_without_host_and_port(rest: str) -> None:
+    with pytest.raises(InvalidSource, match=r"give zookeeper://HOST:PORT\[,HOST:PORT\]\[/CHROOT\]"):
+        open_source(f"zookeeper://{rest}", environ={})
+
+
+def test_nobody_there_is_one_line_within_the_stated_time(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert zookeeper_session.CONNECT_S <= 10
+    monkeypatch.setattr(zookeeper_session, "CONNECT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"zookeeper://127.0.0.1:{silent.getsockname()[1]}"
+        before = time.monotonic()
+        assert main(["acls", url]) == 2
+        assert time.monotonic() - before < 5
+    said = f"metalog: {url}: no answer within 0.5 s; does ZooKeeper run there?\n"
+    assert tuple(capfd.readouterr()) == ("", said)
+
+
+def test_a_verb_that_needs_offsets_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dump", "zookeeper://127.0.0.1:1"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("without offsets and history; this needs a metadata log\n")
+
+
+def test_without_kazoo_it_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['kazoo'] = None\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "shell.main", "acls", "zookeeper://127.0.0.1:1"],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env={"PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "metalog: zookeeper://127.0.0.1:1: needs kazoo, which is not installed; "
+        "pip install 'kraft-metalog[zookeeper]'\n"
+    )
