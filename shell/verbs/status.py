@@ -60,7 +60,7 @@ def _print(
         ("source", [safe(replayed.source.describe)]),
         ("cluster", [shown(cluster) + node]),
         ("metadata.version", [image.features.metadata_version_name or "unknown"]),
-        ("log", [f"offsets {bounds.start:,} to {bounds.end:,}, epoch {bounds.epoch}"]),
+        ("log", [_log_said(replayed)]),
         ("committed", [_committed_said(replayed)]),
         ("snapshots", snapshots or ["none"]),
         ("ACLs", [f"{len(image.acls):,}"]),
@@ -76,6 +76,12 @@ def _print(
         for label, values in lines
         for first, value in ((number == 0, value) for number, value in enumerate(values))
     )
+
+
+def _log_said(replayed: Replayed) -> str:
+    bounds, encoding = replayed.bounds, _encoding(replayed.source)
+    values = "" if encoding is None else f", values in {encoding}"
+    return f"offsets {bounds.start:,} to {bounds.end:,}, epoch {bounds.epoch}{values}"
 
 
 def _ready_said(replayed: Replayed) -> str:
@@ -103,6 +109,7 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
         "nodeId": None if meta is None else meta.node_id,
         "metadataVersion": image.features.metadata_version_name,
         "leaderEpoch": bounds.epoch,
+        "encoding": _encoding(replayed.source),
         "startOffset": bounds.start,
         "endOffset": bounds.end,
         "highWatermark": bounds.high_watermark,
@@ -134,3 +141,12 @@ def _meta_properties(source: Source) -> MetaProperties | None:
     if isinstance(source.log, FoldersLog):
         return source.log.source.meta_properties
     return source.log.meta_properties if isinstance(source.log, DirectoryLog) else None
+
+
+def _encoding(source: Source) -> str | None:
+    """Of a topic's values; None of any other log, whose records are as Kafka writes them."""
+    if source.kind != "topic":
+        return None
+    from metalog.log.topic import TopicLog
+
+    return source.log.encoding if isinstance(source.log, TopicLog) else None

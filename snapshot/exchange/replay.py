@@ -251,6 +251,11 @@ class _Replay:
                 yield event.batch.next_offset
                 if event.batch.next_offset >= self.limit:
                     return
+            elif isinstance(event, Gap):
+                loader.handle(event)
+                yield event.end
+                if event.end >= self.limit:
+                    return
             elif not isinstance(event, HighWatermark):
                 break
         raise InvalidSource(

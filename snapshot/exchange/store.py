@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidSource
@@ -35,6 +35,7 @@ class State(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Store(Protocol):
     def state(self) -> State:
         """As of now; each call reads anew."""

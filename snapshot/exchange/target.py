@@ -66,6 +66,11 @@ def target_of(source: Source) -> Target:
         from snapshot.exchange.folder import FolderTarget
 
         return FolderTarget(source, source.opened)
+    if source.kind == "topic":
+        raise InvalidTarget(
+            f"{source.text}: a topic is no TARGET, since to write to it is to take it from its "
+            "controller; change its ACLs through that one"
+        )
     raise InvalidTarget(
         f"{source.text}: cannot be written to; give cluster://HOST:PORT, zookeeper://HOST:PORT "
         "or a stopped node's folder"

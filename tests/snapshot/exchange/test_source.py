@@ -135,9 +135,22 @@ class TestRefused:
         path.write_bytes(b"[2026-11-21 09:07:30,000] INFO started (kafka.server.KafkaServer)\n" * 9)
         assert str(path) in refused(path)
 
-    @pytest.mark.parametrize("scheme", ["topic", "quorum"])
-    def test_kinds_of_later_versions(self, scheme: str) -> None:
-        assert f"{scheme}:// is not in this version" in refused(f"{scheme}://localhost:9092")
+    def test_kinds_of_later_versions(self) -> None:
+        assert "quorum:// is not in this version" in refused("quorum://localhost:9092")
+
+    @pytest.mark.parametrize(
+        ("url", "problem"),
+        [
+            ("topic://localhost:9092", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
+            ("topic:///acls", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
+            ("topic://localhost:9092/a/b", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
+            ("topic://localhost:9092/acls?at=1", "after the ? only snapshots=DIR is known"),
+            ("topic://localhost:9092/acls?snapshots=", "after the ? only snapshots=DIR is known"),
+            ("topic://localhost:9092/acls?snapshots=gone", "gone: there is no such folder of"),
+        ],
+    )
+    def test_a_topic_that_is_none(self, url: str, problem: str) -> None:
+        assert problem in refused(url)
 
     def test_unknown_kinds(self) -> None:
         assert "kafka:// is not known" in refused("kafka://localhost:9092")
