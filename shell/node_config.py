@@ -15,7 +15,8 @@ from metalog.errors import InvalidRequest
 
 class NodeConfig(NamedTuple):
     """``directories`` in the order given, ``metadata_dir`` among them; ``controller`` is the
-    (name, host, port) of its controller listener, None where it has none."""
+    (name, host, port) of its controller listener, None where it has none, and
+    ``controller_listener`` the name by which it knows those of all controllers."""
 
     node_id: int
     roles: frozenset[str]
@@ -23,6 +24,7 @@ class NodeConfig(NamedTuple):
     directories: tuple[Path, ...]
     has_static_voters: bool
     controller: tuple[str, str, int] | None
+    controller_listener: str | None
     has_authorizer: bool
 
 
@@ -50,6 +52,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeConfig:
         tuple(directories),
         bool(properties.get("controller.quorum.voters", "").strip()),
         _controller(properties, file) if "controller" in roles else None,
+        next(iter(_controller_listeners(properties)), None),
         bool(properties.get("authorizer.class.name", "").strip()),
     )
 
@@ -62,8 +65,12 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def _controller_listeners(properties: Mapping[str, str]) -> list[str]:
+    return _words(properties.get("controller.listener.names", ""))
+
+
 def _controller(properties: Mapping[str, str], file: str) -> tuple[str, str, int]:
-    names = _words(properties.get("controller.listener.names", ""))
+    names = _controller_listeners(properties)
     if not names:
         raise InvalidRequest(f"{file}: a controller needs controller.listener.names")
     for key in ("advertised.listeners", "listeners"):

@@ -1,13 +1,13 @@
 """Formats folders for a node's log, as kafka-storage does: the state that it starts from.
 
-A folder gets ``bootstrap.checkpoint``, for a dynamic quorum of one a checkpoint of control
-records that names the voter, and at last ``meta.properties``, which makes it formatted. All
-is checked before anything is written. This module must not know how options are written.
+A folder gets ``bootstrap.checkpoint``, for a dynamic quorum a checkpoint of control records
+that names the voters, and at last ``meta.properties``, which makes it formatted. All is
+checked before anything is written. This module must not know how options are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,12 +28,21 @@ _FIRST: Final = SnapshotId(0, 0)
 _VERSION: Final = "1"
 
 
+class Controller(NamedTuple):
+    """One that votes from the start; without a ``directory_id`` it is the node formatted, and
+    its folder gets a new one."""
+
+    node_id: int
+    endpoint: Endpoint
+    directory_id: Uuid | None = None
+
+
 class Format(NamedTuple):
     """What to make of ``directories``, of which ``metadata_dir`` holds the log.
 
-    ``standalone`` is the node's controller listener where it alone is the quorum, named by
-    the log (KIP-853); None leaves the voters to the configuration. No ``cluster_id`` is that
-    of the folders which are formatted already, else a new one.
+    ``controllers`` are the voters where the log names them (KIP-853); none leaves the voters
+    to the configuration. No ``cluster_id`` is that of the folders which are formatted already,
+    else a new one.
     """
 
     metadata_dir: Path
@@ -41,7 +50,7 @@ class Format(NamedTuple):
     node_id: int
     records: Records
     cluster_id: str | None = None
-    standalone: Endpoint | None = None
+    controllers: Sequence[Controller] = ()
     ignore_formatted: bool = False
 
 
@@ -66,7 +75,7 @@ def format_directories(
     for path, properties in known.items():
         kind = _kind(wanted, path)
         if properties is None:
-            directory_id = random_uuid(entropy)
+            directory_id = _directory_id(wanted, path) or random_uuid(entropy)
             _format(wanted, path, cluster_id, directory_id, now_ms, files)
             made = uuid_text(directory_id)
             formatted.append(Formatted(path, kind, cluster_id, wanted.node_id, made, True))
@@ -119,10 +128,21 @@ def _check_unused(path: Path, files: Files) -> None:
         raise InvalidTarget(f"{path}: a file, not a folder")
 
 
+def _directory_id(wanted: Format, path: Path) -> Uuid | None:
+    """The one by which the other voters know the folder, if they do."""
+    if path != wanted.metadata_dir:
+        return None
+    own = (each for each in wanted.controllers if each.node_id == wanted.node_id)
+    return next((each.directory_id for each in own), None)
+
+
 def _kind(wanted: Format, path: Path) -> str:
     if path != wanted.metadata_dir:
         return "data directory"
-    return "dynamic metadata voter directory" if wanted.standalone else "metadata directory"
+    if not wanted.controllers:
+        return "metadata directory"
+    votes = any(each.node_id == wanted.node_id for each in wanted.controllers)
+    return f"dynamic metadata {'voter ' if votes else ''}directory"
 
 
 def _format(
@@ -130,15 +150,21 @@ def _format(
 ) -> None:
     files.make_folder(path)
     _write_checkpoint(path / layout.BOOTSTRAP_CHECKPOINT, wanted.records, (), now_ms, files)
-    if wanted.standalone is not None and path == wanted.metadata_dir:
+    if wanted.controllers and path == wanted.metadata_dir:
         partition = path / layout.PARTITION_FOLDER
         files.make_folder(partition)
-        voter = Voter(wanted.node_id, directory_id, (wanted.standalone,), KRaftVersionFeature(0, 1))
-        control = ((KRaftVersionRecord(0, 1), 0), (VotersRecord(0, (voter,)), 0))
+        voters = VotersRecord(0, tuple(_voters(wanted.controllers, directory_id)))
+        control = ((KRaftVersionRecord(0, 1), 0), (voters, 0))
         _write_checkpoint(partition / layout.snapshot_name(_FIRST), (), control, now_ms, files)
     properties = MetaProperties(cluster_id, wanted.node_id, uuid_text(directory_id), _VERSION)
     replace_whole(files, path / layout.META_PROPERTIES, layout.meta_properties_bytes(properties))
     files.sync_folder(path.parent)
+
+
+def _voters(controllers: Sequence[Controller], own_id: Uuid) -> Iterator[Voter]:
+    """By node, as Kafka writes them."""
+    for node_id, endpoint, directory_id in sorted(controllers, key=lambda each: each.node_id):
+        yield Voter(node_id, directory_id or own_id, (endpoint,), KRaftVersionFeature(0, 1))
 
 
 def _write_checkpoint(
@@ -149,6 +175,10 @@ def _write_checkpoint(
     files: Files,
 ) -> None:
     batches = snapshot_batches(
-        records, epoch=0, timestamp=now_ms, last_contained_timestamp=0, control=control
+        records,
+        epoch=0,
+        timestamp=now_ms,
+        last_contained_timestamp=now_ms if control else 0,
+        control=control,
     )
     write_durably(path, batches, files)

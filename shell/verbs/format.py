@@ -7,7 +7,6 @@ No salt, key or password is printed.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from shell.context import add_command_config
+from shell.controllers_line import parse_controllers
 from shell.output import Output
 from shell.safe import shown
 
 if TYPE_CHECKING:
-    from metalog.records.message import Message
-    from metalog.records.messages.voters_record import Endpoint
     from shell.node_config import NodeConfig
-    from snapshot.formatting import Formatted
+    from snapshot.formatting import Controller, Formatted, Records
 
 USAGE: Final = "[DIR] [--config FILE] [options]"
 FORMATS: Final = ("text", "json")
@@ -37,6 +36,7 @@ does metalog. An ACL is a line like a question, with ALLOW or DENY before it:
 
 A credential is SCRAM-SHA-256=[name=alice,password=alice-secret], as for kafka-storage.
 """
+_LISTENER: Final = "CONTROLLER"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -51,12 +51,25 @@ def configure(parser: ArgumentParser) -> None:
         help="its server.properties; all folders that it names are formatted",
     )
     node.add_argument("--node-id", type=int, metavar="N", help="as configured, else 1")
-    node.add_argument(
+    quorum = node.add_mutually_exclusive_group()
+    quorum.add_argument(
         "-s",
         "--standalone",
         action="store_true",
         help="the node alone is the quorum, and the log says so (KIP-853); the default without"
         " --config",
+    )
+    quorum.add_argument(
+        "-I",
+        "--initial-controllers",
+        metavar="LIST",
+        help="these are the quorum: ID@HOST:PORT:DIRECTORY-ID,…; the same for each of them",
+    )
+    quorum.add_argument(
+        "-N",
+        "--no-initial-controllers",
+        action="store_true",
+        help="nothing says who is the quorum: for a node that joins one",
     )
     node.add_argument(
         "-g",
@@ -79,35 +92,46 @@ def configure(parser: ArgumentParser) -> None:
     begin.add_argument(
         "--add-acl", action="append", default=[], metavar="ACL", help="repeatable; see below"
     )
+    begin.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="the ACLs of a file or any other SOURCE, and its SCRAM users where it holds their"
+        " credentials; repeatable",
+    )
+    add_command_config(begin)
+    parser.set_defaults(at=None, committed=False, salvage=False)
 
 
 class _Node(NamedTuple):
     node_id: int
     metadata_dir: Path
     directories: Sequence[Path]
-    standalone: Endpoint | None
+    controllers: Sequence[Controller]
 
 
 def run(arguments: Namespace, output: Output) -> int:
     from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
+    from shell.first_records import first_records
     from snapshot.formatting import Format, format_directories
     from snapshot.initial_features import initial_features
 
     config = _config(arguments)
     node = _node(arguments, config)
     features = initial_features(arguments.release_version, _chosen(arguments.feature))
-    users = _user_records(arguments, features[METADATA_VERSION], output)
-    acls = _acl_records(arguments.add_acl)
-    if acls and config is not None and not config.has_authorizer:
+    records = first_records(arguments, features, output)
+    if config is not None and not config.has_authorizer and _has_acls(records):
         output.warn(f"{arguments.config} has no authorizer.class.name: nothing enforces the ACLs")
     formatted = format_directories(
         Format(
             node.metadata_dir,
             node.directories,
             node.node_id,
-            [*_feature_records(features), *users, *acls],
+            records,
             cluster_id=arguments.cluster_id,
-            standalone=node.standalone,
+            controllers=node.controllers,
             ignore_formatted=arguments.ignore_formatted,
         ),
         now_ms=time.time_ns() // 1_000_000,
@@ -115,6 +139,12 @@ def run(arguments: Namespace, output: Output) -> int:
     )
     _say(formatted, METADATA_VERSIONS[features[METADATA_VERSION]], output)
     return 0
+
+
+def _has_acls(records: Records) -> bool:
+    from metalog.records.messages import AccessControlEntryRecord
+
+    return any(isinstance(message, AccessControlEntryRecord) for message, _ in records)
 
 
 def _say(formatted: Sequence[Formatted], version: str, output: Output) -> None:
@@ -150,8 +180,6 @@ def _config(arguments: Namespace) -> NodeConfig | None:
 
 
 def _node(arguments: Namespace, config: NodeConfig | None) -> _Node:
-    from metalog.records.messages.voters_record import Endpoint
-
     given = None if arguments.directory is None else Path(arguments.directory)
     if config is None:
         if given is None:
@@ -159,7 +187,7 @@ def _node(arguments: Namespace, config: NodeConfig | None) -> _Node:
         node_id = 1 if arguments.node_id is None else arguments.node_id
         if node_id < 0:
             raise InvalidRequest(f"--node-id {node_id}: a number from 0 on")
-        return _Node(node_id, given, [given], Endpoint("CONTROLLER", "localhost", 9093))
+        return _Node(node_id, given, [given], _controllers_without_config(arguments, node_id))
     if arguments.node_id not in (None, config.node_id):
         raise InvalidRequest(
             f"{arguments.config} has node.id={config.node_id}; leave out --node-id"
@@ -171,24 +199,47 @@ def _node(arguments: Namespace, config: NodeConfig | None) -> _Node:
         raise InvalidRequest(
             f"{arguments.config} has its metadata log in {metadata_dir}, not in {given}"
         )
-    standalone = Endpoint(*_controller(arguments, config)) if arguments.standalone else None
-    if standalone is None and config.controller is not None and not config.has_static_voters:
-        raise InvalidRequest(
-            "nothing says who votes: set controller.quorum.voters, or give --standalone for a"
-            " quorum of this node alone"
-        )
-    return _Node(config.node_id, metadata_dir, config.directories or (metadata_dir,), standalone)
+    controllers = _controllers(arguments, config)
+    return _Node(config.node_id, metadata_dir, config.directories or (metadata_dir,), controllers)
 
 
-def _controller(arguments: Namespace, config: NodeConfig) -> tuple[str, str, int]:
-    if config.controller is None:
+def _controllers_without_config(arguments: Namespace, node_id: int) -> Sequence[Controller]:
+    from metalog.records.messages.voters_record import Endpoint
+    from snapshot.formatting import Controller
+
+    if arguments.no_initial_controllers:
+        return ()
+    if arguments.initial_controllers is not None:
+        return parse_controllers(arguments.initial_controllers, _LISTENER)
+    return (Controller(node_id, Endpoint(_LISTENER, "localhost", 9093)),)
+
+
+def _controllers(arguments: Namespace, config: NodeConfig) -> Sequence[Controller]:
+    from metalog.records.messages.voters_record import Endpoint
+    from snapshot.formatting import Controller
+
+    if arguments.standalone and config.controller is None:
         raise InvalidRequest(f"{arguments.config} is no controller's; --standalone is for those")
-    if config.has_static_voters:
+    wanted = "--standalone" if arguments.standalone else "--initial-controllers"
+    if config.has_static_voters and (arguments.standalone or arguments.initial_controllers):
         raise InvalidRequest(
-            f"{arguments.config} has controller.quorum.voters; --standalone wants"
+            f"{arguments.config} has controller.quorum.voters; {wanted} wants"
             " controller.quorum.bootstrap.servers in its place"
         )
-    return config.controller
+    if arguments.initial_controllers is not None:
+        return parse_controllers(
+            arguments.initial_controllers, config.controller_listener or _LISTENER
+        )
+    if arguments.standalone and config.controller is not None:
+        return (Controller(config.node_id, Endpoint(*config.controller)),)
+    is_open = config.controller is not None and not config.has_static_voters
+    if is_open and not arguments.no_initial_controllers:
+        raise InvalidRequest(
+            "nothing says who votes: set controller.quorum.voters, or give --standalone for a"
+            " quorum of this node alone, --initial-controllers for one of several, or"
+            " --no-initial-controllers for a node that joins one"
+        )
+    return ()
 
 
 def _chosen(texts: Iterable[str]) -> dict[str, int]:
@@ -199,63 +250,3 @@ def _chosen(texts: Iterable[str]) -> dict[str, int]:
             raise InvalidRequest(f"--feature {text}: write NAME=LEVEL, a number")
         chosen[name] = int(level)
     return chosen
-
-
-def _feature_records(features: dict[str, int]) -> list[tuple[Message, int]]:
-    from metalog.records.messages import FeatureLevelRecord
-
-    return [(FeatureLevelRecord(name, level), 0) for name, level in features.items()]
-
-
-def _user_records(
-    arguments: Namespace, metadata_version: int, output: Output
-) -> list[tuple[Message, int]]:
-    lines = list(arguments.add_scram)
-    if any("password=" in line for line in lines):
-        output.note(
-            "a password on a command line can be seen by others and stays in the shell's history;"
-            " --add-scram-file reads it from a file or, as -, from standard input"
-        )
-    if arguments.add_scram_file is not None:
-        lines += _lines_of(arguments.add_scram_file)
-    if not lines:
-        return []
-    from metalog.controller.scram import SCRAM_SINCE
-
-    if metadata_version < SCRAM_SINCE:
-        raise InvalidRequest("SCRAM users need --release-version 3.5-IV2 or later")
-    return [_user_record(line) for line in lines]
-
-
-def _user_record(line: str) -> tuple[Message, int]:
-    from metalog.records.messages import UserScramCredentialRecord
-    from metalog.scram import SALT_BYTES, credential_of, salted_password
-    from shell.scram_line import parse_scram_line
-
-    user = parse_scram_line(line)
-    salt = os.urandom(SALT_BYTES) if user.salt is None else user.salt
-    salted = user.salted_password
-    if salted is None:
-        salted = salted_password(user.mechanism, user.password or "", salt, user.iterations)
-    credential = credential_of(user.mechanism, salted, salt, user.iterations)
-    return UserScramCredentialRecord(user.name, int(user.mechanism), *credential), 0
-
-
-def _lines_of(name: str) -> list[str]:
-    text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
-def _acl_records(lines: Sequence[str]) -> Sequence[tuple[Message, int]]:
-    if not lines:
-        return []
-    from metalog.controller.acl import create_acls
-    from metalog.image.acls import EMPTY
-    from shell.acl_line import parse_acl_line
-
-    acls = [(line, acl) for line in lines for acl in parse_acl_line(line)]
-    made = create_acls(EMPTY, [acl for _, acl in acls], os.urandom)
-    for (line, _), error in zip(acls, made.response, strict=True):
-        if error:
-            raise InvalidRequest(f"ACL {line!r}: {error.message}")
-    return made.records

@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import run_metalog
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka_tools import KafkaTools, RealKafka
+from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 
+from metalog.files import LOCAL_FILES
+from metalog.ids import ZERO_UUID, Uuid, parse_uuid
 from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
+from metalog.log.single import read_checkpoint
+from metalog.properties import parse_properties, properties_mapping
+from metalog.records.messages import SnapshotHeaderRecord, VotersRecord
 from snapshot.initial_features import FEATURES, initial_features
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -56,19 +62,35 @@ def outcome(admin: AdminClient, topic: str) -> str:
     return "created"
 
 
-@pytest.mark.parametrize("dynamic", [True, False])
+ADMIN = "SCRAM-SHA-256=[name=admin,password=admin-secret]\n"
+APP = "SCRAM-SHA-512=[name=app,password=app-secret,iterations=8192]\n"
+MANY = 10_500
+"""More ACLs than Kafka writes in one batch."""
+
+
+def exported(folder: Path) -> Path:
+    """What another cluster has: the user, the ACLs, and many more of somebody else's."""
+    file = folder / "exported.jsonl"
+    other = folder / "other"
+    run_metalog("format", other, "--add-scram-file", "-", *ACLS, stdin=APP)
+    done = run_metalog("export", other, "-o", "json", "--include-credentials", "--to", file)
+    assert done.returncode == 0, done.stderr
+    acl = {"principal": "User:else", "operation": "READ", "resourceType": "TOPIC"}
+    with file.open("a") as written:
+        for number in range(MANY):
+            written.write(json.dumps(acl | {"resourceName": f"else-{number}"}) + "\n")
+    return file
+
+
+@pytest.mark.parametrize("imported", [True, False])
 def test_kafka_starts_closed_on_what_we_formatted(
-    kafka_tools: KafkaTools, tmp_path: Path, dynamic: bool
+    kafka_tools: KafkaTools, tmp_path: Path, imported: bool
 ) -> None:
-    kafka = RealKafka(kafka_tools, tmp_path, SECURED, dynamic=dynamic)
-    users = (
-        "SCRAM-SHA-256=[name=admin,password=admin-secret]\n"
-        "SCRAM-SHA-512=[name=app,password=app-secret,iterations=8192]\n"
-    )
+    kafka = RealKafka(kafka_tools, tmp_path, SECURED, dynamic=imported)
     done = run_metalog(
-        *("format", "--config", kafka.config, "--add-scram-file", "-", *ACLS),
-        *(("--standalone",) if dynamic else ()),
-        stdin=users,
+        *("format", "--config", kafka.config, "--add-scram-file", "-"),
+        *(("--standalone", "--import", exported(tmp_path)) if imported else ACLS),
+        stdin=ADMIN if imported else ADMIN + APP,
     )
     assert done.returncode == 0, done.stderr
     with kafka:
@@ -83,7 +105,76 @@ def test_kafka_starts_closed_on_what_we_formatted(
         again = run_metalog("format", "--config", kafka.config)
         assert "already formatted" in again.stderr or "nothing says who votes" in again.stderr
     listed = run_metalog("acls", kafka.log_dir, "--json").stdout.splitlines()
-    assert sorted(json.loads(line)["permissionType"] for line in listed) == ["ALLOW", "DENY"]
+    permissions = [json.loads(line)["permissionType"] for line in listed]
+    assert permissions.count("DENY") == 1
+    assert permissions.count("ALLOW") == 1 + (MANY if imported else 0)
+
+
+VOTERS = (
+    "2@example.com:8083:MvDxzVmcRsaTz33bUuRU6A,1@[::1]:8082:JEXY6aqzQY-32P5TStzaFg,"
+    "3@127.0.0.1:8084:07R5amHmR32VDA6jHkGbTA"
+)
+SCRAM_OPTION = 'SCRAM-SHA-512=[name=a,iterations=8192,salt="N3E=",saltedpassword="YCE="]'
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--standalone", "--add-scram", SCRAM_OPTION),
+        ("--initial-controllers", VOTERS),
+        ("--initial-controllers", VOTERS.replace("1@", "4@"), "--release-version", "4.0-IV3"),
+        ("--no-initial-controllers", "--feature", "group.version=0"),
+    ],
+    ids=lambda options: options[0].strip("-"),
+)
+def test_a_folder_is_that_of_kafka_storage(
+    kafka_tools: KafkaTools, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """But for what comes of chance and of the clock; a voter's directory id does not."""
+    kafka = RealKafka(kafka_tools, tmp_path, {}, dynamic=True)
+    command = ("format", "-t", CLUSTER_ID, "-c", kafka.config, *options)
+    kafka_tools.storage(*command)
+    theirs = contents(kafka.log_dir)
+    kafka.log_dir.rename(tmp_path / "theirs")
+    done = run_metalog(*command)
+    assert done.returncode == 0, done.stderr
+    ours = contents(kafka.log_dir)
+    if VOTERS not in options:
+        for files in (theirs, ours):
+            files["meta.properties"].pop("directory.id")
+    assert ours == theirs
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """What is in each file: properties, or the records of a checkpoint."""
+    properties = properties_mapping(parse_properties((folder / "meta.properties").read_bytes()))
+    own_id = parse_uuid(properties["directory.id"])
+    found: dict[str, Any] = {"meta.properties": properties}
+    for path in folder.rglob("*.checkpoint"):
+        found[str(path.relative_to(folder))] = [
+            (batch.is_control, without_chance(message, own_id))
+            for batch in read_checkpoint(path, LOCAL_FILES)
+            for message in batch.messages()
+        ]
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found.keys() == names
+    return found
+
+
+def without_chance(message: Any, own_id: Uuid) -> Any:
+    """``message`` without the time, and the folder's own id as another."""
+    if isinstance(message, SnapshotHeaderRecord):
+        return message._replace(last_contained_log_timestamp=0)
+    if isinstance(message, VotersRecord):
+        own = [voter.voter_directory_id == own_id for voter in message.voters]
+        voters = zip(message.voters, own, strict=True)
+        return own, message._replace(
+            voters=tuple(
+                voter._replace(voter_directory_id=ZERO_UUID) if is_own else voter
+                for voter, is_own in voters
+            )
+        )
+    return message
 
 
 @pytest.mark.parametrize("release", ["3.3-IV3", "4.0-IV3", "4.1-IV0", "4.3-IV0"])

@@ -17,6 +17,7 @@ from shell.acl_line import parse_acl_line
 from shell.node_config import node_config
 from shell.scram_line import parse_scram_line
 
+DIRECTORY = "JEXY6aqzQY-32P5TStzaFg"
 CONTROLLER = {
     "process.roles": "broker,controller",
     "node.id": "7",
@@ -75,6 +76,39 @@ def test_credentials_come_from_standard_input(tmp_path: Path) -> None:
     )
 
 
+def test_what_another_folder_has_is_imported(tmp_path: Path) -> None:
+    """ACLs and credentials as they are; of two credentials the one that is typed counts."""
+    old, new, file = tmp_path / "old", tmp_path / "new", tmp_path / "old.yaml"
+    scram = "SCRAM-SHA-512=[name=a,password=a-secret]\nSCRAM-SHA-256=[name=b,password=b-secret]\n"
+    acl = ("--add-acl", "ALLOW User:a READ,WRITE topic:t")
+    run_metalog("format", old, "--add-scram-file", "-", *acl, stdin=scram)
+    run_metalog("export", old, "--include-credentials", "--to", file)
+    typed = "SCRAM-SHA-256=[name=b,password=another]\n"
+    more = ("--add-acl", "ALLOW User:a READ topic:t", "--add-acl", "DENY User:b READ topic:t")
+    options = ("--import", file, *more, "--add-scram-file", "-")
+    assert run_metalog("format", new, *options, stdin=typed).returncode == 0
+    kinds = (UserScramCredentialRecord, AccessControlEntryRecord)
+    (users, acls), (old_users, _) = (
+        [[each for each in first_records(folder) if isinstance(each, kind)] for kind in kinds]
+        for folder in (new, old)
+    )
+    assert [each.operation for each in acls] == [Operation.READ, Operation.WRITE, Operation.READ]
+    assert {each.name: each for each in users}["a"] == {each.name: each for each in old_users}["a"]
+    assert users[1].stored_key != old_users[1].stored_key
+    assert len(users) == 2
+
+
+def test_users_without_credentials_are_left_out_aloud(tmp_path: Path) -> None:
+    old, file = tmp_path / "old", tmp_path / "old.jsonl"
+    run_metalog("format", old, "--add-scram", "SCRAM-SHA-512=[name=a,password=a-secret]")
+    run_metalog("export", old, "-o", "json", "--to", file)
+    done = run_metalog("format", tmp_path / "new", "--import", file)
+    assert "left out: 1 SCRAM users of --import whose credentials are not in it" in done.stderr
+    assert not any(
+        isinstance(each, UserScramCredentialRecord) for each in first_records(tmp_path / "new")
+    )
+
+
 def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path) -> None:
     data, log = tmp_path / "data", tmp_path / "log"
     config = written(tmp_path, log_dirs=str(data), metadata_log_dir=str(log))
@@ -94,6 +128,11 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path) -> None:
     [
         ({}, [], "nothing says who votes"),
         ({"controller_quorum_voters": "7@h:1"}, ["--standalone"], "has controller.quorum.voters"),
+        (
+            {"controller_quorum_voters": "7@h:1"},
+            ["-I", f"7@h:1:{DIRECTORY}"],
+            "--initial-controllers wants controller.quorum.bootstrap.servers",
+        ),
         ({"process_roles": "broker"}, ["--standalone"], "is no controller's"),
         ({"process_roles": ""}, [], "no process.roles"),
         ({"node_id": "x"}, [], "node.id must be a number"),
@@ -137,7 +176,15 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path) -> None:
         (["--add-scram", "SCRAM-SHA-256=[password=TOP]"], "without a name="),
         (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,x]"], "each as KEY=VALUE"),
         (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP,iterations=1]"], "4096 to 16384"),
-        (["-r", "3.4", "--add-scram", "SCRAM-SHA-256=[name=a,password=TOP]"], "3.5-IV2 or later"),
+        (
+            ["-r", "3.4", "--add-scram", "SCRAM-SHA-256=[name=a,password=TOP]"],
+            "raise it to 3.5-IV2",
+        ),
+        (["-I", "1@x:9093"], "'1@x:9093' is not of the form ID@HOST:PORT:DIRECTORY-ID"),
+        (["-I", f"1@x:70000:{DIRECTORY}"], "is not of the form"),
+        (["-I", "1@x:9093:mine"], "'mine' is no Kafka UUID"),
+        (["-I", f"1@x:1:{DIRECTORY},1@y:2:{DIRECTORY}"], "node 1 stands in it twice"),
+        (["-I", f"1@x:1:{DIRECTORY}", "--standalone"], "not allowed with argument"),
         (["--feature", "kraft"], "write NAME=LEVEL"),
         (["--node-id", "-3"], "from 0 on"),
     ],

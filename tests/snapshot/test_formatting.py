@@ -10,18 +10,18 @@ from tiny_log import ace
 from metalog import DirectoryLog, Replica, WritableDirectoryLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import InvalidRequest, InvalidTarget
-from metalog.ids import parse_uuid
+from metalog.ids import Uuid, parse_uuid, uuid_text
 from metalog.records.messages import FeatureLevelRecord
 from metalog.records.messages.voters_record import Endpoint
-from snapshot.formatting import Format, Formatted, format_directories
+from snapshot.formatting import Controller, Format, Formatted, format_directories
 from snapshot.initial_features import initial_features, metadata_version_of
 
 RECORDS = [(FeatureLevelRecord("metadata.version", 30), 0), (ace(1), 0)]
-CONTROLLER = Endpoint("CONTROLLER", "localhost", 9093)
+CONTROLLER = Controller(1, Endpoint("CONTROLLER", "localhost", 9093))
 
 
 def formatted(folder: Path, **options: object) -> list[Formatted]:
-    wanted = Format(folder, [folder], 1, RECORDS, standalone=CONTROLLER)._replace(**options)
+    wanted = Format(folder, [folder], 1, RECORDS, controllers=[CONTROLLER])._replace(**options)
     return format_directories(wanted, now_ms=1000, entropy=random.Random(1).randbytes)
 
 
@@ -38,6 +38,22 @@ def test_a_folder_says_whose_it_is_and_what_it_begins_with(tmp_path: Path) -> No
     with Replica(WritableDirectoryLog(folder)) as replica:
         replica.submit(lambda image: ControllerResult((), None)).result()
         assert len(replica.image.acls) == 1
+
+
+def test_several_voters_know_each_others_folders(tmp_path: Path) -> None:
+    ids = [Uuid(bytes([number] * 16)) for number in (1, 2)]
+    endpoints = [Endpoint("CONTROLLER", f"host-{number}", 9093) for number in (1, 2)]
+    both = [Controller(*each) for each in zip((1, 2), endpoints, ids, strict=True)]
+    for number in (1, 2, 3):
+        folder = tmp_path / str(number)
+        [made] = formatted(folder, node_id=number, controllers=both[::-1])
+        log = DirectoryLog(folder)
+        assert log.voters.ids == (1, 2)
+        assert (log.meta_properties.directory_id == uuid_text(ids[0])) is (number == 1)
+        assert made.kind == f"dynamic metadata {'' if number == 3 else 'voter '}directory"
+        if number < 3:
+            with pytest.raises(InvalidTarget):
+                WritableDirectoryLog(folder).claim()
 
 
 def test_a_data_directory_has_no_log(tmp_path: Path) -> None:
@@ -83,7 +99,7 @@ def test_a_log_without_its_meta_properties_is_not_overwritten(tmp_path: Path) ->
 def test_meta_properties_come_last(tmp_path: Path) -> None:
     """A folder whose formatting failed at any step is not formatted, and can be."""
     trial = MemoryDisk({})
-    wanted = Format(tmp_path, [tmp_path], 1, RECORDS, standalone=CONTROLLER)
+    wanted = Format(tmp_path, [tmp_path], 1, RECORDS, controllers=[CONTROLLER])
     entropy = random.Random(1).randbytes
     format_directories(wanted, now_ms=1, entropy=entropy, files=trial)
     last = trial.steps.index("rename meta.properties.tmp meta.properties")

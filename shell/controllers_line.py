@@ -1,0 +1,47 @@
+"""The first controllers of a quorum in kafka-storage's words (KIP-853).
+
+``0@example.com:8082:JEXY6aqzQY-32P5TStzaFg,1@[::1]:8083:…``: node id, address, directory id.
+This module must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from authorizer.insight.hosts import java_text
+from metalog.errors import InvalidRequest
+from metalog.ids import parse_uuid
+
+if TYPE_CHECKING:
+    from snapshot.formatting import Controller
+
+_FORM: Final = re.compile(
+    r"(?P<id>[0-9]{1,9})@(?:\[(?P<six>[^]]+)\]|(?P<host>[^:\[\]]+))"
+    r":(?P<port>[0-9]{1,5}):(?P<directory>[A-Za-z0-9_-]+)"
+)
+_MAX_PORT: Final = 65535
+
+
+def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
+    """All are reached by the listener of that name; an IPv6 address is spelled as Java's."""
+    from metalog.records.messages.voters_record import Endpoint
+    from snapshot.formatting import Controller
+
+    found = {}
+    for part in text.split(","):
+        match = _FORM.fullmatch(part.strip())
+        if match is None or int(match["port"]) > _MAX_PORT:
+            raise InvalidRequest(
+                f"--initial-controllers: {part!r} is not of the form ID@HOST:PORT:DIRECTORY-ID"
+            )
+        try:
+            directory_id = parse_uuid(match["directory"])
+        except ValueError as error:
+            raise InvalidRequest(f"--initial-controllers: {error}") from None
+        node_id, host = int(match["id"]), match["six"] or match["host"]
+        if node_id in found:
+            raise InvalidRequest(f"--initial-controllers: node {node_id} stands in it twice")
+        endpoint = Endpoint(listener, java_text(host) or host, int(match["port"]))
+        found[node_id] = Controller(node_id, endpoint, directory_id)
+    return tuple(found.values())
