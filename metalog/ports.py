@@ -18,6 +18,7 @@ from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.records.batch import Batch
 from metalog.records.message import Message
+from metalog.scram import ScramCredential, ScramMechanism
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -183,6 +184,12 @@ class AclMutator(Protocol):
     def delete_acls(
         self, context: object, filters: Sequence[AclFilter]
     ) -> Sequence[Future[AclDeleteResult]]: ...
+
+
+class CredentialLookup(Protocol):
+    """Where a login finds what a server keeps of a password (KIP-84)."""
+
+    def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None: ...
 
 
 @runtime_checkable

@@ -1,0 +1,151 @@
+"""The server's side of SASL: who a client is, by SCRAM (through scramp) or by PLAIN.
+
+An unknown user is led through the same exchange as a known one and told the same at its end,
+so that nobody learns which names exist. Names are taken as they come, without SASLprep, as
+Kafka takes them. This module must not know how tokens travel, nor show what is secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import scramp
+
+from metalog.errors import InvalidRequest
+from metalog.ids import Entropy
+from metalog.ports import CredentialLookup
+from metalog.principal import KafkaPrincipal
+from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramCredential, ScramMechanism
+
+PLAIN: Final = "PLAIN"
+
+_SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final = (PLAIN, *_SCRAM)
+_USER: Final = "User"
+
+
+class LoginRefused(InvalidRequest):
+    """The one answer to every login that fails, in Kafka's words; the reason is for the log."""
+
+    def __init__(self, mechanism: str, reason: str) -> None:
+        super().__init__(
+            "Authentication failed during authentication due to invalid credentials "
+            f"with SASL mechanism {mechanism}"
+        )
+        self.reason = reason
+
+
+class Login(Protocol):
+    """One exchange. ``principal`` is None until the client has proven who it is."""
+
+    principal: KafkaPrincipal | None
+
+    def answer(self, token: bytes) -> bytes:
+        """What to send for the client's next token; ``LoginRefused`` ends the exchange."""
+        ...
+
+
+class Logins(NamedTuple):
+    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user;
+    ``secret`` makes up the credentials of users that do not exist."""
+
+    mechanisms: Sequence[str]
+    credentials: CredentialLookup
+    passwords: Mapping[str, str]
+    secret: bytes
+    entropy: Entropy
+
+    def __repr__(self) -> str:
+        return f"Logins(mechanisms={self.mechanisms!r}, [hidden])"
+
+    def begin(self, mechanism: str) -> Login | None:
+        """None for a mechanism that is not enabled."""
+        if mechanism not in self.mechanisms:
+            return None
+        if mechanism == PLAIN:
+            return _Plain(self.passwords)
+        return _Scram(_SCRAM[mechanism], self)
+
+
+class _Plain:
+    def __init__(self, passwords: Mapping[str, str]) -> None:
+        self._passwords = passwords
+        self.principal: KafkaPrincipal | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        try:
+            authorization_id, user, password = token.decode().split("\0")
+        except ValueError:
+            raise LoginRefused(PLAIN, "a token that RFC 4616 does not know") from None
+        if authorization_id not in ("", user):
+            raise LoginRefused(PLAIN, "the client asks to act as somebody else")
+        known = self._passwords.get(user)
+        is_right = hmac.compare_digest((known or "").encode(), password.encode())
+        if known is None or not is_right:
+            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user!r}")
+        self.principal = KafkaPrincipal(_USER, user)
+        return b""
+
+
+class _Scram:
+    def __init__(self, mechanism: ScramMechanism, logins: Logins) -> None:
+        self._mechanism = mechanism
+        self._logins = logins
+        self._user = ""
+        nonce = logins.entropy(SALT_BYTES).hex()
+        declared = scramp.ScramMechanism(mechanism.mechanism_name)
+        self._server = declared.make_server(lambda _: self._known(), s_nonce=nonce)
+        self._next: Callable[[str], str] = self._first
+        self.principal: KafkaPrincipal | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        try:
+            return self._next(token.decode()).encode()
+        except Exception as error:  # scramp lets TypeError and others out where a message is odd
+            reason = f"{error} (user {self._user!r})"
+            raise LoginRefused(self._mechanism.mechanism_name, reason) from None
+
+    def _first(self, message: str) -> str:
+        self._user = _user_of(message)
+        self._server.set_client_first(message)
+        self._next = self._final
+        return str(self._server.get_server_first())
+
+    def _final(self, message: str) -> str:
+        self._next = _nothing_more
+        self._server.set_client_final(message)
+        answer = str(self._server.get_server_final())
+        self.principal = KafkaPrincipal(_USER, self._user)
+        return answer
+
+    def _known(self) -> tuple[bytes, bytes, bytes, int]:
+        logins = self._logins
+        found = logins.credentials.scram(self._mechanism, self._user)
+        known = found or _made_up(logins.secret, self._mechanism, self._user)
+        return known.salt, known.stored_key, known.server_key, known.iterations
+
+
+def _user_of(client_first: str) -> str:
+    """The name in a client-first-message, by RFC 5802: ``=2C`` and ``=3D`` are escapes."""
+    for attribute in client_first.split(",")[2:]:
+        if attribute.startswith("n="):
+            return attribute[2:].replace("=2C", ",").replace("=3D", "=")
+    raise ValueError("a first message without a user's name")
+
+
+def _made_up(secret: bytes, mechanism: ScramMechanism, user: str) -> ScramCredential:
+    """Always the same for one name, and nobody's password."""
+
+    def part(name: str) -> bytes:
+        seed = f"{name} {mechanism.name} {user}".encode()
+        return hmac.digest(secret, seed, mechanism.hash_name)
+
+    return ScramCredential(
+        part("salt")[:SALT_BYTES], part("stored key"), part("server key"), MIN_ITERATIONS
+    )
+
+
+def _nothing_more(message: str) -> str:
+    raise ValueError("a token after the last one")

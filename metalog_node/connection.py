@@ -1,0 +1,175 @@
+"""The server's side of one connection: bytes in, requests and bytes to send out; no socket.
+
+It tells its versions, leads the login, and hands on what an authenticated client asks, in the
+order in which it came. Until then a client is kept to small frames and to the three APIs of a
+login. What no peer should send is ``Malformed``: the connection is closed, and the reason is
+for the log. This module must not know sockets, time, or what any request is for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from metalog.errors import ErrorCode
+from metalog.principal import KafkaPrincipal
+from metalog.wire.frames import FrameReader, Malformed, framed
+from metalog.wire.messages import Head, Request, read_head, read_request, write_response
+from metalog.wire.schema import UnsupportedVersion, response_type
+from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from metalog.wire.versions import API_VERSIONS, Versions, versions_response
+from metalog_node.authentication import Login, LoginRefused, Logins
+
+BEFORE_LOGIN_BYTES: Final = 8 << 10
+"""The longest frame of a client that has not logged in yet."""
+
+_SASL_AUTHENTICATION_FAILED: Final = KafkaErrorCode(58)
+_ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
+_INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
+_SOFTWARE_SINCE: Final = 3
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+class Asked(NamedTuple):
+    """A request to be answered. ``payload`` is the whole of it, as an Envelope would carry it."""
+
+    request: Request
+    payload: bytes
+
+
+class ServerConnection:
+    """``logins`` is None where nobody logs in: ``principal`` then stands from the start."""
+
+    def __init__(
+        self,
+        spoken: Versions,
+        *,
+        logins: Logins | None,
+        principal: KafkaPrincipal,
+        most_bytes: int,
+    ) -> None:
+        self.is_over = False
+        """Close, once all that was given out is sent."""
+        self.failed_login: LoginRefused | None = None
+        self._spoken = spoken
+        self._logins = logins
+        self._principal = principal if logins is None else None
+        self._most_bytes = most_bytes
+        self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
+        self._login: Login | None = None
+        self._is_bare = False
+
+    @property
+    def principal(self) -> KafkaPrincipal | None:
+        """Who asks; None before the login."""
+        return self._principal
+
+    def receive(self, data: bytes) -> list[bytes | Asked]:
+        """In order: bytes to send, and requests whose answers are to be sent in their place."""
+        steps: list[bytes | Asked] = []
+        for frame in self._frames.feed(data):
+            steps.append(self._step(frame))
+            if self.is_over:
+                break
+        return steps
+
+    def _step(self, frame: bytes) -> bytes | Asked:
+        if self._is_bare:
+            return self._bare_token(frame)
+        head = read_head(frame)
+        if head.api_key == API_VERSIONS:
+            return self._versions(frame, head)
+        self._check_version(head)
+        request = read_request(frame)
+        if head.api_key == SASL_HANDSHAKE:
+            return self._handshake(request)
+        if head.api_key == SASL_AUTHENTICATE:
+            return self._authenticate(request)
+        if self._principal is None:
+            raise Malformed(f"API {head.api_key} is asked before the login")
+        return Asked(request, frame)
+
+    def _check_version(self, head: Head) -> None:
+        spoken = self._spoken.get(head.api_key)
+        if spoken is None or not spoken.least <= head.version <= spoken.most:
+            raise UnsupportedVersion(head.api_key, head.version)
+
+    def _versions(self, frame: bytes, head: Head) -> bytes:
+        """Of itself a version that is not spoken is answered too (KIP-511)."""
+        try:
+            self._check_version(head)
+        except UnsupportedVersion:
+            own = {API_VERSIONS: self._spoken[API_VERSIONS]}
+            body = versions_response(0, ErrorCode.UNSUPPORTED_VERSION, own)
+            return framed(write_response(body, head.correlation_id))
+        asked = read_request(frame).body
+        code = ErrorCode.NONE
+        if head.version >= _SOFTWARE_SINCE and not (
+            _SOFTWARE.fullmatch(asked.client_software_name)
+            and _SOFTWARE.fullmatch(asked.client_software_version)
+        ):
+            code = ErrorCode.INVALID_REQUEST
+        told = self._spoken if code is ErrorCode.NONE else {}
+        return framed(
+            write_response(versions_response(head.version, code, told), head.correlation_id)
+        )
+
+    def _handshake(self, request: Request) -> bytes:
+        declared = response_type(SASL_HANDSHAKE, request.head.version)
+        if self._logins is None or self._principal is not None or self._login is not None:
+            answer = declared(error_code=_ILLEGAL_SASL_STATE, mechanisms=())
+            return _answered(request, answer)
+        enabled = tuple(self._logins.mechanisms)
+        self._login = self._logins.begin(request.body.mechanism)
+        if self._login is None:
+            self.is_over = True
+            refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
+            return _answered(request, declared(error_code=refusal, mechanisms=enabled))
+        self._is_bare = request.head.version == 0
+        return _answered(request, declared(error_code=KafkaErrorCode.none, mechanisms=enabled))
+
+    def _authenticate(self, request: Request) -> bytes:
+        declared = response_type(SASL_AUTHENTICATE, request.head.version)
+        if self._login is None or self._principal is not None:
+            refusal = declared(
+                error_code=_ILLEGAL_SASL_STATE,
+                error_message="SaslAuthenticate is asked out of turn",
+                auth_bytes=b"",
+            )
+            return _answered(request, refusal)
+        try:
+            token = self._take(request.body.auth_bytes)
+        except LoginRefused as refused:
+            answer = declared(
+                error_code=_SASL_AUTHENTICATION_FAILED, error_message=str(refused), auth_bytes=b""
+            )
+            return _answered(request, answer)
+        answer = declared(error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token)
+        return _answered(request, answer)
+
+    def _bare_token(self, token: bytes) -> bytes:
+        """After SaslHandshake version 0 tokens come without headers, and a refusal is silence."""
+        try:
+            return framed(self._take(token))
+        except LoginRefused:
+            return b""
+
+    def _take(self, token: bytes) -> bytes:
+        if self._login is None:
+            raise Malformed("a token without a login")
+        try:
+            answer = self._login.answer(token)
+        except LoginRefused as refused:
+            self.is_over, self.failed_login = True, refused
+            raise
+        if self._login.principal is not None:
+            self._principal = self._login.principal
+            self._is_bare = False
+            self._frames.limit = self._most_bytes
+        return answer
+
+
+def _answered(request: Request, body: object) -> bytes:
+    return framed(write_response(body, request.head.correlation_id))

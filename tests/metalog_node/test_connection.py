@@ -1,0 +1,162 @@
+"""A client's session and a server's connection, joined without a socket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from metalog.errors import InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.scram import ScramCredential, ScramMechanism, credential_of, salted_password
+from metalog.wire.frames import Malformed, framed
+from metalog.wire.messages import write_request
+from metalog.wire.sasl import AuthenticationFailed, Credentials
+from metalog.wire.schema import request_type
+from metalog.wire.session import Session
+from metalog.wire.versions import VersionRange, Versions
+from metalog_node.authentication import MECHANISMS, Logins
+from metalog_node.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
+
+ANONYMOUS = KafkaPrincipal("User", "ANONYMOUS")
+SPOKEN: Versions = {
+    17: VersionRange(0, 1),
+    18: VersionRange(0, 4),
+    29: VersionRange(1, 3),
+    36: VersionRange(0, 2),
+}
+DESCRIBE_ACLS = 29
+NAME, PASSWORD = "al=ice,of Ünit", "pencil"
+"""A name that RFC 5802 wants escaped, and that SASLprep would leave alone."""
+
+
+class OneUser:
+    """Each mechanism's credential of NAME."""
+
+    def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        if user != NAME:
+            return None
+        salt = b"0123456789abcdefghijklmn"
+        return credential_of(
+            mechanism, salted_password(mechanism, PASSWORD, salt, 4096), salt, 4096
+        )
+
+
+def logins() -> Logins:
+    return Logins(MECHANISMS, OneUser(), {NAME: PASSWORD}, b"secret", os.urandom)
+
+
+def server(*, with_login: bool) -> ServerConnection:
+    return ServerConnection(
+        SPOKEN,
+        logins=logins() if with_login else None,
+        principal=ANONYMOUS,
+        most_bytes=1 << 20,
+    )
+
+
+def describe_acls() -> object:
+    return request_type(DESCRIBE_ACLS, 3)(
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter=None,
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+
+
+def joined(session: Session, connection: ServerConnection, *, cut: int) -> None:
+    """Carry bytes both ways, ``cut`` at a time, until neither has more to say."""
+    to_server = session.opening()
+    while to_server:
+        to_client = b"".join(
+            step
+            for piece in pieces(to_server, cut)
+            for step in connection.receive(piece)
+            if isinstance(step, bytes)
+        )
+        to_server = b"".join(session.receive(piece).to_send for piece in pieces(to_client, cut))
+
+
+def pieces(data: bytes, cut: int) -> Iterator[bytes]:
+    return (data[at : at + cut] for at in range(0, len(data), cut))
+
+
+@pytest.mark.parametrize("cut", [1, 1 << 20])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_login_names_the_user(mechanism: str, cut: int) -> None:
+    session = Session("test", Credentials(mechanism, NAME, PASSWORD), entropy=os.urandom)
+    connection = server(with_login=True)
+    joined(session, connection, cut=cut)
+    assert session.is_ready
+    assert connection.principal == KafkaPrincipal("User", NAME)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(("name", "password"), [(NAME, "pencil?"), ("nobody", PASSWORD)])
+def test_an_unknown_user_is_told_what_a_wrong_password_is(
+    mechanism: str, name: str, password: str
+) -> None:
+    session = Session("test", Credentials(mechanism, name, password), entropy=os.urandom)
+    connection = server(with_login=True)
+    with pytest.raises(AuthenticationFailed) as refused:
+        joined(session, connection, cut=1 << 20)
+    assert str(refused.value) == (
+        "the server refused the login: Authentication failed during authentication due to "
+        f"invalid credentials with SASL mechanism {mechanism}"
+    )
+    assert connection.is_over
+    assert connection.principal is None
+    assert connection.failed_login is not None
+
+
+def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None:
+    session = Session("test", Credentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom)
+    plain_only = logins()._replace(mechanisms=("PLAIN",))
+    connection = ServerConnection(SPOKEN, logins=plain_only, principal=ANONYMOUS, most_bytes=1000)
+    with pytest.raises(AuthenticationFailed, match="but PLAIN"):
+        joined(session, connection, cut=1 << 20)
+    assert connection.is_over
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1 << 20])
+def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
+    connection = server(with_login=False)
+    payloads = [write_request(describe_acls(), each, "test") for each in range(3)]
+    stream = b"".join(map(framed, payloads))
+    steps = [step for piece in pieces(stream, cut) for step in connection.receive(piece)]
+    assert [step.payload for step in steps if isinstance(step, Asked)] == payloads
+    assert [step.request.head.correlation_id for step in steps if isinstance(step, Asked)] == [
+        0,
+        1,
+        2,
+    ]
+    assert connection.principal == ANONYMOUS
+
+
+def test_nothing_is_asked_before_the_login() -> None:
+    connection = server(with_login=True)
+    with pytest.raises(Malformed, match="before the login"):
+        connection.receive(framed(write_request(describe_acls(), 1, "test")))
+
+
+def test_before_the_login_a_frame_is_small() -> None:
+    connection = server(with_login=True)
+    with pytest.raises(Malformed, match=str(BEFORE_LOGIN_BYTES)):
+        connection.receive((BEFORE_LOGIN_BYTES + 1).to_bytes(4, "big"))
+
+
+def test_an_unknown_version_of_apiversions_is_answered_in_version_0() -> None:
+    connection = server(with_login=False)
+    asked = b"\x00\x12\x7f\xff" + (5).to_bytes(4, "big") + b"\xff\xff"
+    [answer] = connection.receive(framed(asked))
+    assert isinstance(answer, bytes)
+    assert answer[4:] == bytes.fromhex("00000005002300000001001200000004")
+
+
+def test_an_unknown_api_ends_the_connection() -> None:
+    with pytest.raises(InvalidRequest, match="API 999 is not known in version 0"):
+        server(with_login=False).receive(framed(bytes.fromhex("03e7 0000 00000001 ffff")))
