@@ -13,6 +13,7 @@ from figures import PROPERTY, Figures
 from hypothesis import settings
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
+from scram_kafka import ScramKafka, scram_kafka
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.load_profile("no timing gates a test")
@@ -78,3 +79,12 @@ def real_kafka(
     """
     with RealKafka.started(kafka_tools, tmp_path_factory.mktemp("real-kafka")) as kafka:
         yield kafka
+
+
+@pytest.fixture(scope="session")
+def scram_cluster(
+    kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ScramKafka]:
+    """A running Kafka whose clients log in; for ``xdist_group("real-kafka")``, as the other."""
+    with scram_kafka(kafka_tools, tmp_path_factory.mktemp("scram-kafka")) as started:
+        yield started

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from kafka_tools import KafkaTools, RealKafka
-from scram_kafka import PASSWORDS, ScramKafka, scram_kafka
+from scram_kafka import PASSWORDS, ScramKafka
 
 from shell.main import main
 
@@ -16,26 +15,23 @@ pytestmark = pytest.mark.xdist_group("real-kafka")
 
 
 @pytest.fixture(scope="module")
-def cluster(
-    kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ScramKafka]:
-    with scram_kafka(kafka_tools, tmp_path_factory.mktemp("scram-kafka")) as started:
-        started.kafka_acls(
-            *("--add", "--allow-principal", "User:app", "--operation", "Read"),
-            *("--topic", "payments", "--topic", "orders"),
-        )
-        started.kafka_acls(
-            *("--add", "--deny-principal", "User:app", "--deny-host", "10.0.0.9"),
-            *("--operation", "All", "--group", "pay", "--resource-pattern-type", "prefixed"),
-        )
-        started.kafka_acls(
-            *("--add", "--allow-principal", "User:app", "--operation", "DescribeTokens"),
-            *("--user-principal", "User:other"),
-        )
-        started.kafka_acls(
-            *("--add", "--allow-principal", "User:reader", "--operation", "Describe", "--cluster")
-        )
-        yield started
+def cluster(scram_cluster: ScramKafka) -> ScramKafka:
+    scram_cluster.kafka_acls(
+        *("--add", "--allow-principal", "User:app", "--operation", "Read"),
+        *("--topic", "payments", "--topic", "orders"),
+    )
+    scram_cluster.kafka_acls(
+        *("--add", "--deny-principal", "User:app", "--deny-host", "10.0.0.9"),
+        *("--operation", "All", "--group", "pay", "--resource-pattern-type", "prefixed"),
+    )
+    scram_cluster.kafka_acls(
+        *("--add", "--allow-principal", "User:app", "--operation", "DescribeTokens"),
+        *("--user-principal", "User:other"),
+    )
+    scram_cluster.kafka_acls(
+        *("--add", "--allow-principal", "User:reader", "--operation", "Describe", "--cluster")
+    )
+    return scram_cluster
 
 
 Lines = list[dict[str, str]]

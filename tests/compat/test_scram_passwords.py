@@ -1,0 +1,179 @@
+"""Passwords that we set are the ones that real Kafka lets in, and are kept as Kafka keeps them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, UserScramCredentialUpsertion
+from confluent_kafka.admin import ScramMechanism as ClientsMechanism
+from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
+from scram_kafka import MECHANISMS, ScramKafka
+
+from metalog import DirectoryLog, Replica, WritableDirectoryLog
+from metalog.client_settings import librdkafka_settings
+from metalog.controller.scram_password import (
+    Caller,
+    ScramCredentials,
+    ScramPasswordRequest,
+    plan_passwords,
+)
+from metalog.controller.scram_password_config import scram_password_config
+from metalog.properties import parse_properties, properties_mapping
+from metalog.records.messages import UserScramCredentialRecord
+from metalog.scram import ScramMechanism, credential_of
+from shell.main import main
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+NOT_FOR_SASLPREP = "p\u00e4ss\u00ad\u2168 1"
+"""SASLprep would drop the soft hyphen and write the numeral as IX."""
+
+
+@pytest.fixture
+def cluster(scram_cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[ScramKafka]:
+    yield scram_cluster
+    passwd(scram_cluster, "carol", "--delete")
+    capsys.readouterr()
+
+
+def passwd(cluster: ScramKafka, *arguments: str, target: str | None = None) -> int:
+    """As admin, who is a super user."""
+    settings = ("--command-config", str(cluster.settings()))
+    return main(["passwd", target or cluster.url, *arguments, *settings])
+
+
+def password_file(tmp_path: Path, password: str) -> tuple[str, str]:
+    file = tmp_path / "password"
+    file.write_text(password, encoding="utf-8")
+    return "--password-file", str(file)
+
+
+def test_a_password_set_on_a_cluster(
+    cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert passwd(cluster, "carol", *password_file(tmp_path, NOT_FOR_SASLPREP)) == 0
+    assert capsys.readouterr().out == "".join(
+        f"Set the {mechanism} password of carol, 4096 iterations.\n" for mechanism in MECHANISMS
+    )
+    assert cluster.lets_in("carol", NOT_FOR_SASLPREP)
+    assert not cluster.lets_in("carol", "another")
+    by_kafkas_client = cluster.settings("carol", NOT_FOR_SASLPREP, MECHANISMS[1])
+    with pytest.raises(RuntimeError, match="ClusterAuthorizationException"):
+        cluster.kafka_acls("--list", settings=by_kafkas_client)
+    assert passwd(cluster, "carol", "--delete", "--mechanism", MECHANISMS[0]) == 0
+    assert not cluster.lets_in("carol", NOT_FOR_SASLPREP)
+    assert cluster.lets_in("carol", NOT_FOR_SASLPREP, MECHANISMS[1])
+
+
+def test_iterations_stay_until_others_are_given(
+    cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = password_file(tmp_path, "secret")
+    only = ("--mechanism", MECHANISMS[1], "--iterations", "8192")
+    assert passwd(cluster, "carol", *given, *only) == 0
+    assert passwd(cluster, "carol", *given) == 0
+    line = f"Set the {MECHANISMS[1]} password of carol, 8192 iterations.\n"
+    assert capsys.readouterr().out == line * 2
+
+
+def test_kafka_takes_a_user_once_in_a_request(cluster: ScramKafka, tmp_path: Path) -> None:
+    """Which is why each mechanism is a request of its own."""
+    passwd(cluster, "carol", *password_file(tmp_path, "secret"))
+    properties = properties_mapping(parse_properties(cluster.settings().read_bytes()))
+    settings, _ = librdkafka_settings(properties)
+    client = AdminClient({**settings, "bootstrap.servers": cluster.kafka.bootstrap})
+    both = [
+        UserScramCredentialUpsertion("carol", ScramCredentialInfo(mechanism, 4096), b"secret")
+        for mechanism in (ClientsMechanism.SCRAM_SHA_256, ClientsMechanism.SCRAM_SHA_512)
+    ]
+    with pytest.raises(KafkaException, match="DUPLICATE_RESOURCE"):
+        client.alter_user_scram_credentials(both)["carol"].result(20)
+
+
+def test_who_may_not_alter_sets_no_password(
+    cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = password_file(tmp_path, "secret")
+    assert passwd(cluster, "carol", *given) == 0
+    capsys.readouterr()
+    settings = ("--command-config", str(cluster.settings("nobody")))
+    assert main(["passwd", cluster.url, "carol", "--delete", *settings]) == 2
+    assert capsys.readouterr().err == (
+        f"metalog: {cluster.url}: cannot change SCRAM users: User:nobody may not ALTER Cluster\n"
+    )
+    assert cluster.lets_in("carol", "secret")
+
+
+def test_passwords_set_in_a_stopped_nodes_folder(
+    cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By ``metalog passwd``, and by a request of KIP-506."""
+    kafka = cluster.kafka
+    folder = str(kafka.log_dir)
+    given = password_file(tmp_path, "first")
+    assert passwd(cluster, "carol", *given, target=folder) == 2
+    assert folder in capsys.readouterr().err
+    kafka.stop()
+    assert passwd(cluster, "carol", *given, target=folder) == 0
+    request = ScramPasswordRequest([ScramCredentials("carol", 2, "second")])
+    caller = Caller(is_encrypted=True, is_super_user=True)
+    plan = plan_passwords(
+        request, caller, scram_password_config({}), None, lambda size: b"7" * size
+    )
+    with Replica(WritableDirectoryLog(kafka.log_dir)) as replica:
+        for change in plan.requests.values():
+            assert not replica.alter_scram(change).result(20)["carol"]
+    kafka.start()
+    assert cluster.lets_in("carol", "first", MECHANISMS[0])
+    assert not cluster.lets_in("carol", "first", MECHANISMS[1])
+    assert cluster.lets_in("carol", "second", MECHANISMS[1])
+
+
+def test_a_credential_is_the_one_that_kafka_derives(
+    kafka_tools: KafkaTools, tmp_path: Path
+) -> None:
+    """From the same password, salt and iterations."""
+    salt, iterations = b"as long as salts are:24!", 8192
+    kafka = RealKafka(kafka_tools, tmp_path, {})
+    credentials = [
+        option
+        for mechanism in MECHANISMS
+        for option in (
+            "--add-scram",
+            f'{mechanism}=[name=dave,password=secret 1,salt="{b64encode(salt).decode()}",'
+            f"iterations={iterations}]",
+        )
+    ]
+    kafka_tools.storage("format", "-t", CLUSTER_ID, "-c", kafka.config, *credentials)
+    found = [
+        message
+        for batch in DirectoryLog(kafka.log_dir).bootstrap() or ()
+        for message in ([] if batch.is_control else batch.messages())
+        if isinstance(message, UserScramCredentialRecord)
+    ]
+    config = scram_password_config(
+        {
+            f"sasl.scram.password.change.{name}.iterations": str(iterations)
+            for name in ("SHA256", "SHA512")
+        }
+    )
+    request = ScramPasswordRequest(
+        [ScramCredentials("dave", mechanism.value, "secret 1") for mechanism in ScramMechanism]
+    )
+    caller = Caller(is_encrypted=True, is_super_user=True)
+    plan = plan_passwords(request, caller, config, None, lambda size: salt[:size])
+    derived = {}
+    for mechanism, change in plan.requests.items():
+        [ours] = change.upsertions
+        derived[mechanism.value] = credential_of(
+            mechanism, ours.salted_password, ours.salt, ours.iterations
+        )
+    assert derived == {
+        kept.mechanism: (kept.salt, kept.stored_key, kept.server_key, kept.iterations)
+        for kept in found
+    }
+    assert len(derived) == len(found) == 2
