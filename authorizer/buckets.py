@@ -138,10 +138,10 @@ def bucket_of(acls: list[Acl]) -> Bucket:
 def _masks(acls: Iterable[Acl], who: Who) -> tuple[int, int]:
     principals, hosts = who
     allowed = denied = 0
-    for _, _, _, principal, host, operation, permission_type in acls:
-        if principal in principals and host in hosts:
-            if permission_type is ALLOW:
-                allowed |= ALLOWS[operation]
+    for acl in acls:
+        if acl.principal in principals and acl.host in hosts:
+            if acl.permission_type is ALLOW:
+                allowed |= ALLOWS[acl.operation]
             else:
-                denied |= DENIES[operation]
+                denied |= DENIES[acl.operation]
     return allowed, denied

@@ -11,6 +11,7 @@ This module must not know requests, nor how an answer is logged.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from authorizer.buckets import Bucket
@@ -96,6 +97,7 @@ class Scope:
     """
 
     __slots__ = (
+        "_beginnings",
         "_by_type",
         "_decider",
         "_is_super_user",
@@ -104,7 +106,7 @@ class Scope:
         "_prefix_masks",
         "_prefixed",
         "_resource_type",
-        "_stem_lengths",
+        "_room_beside_stems",
         "_stems",
         "_who",
         "_wildcard_masks",
@@ -133,13 +135,15 @@ class Scope:
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._by_type: dict[Operation, bool] = {}
         self._stems: dict[str, Verdicts] = {}
-        self._stem_lengths: tuple[int, ...] = ()
+        self._beginnings: list[slice] = []
+        self._room_beside_stems = BESIDE_STEMS
 
     def on(self, name: str) -> Verdicts:
-        for length in self._stem_lengths:
-            verdicts = self._stems.get(name[:length])
+        for beginning in self._beginnings:
+            verdicts = self._stems.get(name[beginning])
             if verdicts is not None:
-                if len(self.verdicts) < BESIDE_STEMS:
+                if self._room_beside_stems:
+                    self._room_beside_stems -= 1
                     self._remember(name, verdicts)
                 return verdicts
         if self._is_super_user:
@@ -160,8 +164,10 @@ class Scope:
     def _remember_stem(self, stem: str, verdicts: Verdicts) -> Verdicts:
         self._decider.count_remembered(1)
         self._stems[stem] = verdicts
-        if len(stem) not in self._stem_lengths:
-            self._stem_lengths = tuple(sorted([*self._stem_lengths, len(stem)]))
+        beginning = slice(len(stem))
+        if beginning not in self._beginnings:
+            listed = [*self._beginnings, beginning]
+            self._beginnings = sorted(listed, key=attrgetter("stop"), reverse=True)
         return verdicts
 
     def _stem(self, name: str) -> str | None:
