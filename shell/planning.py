@@ -16,13 +16,15 @@ from metalog.errors import InvalidRequest
 from shell.acl_files import held_by
 from shell.acls import sentence
 from shell.context import add_command_config, add_config, opened_text, read_config
+from shell.moved import rows, said_in_summary
 from shell.output import Cell
-from snapshot.exchange.formats.document import Document, joined
+from snapshot.exchange.formats.document import Document, ScramUser, joined
 from snapshot.exchange.formats.rules import NOTE_KEYS
 from snapshot.exchange.plan import Change, Plan, Step, after, make_plan
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
+    from shell.moved import Move
     from shell.output import Output
     from snapshot.exchange.source import Source
 
@@ -32,12 +34,13 @@ _WORDS: Final = {Change.ADD: "add", Change.REMOVE: "remove"}
 
 
 class Planned(NamedTuple):
-    """``current`` are all the ACLs that the target has."""
+    """``current`` are all the ACLs that the target has, ``users`` those that are wanted."""
 
     source: Source
     current: frozenset[Acl]
     config: AuthorizerConfig
     plan: Plan
+    users: tuple[ScramUser, ...] = ()
 
     @property
     def after(self) -> set[Acl]:
@@ -48,7 +51,8 @@ def add_planning(parser: ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="TARGET",
-        help="cluster://HOST:PORT, a stopped node's folder or @NAME; to plan for, any SOURCE",
+        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME; to "
+        "plan for, any SOURCE",
     )
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
@@ -79,7 +83,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     config = read_config(arguments, source, output).config
-    made = Planned(source, current, config, plan)
+    made = Planned(source, current, config, plan, wanted.users)
     refuse_too_much(made, arguments)
     return made
 
@@ -136,12 +140,22 @@ def _counted(acls: Sequence[Acl]) -> str:
     return f"{len(acls):,} ACL{'' if len(acls) == 1 else 's'}"
 
 
-def print_steps(steps: Sequence[Step], output: Output) -> None:
+def print_steps(steps: Sequence[Step], output: Output, credentials: Sequence[Move] = ()) -> None:
     """One step a line, and a line that counts them."""
     output.aligned(
-        [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
+        [
+            *(
+                [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")]
+                for step in steps
+            ),
+            *rows(credentials),
+        ]
     )
-    output.line(summary(steps))
+    if credentials:
+        acls = f"{summary(steps).removesuffix('.')}; " if steps else ""
+        output.line(f"{acls}{said_in_summary(credentials)}.")
+    else:
+        output.line(summary(steps))
 
 
 def print_table(steps: Sequence[Step], output: Output) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidRequest
 from shell.asking import need_somebody, says_yes
 from shell.context import opened_text, read_config
+from shell.moved import add_credentials, moves
 from shell.output import Output
 from shell.planning import (
     Planned,
@@ -35,6 +36,7 @@ from snapshot.exchange.plan import (
 from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
 
 if TYPE_CHECKING:
+    from shell.moved import Move
     from snapshot.exchange.target import Target
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
@@ -43,13 +45,16 @@ PAGED: Final = False
 EPILOG: Final = """\
 metalog apply cluster://broker:9092 acls/ --command-config admin.properties
 metalog apply @prod plan.json                       what metalog plan --save wrote
+metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
-DENYs are added first, then ALLOWs; ALLOWs are removed, then DENYs. A saved plan is refused
-if the target has changed since. Exit code: 0 done or nothing to do, 2 not done."""
+To a folder all of it is one metadata transaction. Elsewhere DENYs are added first, then ALLOWs;
+ALLOWs are removed, then DENYs. A saved plan is refused if the target has changed since.
+Exit code: 0 done or nothing to do, 2 not done."""
 
 
 def configure(parser: ArgumentParser) -> None:
     add_planning(parser)
+    add_credentials(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -65,15 +70,18 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     plan = _saved_plan(arguments)
     made = planned(arguments, output) if plan is None else _from_saved(plan, arguments, output)
     steps = made.plan.steps
+    credentials = moves(made.users, target, arguments, output)
     refuse_unwritable(target, steps)
     if output.is_text:
-        print_steps(steps, output)
-    if not steps:
+        print_steps(steps, output, credentials)
+    count = len(steps) + len(credentials)
+    if not count:
         return 0
     if plan is None and not arguments.yes:
-        _ask(len(steps), target, made, output)
-    carry_out(target, steps, _progress(len(steps), output))
-    _say_done(steps, output)
+        _ask(count, target, made, output)
+    users = [each.user for each in credentials]
+    carry_out(target, steps, _progress(len(steps), output), users)
+    _say_done(steps, credentials, output)
     return 0
 
 
@@ -89,6 +97,8 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
         raise InvalidRequest(f"{name}: no UTF-8") from None
     if plan is not None and len(arguments.wanted) > 1:
         raise InvalidRequest(f"{name}: a saved plan is applied alone")
+    if plan is not None and arguments.include_credentials:
+        raise InvalidRequest(f"{name}: a saved plan has no credentials; give what it was made from")
     if plan is not None and arguments.prune:
         raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
     return plan
@@ -126,9 +136,11 @@ def _progress(total: int, output: Output) -> Callable[[int], None]:
     return show
 
 
-def _say_done(steps: Sequence[Step], output: Output) -> None:
+def _say_done(steps: Sequence[Step], credentials: Sequence[Move], output: Output) -> None:
     if output.is_text:
         output.line("Done.")
-    else:
-        for step in steps:
-            output.record(step_fields(step))
+        return
+    for step in steps:
+        output.record(step_fields(step))
+    for each in credentials:
+        output.record(each.fields())
