@@ -18,9 +18,16 @@ from snapshot.exchange.formats.document import (
     in_order,
     users_in_order,
 )
-from snapshot.exchange.formats.json_nodes import json_values
+from snapshot.exchange.formats.json_nodes import json_values_or
 from snapshot.exchange.formats.nodes import Fields, Items, Node, fault
-from snapshot.exchange.formats.rules import ACL_KEYS, NOTE_KEYS, is_user, read_rule, read_user
+from snapshot.exchange.formats.rules import (
+    ACL_KEYS,
+    NOTE_KEYS,
+    is_user,
+    plain_entry,
+    read_rule,
+    read_user,
+)
 from snapshot.exchange.formats.yaml import user_fields
 
 _KIP11_KEYS = {"version", "acls"}
@@ -31,7 +38,9 @@ def read_json(text: str, file: str) -> Document:
     entries: list[Entry] = []
     users: list[ScramUser] = []
     for node in _values(text, file):
-        if is_user(node):
+        if isinstance(node, Entry):
+            entries.append(node)
+        elif is_user(node):
             users.append(read_user(node))
         elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
             raise fault(
@@ -44,8 +53,8 @@ def read_json(text: str, file: str) -> Document:
     return Document(tuple(entries), users=tuple(users))
 
 
-def _values(text: str, file: str) -> Iterator[Node]:
-    for node in json_values(text, file):
+def _values(text: str, file: str) -> Iterator[Node | Entry]:
+    for node in json_values_or(text, file, plain_entry):
         if isinstance(node, Items):
             yield from node.items
         else:

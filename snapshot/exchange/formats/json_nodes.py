@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from json import JSONDecodeError
+from collections.abc import Callable, Iterator
+from json import JSONDecodeError, JSONDecoder
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Final
+from typing import Final, TypeVar
 
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import Place
 from snapshot.exchange.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
+
+Short = TypeVar("Short")
 
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -26,6 +28,36 @@ def json_values(text: str, file: str) -> Iterator[Node]:
     while reader.position < len(text):
         yield reader.value(0)
         reader.skip()
+
+
+def json_values_or(
+    text: str, file: str, shortcut: Callable[[dict[str, str], Place], Short | None]
+) -> Iterator[Node | Short]:
+    """As ``json_values``, but what ``shortcut`` makes of an object whose values are all texts.
+
+    Where it makes nothing of it, the object comes as nodes, which know their places.
+    """
+    reader = _Reader(text, file)
+    while reader.position < len(text):
+        plain = reader.plain_object()
+        made = None if plain is None else shortcut(plain[0], reader.place())
+        if plain is None or made is None:
+            yield reader.value(0)
+        else:
+            yield made
+            reader.position = plain[1]
+        reader.skip()
+
+
+def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
+    """None where a key stands twice or a value is no text."""
+    found = dict(pairs)
+    if len(found) != len(pairs) or not all(type(value) is str for value in found.values()):
+        return None
+    return found
+
+
+_PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain)
 
 
 class _Reader:
@@ -40,6 +72,19 @@ class _Reader:
         match = _BLANKS.match(self._text, self.position)
         if match is not None:
             self.position = match.end()
+
+    def plain_object(self) -> tuple[dict[str, str], int] | None:
+        """The object that begins here, if its values are texts, and where it ends."""
+        if self._text[self.position] != "{":
+            return None
+        try:
+            found, end = _PLAIN_OBJECT.raw_decode(self._text, self.position)
+        except (JSONDecodeError, RecursionError):
+            return None
+        return None if found is None else (found, end)
+
+    def place(self) -> Place:
+        return self._place(self.position)
 
     def value(self, depth: int) -> Node:
         place, start = self._place(self.position), self._text[self.position : self.position + 1]

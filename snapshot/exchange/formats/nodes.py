@@ -39,6 +39,11 @@ class Fields(NamedTuple):
 Node = Text | Items | Fields
 
 
+def has_half_pair(text: str) -> bool:
+    """Whether half a surrogate pair stands in it alone, as JSON can write it."""
+    return not text.isascii() and _HALF_PAIR.search(text) is not None
+
+
 def fault(place: Place | None, problem: str) -> InvalidRequest:
     return InvalidRequest(problem if place is None else f"{place}: {problem}")
 
@@ -52,7 +57,7 @@ def near(word: str, known: Collection[str], what: str = "one of") -> str:
 
 def text_of(node: Node, what: str) -> str:
     if isinstance(node, Text) and node.value is not None:
-        if _HALF_PAIR.search(node.value):
+        if has_half_pair(node.value):
             raise fault(node.place, f"{what} holds half a surrogate pair, which is no character")
         return node.value
     kind = "empty" if isinstance(node, Text) else "no text"

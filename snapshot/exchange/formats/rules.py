@@ -34,6 +34,7 @@ from snapshot.exchange.formats.nodes import (
     Text,
     fault,
     fields_of,
+    has_half_pair,
     items_of,
     text_of,
     texts_of,
@@ -56,6 +57,8 @@ OWN_KEYS: Final = ("resourceType", "resourceName", "patternType", "principal")
 SECRET_KEYS: Final = ("salt", "storedKey", "serverKey")
 USER_KEYS: Final = ("user", "mechanism", "iterations", *SECRET_KEYS)
 DOCUMENT_KEYS: Final = ("owns", "acls", "users")
+_FULL: Final = frozenset(ACL_KEYS)
+_PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
 MAX_ACLS_OF_A_RULE: Final = 100_000
 
 
@@ -105,6 +108,32 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[Entry]:
         _words(PermissionType, found, "permissionType", None, PermissionType.ALLOW),
     )
     return expanded(rule, _notes(found), node.place)
+
+
+def plain_entry(found: dict[str, str], place: Place) -> Entry | None:
+    """The ACL that an export wrote as one object: in full and in Kafka's words.
+
+    None for all else, of which ``read_rule`` knows more, mistakes too.
+    """
+    if not _FULL <= found.keys() <= _PLAIN_KEYS:
+        return None
+    try:
+        acl = Acl(
+            ResourceType[found["resourceType"]],
+            found["resourceName"],
+            PatternType[found["patternType"]],
+            found["principal"],
+            found["host"],
+            Operation[found["operation"]],
+            PermissionType[found["permissionType"]],
+        )
+    except KeyError:
+        return None
+    if why_not(acl) or any(map(has_half_pair, found.values())):
+        return None
+    if len(found) == len(ACL_KEYS):
+        return Entry(acl, place=place)
+    return Entry(acl, Notes(*(found.get(key) for key in NOTE_KEYS)), place)
 
 
 def expanded(rule: Rule, notes: Notes, place: Place) -> list[Entry]:

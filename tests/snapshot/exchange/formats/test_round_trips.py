@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from random import Random
 
@@ -77,6 +78,14 @@ def test_json(document: Document, seed: int) -> None:
     assert meant(read_json(text, "a.json")) == meant(document)
     assert write_json(shuffled(document, seed)) == text
     assert text.isascii()
+
+
+@given(documents)
+def test_the_lines_of_an_export_are_read_in_short_and_no_otherwise(document: Document) -> None:
+    """A list of one host is never in short; the place of an ACL is where its object begins."""
+    text = write_json(Document(document.entries))
+    whole = re.sub(r'"host":("(?:[^"\\]|\\.)*")', r'"host":[\1]', text)
+    assert read_json(whole, "a") == read_json(text, "a")
 
 
 def test_json_has_no_place_for_owns() -> None:
