@@ -49,7 +49,7 @@ class Judge:
 
     def trace(self, question: Question) -> Trace:
         """One question, with all that was considered."""
-        self._check_ready(question)
+        self.check_ready(question)
         return trace(self.image.acls.by_id.values(), self.context.config, question)
 
     def explain(self, question: Question, *, since: bool = True) -> Explanation:
@@ -57,7 +57,7 @@ class Judge:
         from authorizer.insight.explain import explain
         from shell.history import answer_since
 
-        self._check_ready(question)
+        self.check_ready(question)
         explanation = explain(
             self.image.acls.by_id.values(),
             self.context.config,
@@ -81,7 +81,7 @@ class Judge:
         """One of many questions: the ACLs are indexed at the first."""
         from authorizer.api import Action, ResourcePattern
 
-        self._check_ready(question)
+        self.check_ready(question)
         resource = ResourcePattern(question.resource_type, question.resource_name)
         return self._authorizer.decide(
             self._request(question), Action(question.operation, resource)
@@ -127,7 +127,7 @@ class Judge:
             host += "\0"
         return host
 
-    def _check_ready(self, question: Question) -> None:
+    def check_ready(self, question: Question) -> None:
         """Before the first committed record only super users are answered, as by Kafka."""
         if question.principal in self.context.config.super_users:
             return

@@ -43,6 +43,14 @@ VERBS: Final = {
         "Why, what nearly matched, and the smallest change that turns it",
         "shell.verbs.explain",
     ),
+    "who-can": Verb(
+        "Ask", "Who may do this to that resource, and by which ACL", "shell.verbs.who_can"
+    ),
+    "access": Verb(
+        "Ask",
+        "All that a principal may do, as patterns and topic names",
+        "shell.verbs.access",
+    ),
     "status": Verb(
         "Look",
         "What the log holds, how far it is committed, what is wrong with it",

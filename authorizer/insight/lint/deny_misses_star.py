@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.insight.lint.coverage import Allowed, Coverage
+from authorizer.insight.coverage import Allowed, Coverage
 from authorizer.insight.lint.finding import Check, Finding, Severity, Subject
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.insight.lint.coverage import Coverage
+from authorizer.insight.coverage import Coverage
 from authorizer.insight.lint.finding import Check, Finding, Severity, Subject
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation

@@ -20,7 +20,7 @@ from small_world import acls as small_acls
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.lint import coverage
+from authorizer.insight import coverage
 from authorizer.insight.lint.checks import CHECKS, Found, lint
 from authorizer.insight.lint.finding import Check, Finding, Need, Notes, Severity, Subject
 from authorizer.insight.lint.idle_deny import idle

@@ -1,0 +1,166 @@
+"""``metalog access SOURCE PRINCIPAL``: all that a principal may do.
+
+This module must not know how it is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.insight.access import Access, Names, OnName, OnPattern, access
+from authorizer.trace import Question
+from metalog.acl import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+from metalog.principal import parse_principal
+from shell.acls import acl_json, resource_kind, sentence
+from shell.context import add_config, add_source
+from shell.judge import Judge, judge_of
+from shell.output import Cell, Output
+from shell.question import as_java_writes
+from shell.safe import shown
+
+if TYPE_CHECKING:
+    from metalog.image.metadata import MetadataImage
+
+USAGE: Final = "SOURCE PRINCIPAL [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog access /var/kafka/metadata User:billing
+metalog access SOURCE User:billing --host 10.0.4.12 --at -7d
+
+READ, WRITE, DELETE and ALTER bring DESCRIBE with them; ALTER_CONFIGS brings DESCRIBE_CONFIGS.
+Exit code: 0 it may do something, 1 nothing, 2 no answer."""
+_NAMES_SHOWN: Final = 20
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    asked = parser.add_argument_group("question")
+    asked.add_argument("principal", metavar="PRINCIPAL", help="TYPE:NAME, as User:billing")
+    asked.add_argument(
+        "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
+    )
+    asked.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    principal = str(parse_principal(arguments.principal))
+    host = as_java_writes(arguments.host)
+    judge = judge_of(arguments, output)
+    question = Question(principal, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME, host)
+    judge.check_ready(question)
+    for unknown in judge.unknown(question):
+        output.note(str(unknown))
+    is_super_user = principal in judge.context.config.super_users
+    names = _names(judge.image)
+    acls = dict.fromkeys(judge.image.acls.by_id.values())
+    found = access(tuple(acls), judge.context.config, principal, names, host)
+    if output.is_text:
+        if is_super_user:
+            output.line(f"{shown(principal)} is a super user, and may do everything.")
+        else:
+            _print(principal, found, judge, output, whole=arguments.all)
+    else:
+        for record in _records(principal, found, judge, is_super_user=is_super_user):
+            output.record(record)
+    return 0 if is_super_user or any(map(_is_some, found)) else 1
+
+
+def _is_some(part: Access) -> bool:
+    return any(on.operations for on in part.patterns) or any(on.operations for on in part.names)
+
+
+def _names(image: MetadataImage) -> Names:
+    """The names that the log knows; groups and transactional ids are not in it."""
+    return {ResourceType.TOPIC: image.topics.by_name.keys()}
+
+
+def _print(
+    principal: str, found: list[Access], judge: Judge, output: Output, *, whole: bool
+) -> None:
+    general, *others = found
+    who = output.paint(shown(principal), "strong")
+    host = "any host" if general.host is None else shown(general.host)
+    if not (general.patterns or general.names):
+        output.line(f"{who} may do nothing{'' if general.host is None else f' from {host}'}.")
+    else:
+        output.line(f"{who} may, from {host}")
+        _print_part(general, output, whole=whole)
+    for part in others:
+        assert part.host is not None
+        output.line(f"otherwise, from {output.paint(shown(part.host), 'strong')}")
+        _print_part(part, output, whole=whole)
+    if judge.context.config.allow_everyone:
+        output.line("and everything on whatever no ACL reaches (allow.everyone.if.no.acl.found)")
+
+
+def _print_part(part: Access, output: Output, *, whole: bool) -> None:
+    output.aligned(_pattern_rows(part.patterns), indent="  ")
+    if not part.names:
+        return
+    output.line("  on the topics that there are")
+    kept = part.names if whole else part.names[:_NAMES_SHOWN]
+    output.aligned(
+        ([Cell(shown(on.name), "strong"), _operations(on)] for on in kept), indent="    "
+    )
+    if len(kept) < len(part.names):
+        output.line(f"    … and {len(part.names) - len(kept):,} more (--all)")
+
+
+def _pattern_rows(patterns: Sequence[OnPattern]) -> Iterator[list[Cell | str]]:
+    for on in patterns:
+        yield [_pattern(on), _operations(on)]
+        for deny in on.exceptions:
+            yield ["", Cell(f"but {sentence(deny)}", "warn")]
+
+
+def _pattern(on: OnPattern) -> Cell:
+    kind = resource_kind(on.resource_type)
+    if on.pattern_type is PatternType.LITERAL and on.name == WILDCARD:
+        return Cell(f"any {kind}", "strong")
+    begins = "names that begin with " if on.pattern_type is not PatternType.LITERAL else ""
+    return Cell(f"{kind} {begins}{shown(on.name)}", "strong")
+
+
+def _operations(on: OnPattern | OnName) -> str:
+    if not on.operations:
+        return "nothing"
+    if on.operations == SUPPORTED_OPERATIONS.get(on.resource_type):
+        return "everything"
+    return ", ".join(each.name for each in sorted(on.operations))
+
+
+def _records(
+    principal: str, found: Iterable[Access], judge: Judge, *, is_super_user: bool
+) -> Iterator[dict[str, Any]]:
+    """A line for each pattern, with ``patternType``, and for each topic, without."""
+    for part in found:
+        all_on: list[OnPattern | OnName] = [*part.patterns, *part.names]
+        for on in all_on:
+            record: dict[str, Any] = {
+                "principal": principal,
+                "host": part.host,
+                "superUser": is_super_user,
+                "resourceType": on.resource_type.name,
+                "resourceName": on.name,
+                "patternType": None,
+                "operations": [each.name for each in sorted(on.operations)],
+                "assumed": list(judge.context.assumed),
+            }
+            if isinstance(on, OnPattern):
+                record |= {
+                    "patternType": on.pattern_type.name,
+                    "acls": [acl_json(acl, judge.id_of) for acl in on.acls],
+                    "exceptions": [acl_json(acl, judge.id_of) for acl in on.exceptions],
+                }
+            yield record
