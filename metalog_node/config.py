@@ -1,0 +1,350 @@
+"""A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
+
+An error names the file, the line and the key, and never a value that may be a password. What
+decides (``authorizer.config``) and KIP-506's keys are read by those that know them. This module
+must not open anything but the file it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
+from authorizer.loading import CLASS_NAME
+from metalog.controller.scram_password_config import (
+    KEYS as SCRAM_PASSWORD_KEYS,
+)
+from metalog.controller.scram_password_config import (
+    ScramPasswordConfig,
+    scram_password_config,
+)
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.properties import Property, parse_properties, properties_mapping
+from metalog.wire.frames import DEFAULT_LIMIT
+from metalog.wire.hosts import Address, parse_addresses
+from metalog_node.listeners import (
+    ADVERTISED,
+    LISTENERS,
+    PROTOCOL_MAP,
+    Listener,
+    parse_advertised,
+    parse_listeners,
+    parse_protocols,
+)
+
+T = TypeVar("T")
+
+_AUTHORIZER_KEYS: Final = (
+    CLASS_NAME,
+    EARLY_START_LISTENERS,
+    "super.users",
+    "allow.everyone.if.no.acl.found",
+    "stale.deny.after.ms",
+)
+_ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
+_PER_LISTENER: Final = re.compile(r"listener\.name\.(?P<listener>[^.]+)\.(?P<key>.+)")
+_JAAS_USER: Final = re.compile(r"""\buser_(?P<name>[^\s=]+)\s*=\s*"(?P<password>[^"]*)\"""")
+_JAAS: Final = "plain.sasl.jaas.config"
+
+
+def _comma_list(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(filter(None, map(str.strip, value.split(","))))
+
+
+def _upper_comma_list(value: object) -> object:
+    return _comma_list(value.upper() if isinstance(value, str) else value)
+
+
+_Names = Annotated[tuple[str, ...], BeforeValidator(_upper_comma_list)]
+_Positive = Annotated[int, Field(ge=1)]
+
+
+class _Settings(BaseModel):
+    """The keys that are the node's own, each by Kafka's name, default and bounds."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
+
+    process_roles: Annotated[
+        tuple[Literal["broker", "controller"], ...], BeforeValidator(_comma_list)
+    ] = Field(alias="process.roles", min_length=1)
+    node_id: Annotated[int, Field(ge=0, lt=1 << 31)] = Field(alias="node.id")
+    listeners: str = Field(alias=LISTENERS)
+    advertised_listeners: str | None = Field(None, alias=ADVERTISED)
+    protocol_map: str | None = Field(None, alias=PROTOCOL_MAP)
+    controller_listener_names: _Names = Field((), alias="controller.listener.names")
+    bootstrap_servers: str | None = Field(None, alias="controller.quorum.bootstrap.servers")
+    sasl_enabled_mechanisms: Annotated[
+        tuple[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], ...],
+        BeforeValidator(_upper_comma_list),
+    ] = Field(("SCRAM-SHA-256", "SCRAM-SHA-512"), alias="sasl.enabled.mechanisms")
+    metadata_log_dir: Path | None = Field(None, alias="metadata.log.dir")
+    log_dirs: str | None = Field(None, alias="log.dirs")
+    log_dir: str | None = Field(None, alias="log.dir")
+    max_connections: _Positive = Field((1 << 31) - 1, alias="max.connections")
+    idle_ms: _Positive = Field(600_000, alias="connections.max.idle.ms")
+    request_max_bytes: _Positive = Field(DEFAULT_LIMIT, alias="socket.request.max.bytes")
+    request_timeout_ms: _Positive = Field(30_000, alias="request.timeout.ms")
+
+
+class TlsFiles(NamedTuple):
+    """Where a listener's certificates are, all PEM. ``identity`` holds key and chain;
+    ``trusted`` those that may sign a client's."""
+
+    identity: Path
+    password: str | None
+    trusted: Path | None
+    client_auth: Literal["none", "requested", "required"]
+
+    def __repr__(self) -> str:
+        return f"TlsFiles(identity={str(self.identity)!r}, client_auth={self.client_auth!r})"
+
+
+class NodeConfig(NamedTuple):
+    """``properties`` is all that was given, for what reads its own keys from it;
+    ``notes`` are lines about keys that are not used."""
+
+    roles: frozenset[str]
+    node_id: int
+    listeners: tuple[Listener, ...]
+    advertised: Mapping[str, Address]
+    tls: Mapping[str, TlsFiles]
+    early_start: frozenset[str]
+    bootstrap_servers: tuple[Address, ...]
+    mechanisms: tuple[str, ...]
+    plain_passwords: Mapping[str, Mapping[str, str]]
+    principal_mapping_rules: str
+    metadata_dir: Path | None
+    scram_passwords: ScramPasswordConfig
+    max_connections: int
+    idle_s: float
+    request_max_bytes: int
+    request_timeout_s: float
+    properties: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"NodeConfig(node_id={self.node_id}, roles={sorted(self.roles)})"
+
+
+def read_config(path: Path) -> NodeConfig:
+    """``ConfigException`` names the file, the line and the key."""
+    try:
+        given = parse_properties(path.read_bytes())
+    except OSError as error:
+        raise ConfigException(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigException(f"{path}: {error}") from None
+    return _Reading(given, str(path)).config()
+
+
+def config_of(properties: Mapping[str, str]) -> NodeConfig:
+    """The same of properties that stand in no file."""
+    return _Reading([Property(key, value, 0) for key, value in properties.items()], "").config()
+
+
+class _Reading:
+    """One configuration being read; knows on which line each key stands."""
+
+    def __init__(self, given: Iterable[Property], file: str) -> None:
+        self._lines = {each.key: each.line for each in given}
+        self._properties = properties_mapping(given)
+        self._file = file
+
+    def config(self) -> NodeConfig:
+        self._refuse_zookeeper()
+        settings = self._settings()
+        names = settings.controller_listener_names
+        with_place = self._with_place
+        protocols = with_place(PROTOCOL_MAP, parse_protocols, settings.protocol_map, names)
+        listeners = with_place(LISTENERS, parse_listeners, settings.listeners, protocols, names)
+        advertised = with_place(
+            ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
+        )
+        decides, notes = with_place("super.users", from_properties, self._properties)
+        roles = frozenset(settings.process_roles)
+        self._check_roles(roles, listeners, settings)
+        return NodeConfig(
+            roles=roles,
+            node_id=settings.node_id,
+            listeners=listeners,
+            advertised=advertised,
+            tls={each.name: self._tls(each) for each in listeners if each.protocol.has_tls},
+            early_start=self._early_start(decides.early_start_listeners, listeners),
+            bootstrap_servers=self._bootstrap_servers(settings.bootstrap_servers),
+            mechanisms=settings.sasl_enabled_mechanisms,
+            plain_passwords=self._plain_passwords(settings, listeners),
+            principal_mapping_rules=self._properties.get("ssl.principal.mapping.rules", "DEFAULT"),
+            metadata_dir=_metadata_dir(settings),
+            scram_passwords=with_place(
+                SCRAM_PASSWORD_KEYS[0], scram_password_config, self._properties
+            ),
+            max_connections=settings.max_connections,
+            idle_s=settings.idle_ms / 1000,
+            request_max_bytes=settings.request_max_bytes,
+            request_timeout_s=settings.request_timeout_ms / 1000,
+            properties=self._properties,
+            notes=(*notes, *self._not_used(told=notes)),
+        )
+
+    def _settings(self) -> _Settings:
+        try:
+            return _Settings.model_validate(self._properties)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            key = str(first["loc"][0])
+            if first["type"] == "missing":
+                raise self._wrong(key, "is missing") from None
+            raise self._wrong(key, str(first["msg"])) from None
+
+    def _refuse_zookeeper(self) -> None:
+        for key in self._properties:
+            if key == ZOOKEEPER_CONNECT or _ZOOKEEPER.fullmatch(key):
+                raise self._wrong(
+                    key,
+                    "this node keeps its metadata in a log of its own and has no ZooKeeper mode "
+                    "(KIP-801); take the key out, and move the ACLs by `metalog apply`",
+                )
+
+    def _check_roles(
+        self, roles: frozenset[str], listeners: tuple[Listener, ...], settings: _Settings
+    ) -> None:
+        has_controllers = any(each.is_controllers for each in listeners)
+        if "controller" in roles and settings.controller_listener_names and not has_controllers:
+            raise self._wrong("controller.listener.names", f"none of them is in {LISTENERS}")
+        if roles == {"broker"}:
+            if has_controllers:
+                raise self._wrong(LISTENERS, "a broker alone has no listener of controllers")
+            if settings.bootstrap_servers is None:
+                raise self._wrong(
+                    "controller.quorum.bootstrap.servers", "is missing; a broker follows them"
+                )
+
+    def _early_start(
+        self, named: frozenset[str], listeners: tuple[Listener, ...]
+    ) -> frozenset[str]:
+        upper = frozenset(map(str.upper, named))
+        if EARLY_START_LISTENERS in self._properties:
+            unknown = sorted(upper - {each.name for each in listeners})
+            if unknown:
+                raise self._wrong(EARLY_START_LISTENERS, f"{unknown[0]} is not in {LISTENERS}")
+        return upper & {each.name for each in listeners}
+
+    def _bootstrap_servers(self, text: str | None) -> tuple[Address, ...]:
+        if text is None:
+            return ()
+        key = "controller.quorum.bootstrap.servers"
+        return tuple(self._with_place(key, parse_addresses, text))
+
+    def _plain_passwords(
+        self, settings: _Settings, listeners: tuple[Listener, ...]
+    ) -> dict[str, dict[str, str]]:
+        """By listener, user to password; Kafka's JAAS text, one ``user_NAME="…"`` each."""
+        if "PLAIN" not in settings.sasl_enabled_mechanisms:
+            return {}
+        found = {}
+        for listener in listeners:
+            if not listener.protocol.has_login:
+                continue
+            key, text = self._for_listener(listener, _JAAS)
+            users = {each["name"]: each["password"] for each in _JAAS_USER.finditer(text or "")}
+            if not users:
+                raise self._wrong(
+                    key,
+                    "SASL PLAIN is enabled and nobody has a password; give org.apache.kafka."
+                    'common.security.plain.PlainLoginModule required user_NAME="…";',
+                )
+            found[listener.name] = users
+        return found
+
+    def _tls(self, listener: Listener) -> TlsFiles:
+        for kind in ("ssl.keystore.type", "ssl.truststore.type"):
+            key, value = self._for_listener(listener, kind)
+            if value is not None and value.upper() != "PEM":
+                raise self._wrong(key, "only PEM is read here; convert it and set PEM")
+        key, identity = self._for_listener(listener, "ssl.keystore.location")
+        if identity is None:
+            raise self._wrong(
+                key, f"is missing; {listener.name} needs a PEM file with its key and certificates"
+            )
+        _, trusted = self._for_listener(listener, "ssl.truststore.location")
+        _, password = self._for_listener(listener, "ssl.key.password")
+        key, asked = self._for_listener(listener, "ssl.client.auth")
+        client_auth = (asked or "none").lower()
+        if client_auth not in ("none", "requested", "required"):
+            raise self._wrong(key, "give none, requested or required")
+        if client_auth != "none" and trusted is None:
+            raise self._wrong(key, "ssl.truststore.location says whom to trust, and is missing")
+        return TlsFiles(
+            Path(identity),
+            password,
+            None if trusted is None else Path(trusted),
+            client_auth,  # type: ignore[arg-type]  # checked above
+        )
+
+    def _for_listener(self, listener: Listener, key: str) -> tuple[str, str | None]:
+        """The key that is in force for ``listener``, and its value."""
+        own = f"listener.name.{listener.name.lower()}.{key}"
+        return (
+            (own, self._properties[own])
+            if own in self._properties
+            else (
+                key,
+                self._properties.get(key),
+            )
+        )
+
+    def _not_used(self, told: Iterable[str]) -> list[str]:
+        """``told`` are the notes that there are already, each beginning with its key."""
+        known = [
+            *(str(field.alias) for field in _Settings.model_fields.values()),
+            *_AUTHORIZER_KEYS,
+            *SCRAM_PASSWORD_KEYS,
+        ]
+        notes, others = [], []
+        for key in self._properties:
+            if key in known or key.startswith("ssl.") or _PER_LISTENER.fullmatch(key):
+                continue
+            if any(note.startswith(f"{key} ") for note in told):
+                continue
+            near = get_close_matches(key, known, n=1, cutoff=0.9)
+            if near:
+                notes.append(self._placed(key, f"is not known; did you mean {near[0]}?"))
+            else:
+                others.append(key)
+        if others:
+            notes.append(f"not used here: {', '.join(sorted(others))}")
+        return notes
+
+    def _with_place(self, key: str, read: Any, *arguments: Any) -> Any:
+        try:
+            return read(*arguments)
+        except InvalidRequest as error:
+            said = [given for given in self._lines if str(error).startswith(given)]
+            raise ConfigException(self._at(max(said, key=len, default=key)) + str(error)) from None
+
+    def _wrong(self, key: str, why: str) -> ConfigException:
+        return ConfigException(self._placed(key, why))
+
+    def _placed(self, key: str, why: str) -> str:
+        return f"{self._at(key)}{key}: {why}"
+
+    def _at(self, key: str) -> str:
+        line = self._lines.get(key)
+        if not self._file:
+            return ""
+        return f"{self._file}: " if line is None else f"{self._file}, line {line}: "
+
+
+def _metadata_dir(settings: _Settings) -> Path | None:
+    if settings.metadata_log_dir is not None:
+        return settings.metadata_log_dir
+    dirs = settings.log_dirs or settings.log_dir
+    return None if dirs is None else Path(dirs.split(",")[0].strip())

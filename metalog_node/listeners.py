@@ -1,0 +1,130 @@
+"""What a node listens on: listeners, their security protocols, and where they are advertised.
+
+Sources: Kafka's ``listeners``, ``advertised.listeners``, ``listener.security.protocol.map``
+and ``controller.listener.names``. This module must not open anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from metalog.errors import ConfigException
+from metalog.wire.hosts import Address
+
+LISTENERS: Final = "listeners"
+ADVERTISED: Final = "advertised.listeners"
+PROTOCOL_MAP: Final = "listener.security.protocol.map"
+
+_URL: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9_.-]+)://(?:\[(?P<v6>[^\]]*)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})"
+)
+_ANY_ADDRESS: Final = ("", "0.0.0.0", "::")  # noqa: S104 read from a configuration, not bound
+_LOOPBACK: Final = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1")
+
+
+class SecurityProtocol(StrEnum):
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def has_tls(self) -> bool:
+        return self.value.endswith("SSL")
+
+    @property
+    def has_login(self) -> bool:
+        return self.value.startswith("SASL")
+
+
+class Listener(NamedTuple):
+    """An empty ``host`` is every address of the machine; port 0 any free one."""
+
+    name: str
+    host: str
+    port: int
+    protocol: SecurityProtocol
+    is_controllers: bool
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether it encrypts or authenticates (KIP-11's word for it)."""
+        return self.protocol is not SecurityProtocol.PLAINTEXT
+
+    @property
+    def is_loopback(self) -> bool:
+        return _LOOPBACK.fullmatch(self.host) is not None
+
+
+def parse_listeners(
+    text: str, protocols: Mapping[str, SecurityProtocol], controller_names: Sequence[str]
+) -> tuple[Listener, ...]:
+    """``listeners``; ``protocols`` is what ``parse_protocols`` made of the map."""
+    found: list[Listener] = []
+    for name, address in _urls(LISTENERS, text):
+        is_controllers = name in controller_names
+        protocol = protocols.get(name)
+        if protocol is None:
+            raise ConfigException(
+                f"{LISTENERS}: {name} has no security protocol; add {name}:PLAINTEXT (or "
+                f"another) to {PROTOCOL_MAP}"
+            )
+        if any(each.name == name for each in found):
+            raise ConfigException(f"{LISTENERS}: {name} is there twice")
+        if address.port and any(each.port == address.port for each in found):
+            raise ConfigException(f"{LISTENERS}: port {address.port} is there twice")
+        found.append(Listener(name, address.host, address.port, protocol, is_controllers))
+    if not found:
+        raise ConfigException(f"{LISTENERS}: there is none, so nobody could reach this node")
+    return tuple(found)
+
+
+def parse_protocols(
+    text: str | None, controller_names: Sequence[str]
+) -> dict[str, SecurityProtocol]:
+    """``listener.security.protocol.map``. Where nothing is said each protocol's name is a
+    listener of it, and a controller's listener is PLAINTEXT."""
+    defaults = {each.value: each for each in SecurityProtocol}
+    if not text:
+        return defaults | {
+            name: SecurityProtocol.PLAINTEXT for name in controller_names if name not in defaults
+        }
+    named = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, protocol = part.rpartition(":")
+        try:
+            named[name.upper()] = SecurityProtocol(protocol.upper())
+        except ValueError:
+            known = ", ".join(SecurityProtocol)
+            raise ConfigException(
+                f"{PROTOCOL_MAP}: {part} is no NAME:PROTOCOL of {known}"
+            ) from None
+    return named
+
+
+def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
+    """Where clients find each listener; what is not said is where it listens."""
+    advertised = {each.name: Address(each.host, each.port) for each in listeners}
+    for name, address in _urls(ADVERTISED, text or ""):
+        if name not in advertised:
+            raise ConfigException(f"{ADVERTISED}: {name} is no listener of {LISTENERS}")
+        if address.host in _ANY_ADDRESS[1:]:
+            raise ConfigException(
+                f"{ADVERTISED}: {address.host} is no address that a client can connect to"
+            )
+        advertised[name] = address
+    return advertised
+
+
+def _urls(key: str, text: str) -> list[tuple[str, Address]]:
+    urls = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        match = _URL.fullmatch(part)
+        if match is None or int(match["port"]) >= 1 << 16:
+            raise ConfigException(f"{key}: {part} is no NAME://HOST:PORT")
+        host = match["v6"] if match["v6"] is not None else match["host"]
+        urls.append((match["name"].upper(), Address(host, int(match["port"]))))
+    return urls

@@ -1,0 +1,98 @@
+"""Kafka's keys as a node reads them, and what it says of those it cannot use."""
+
+from pathlib import Path
+
+import pytest
+
+from metalog.errors import ConfigException
+from metalog.wire.hosts import Address
+from metalog_node.config import NodeConfig, read_config
+from metalog_node.listeners import Listener, SecurityProtocol
+
+GOOD = """\
+process.roles=broker,controller
+node.id=1
+listeners=CONTROLLER://127.0.0.1:9093,SASL_SSL://:9094
+controller.listener.names=CONTROLLER
+ssl.keystore.type=PEM
+ssl.keystore.location=/node.pem
+super.users=User:admin
+"""
+LINES = len(GOOD.splitlines())
+
+
+def configured(folder: Path, more: str = "", base: str = GOOD) -> NodeConfig:
+    file = folder / "server.properties"
+    file.write_text(f"{base}{more}\n")
+    return read_config(file)
+
+
+def test_a_node_of_both_roles(tmp_path: Path) -> None:
+    config = configured(tmp_path, "advertised.listeners=SASL_SSL://node.example:9094")
+    assert config.roles == {"broker", "controller"}
+    assert config.listeners == (
+        Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True),
+        Listener("SASL_SSL", "", 9094, SecurityProtocol.SASL_SSL, False),
+    )
+    assert config.advertised["SASL_SSL"] == Address("node.example", 9094)
+    assert config.mechanisms == ("SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path: Path) -> None:
+    assert configured(tmp_path).early_start == {"CONTROLLER"}
+    assert configured(tmp_path, "early.start.listeners=SASL_SSL").early_start == {"SASL_SSL"}
+    assert configured(tmp_path, "early.start.listeners=").early_start == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("node.id=x", "node.id: "),
+        ("node.id=-1", "node.id: "),
+        ("process.roles=zookeeper", "process.roles: "),
+        ("process.roles=", "process.roles: "),
+        ("listeners=nonsense", "listeners: nonsense is no NAME://HOST:PORT"),
+        ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
+        ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is there twice"),
+        ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
+        ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: "),
+        ("ssl.client.auth=required", "ssl.client.auth: ssl.truststore.location"),
+        ("ssl.keystore.type=JKS", "ssl.keystore.type: only PEM"),
+        ("early.start.listeners=X", "early.start.listeners: X is not in listeners"),
+        ("super.users=admin", "super.users: 'admin' has no type"),
+        ("zookeeper.connect=zk:2181", "zookeeper.connect: "),
+        ("sasl.scram.password.change.SHA256.iterations=1", "iterations=1: give a number"),
+        ("sasl.scram.password.policy=x", "sasl.scram.password.policy is not known"),
+    ],
+)
+def test_an_error_names_the_file_the_line_and_the_key(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(ConfigException) as raised:
+        configured(tmp_path, line)
+    message = str(raised.value)
+    assert message.startswith(f"{tmp_path}/server.properties, line {LINES + 1}: ")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigException, match=r"server\.properties: node\.id: is missing"):
+        configured(tmp_path, base="process.roles=controller\nlisteners=PLAINTEXT://:1\n")
+
+
+def test_a_password_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
+    jaas = 'listener.name.sasl_ssl.plain.sasl.jaas.config=x required user_admin="pa55";'
+    config = configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}")
+    assert config.plain_passwords == {"SASL_SSL": {"admin": "pa55"}}
+    assert "pa55" not in repr(config)
+    with pytest.raises(ConfigException) as raised:
+        configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}\nnode.id=x")
+    assert "pa55" not in str(raised.value)
+
+
+def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) -> None:
+    notes = configured(tmp_path, "request.timeout.mss=1\nnum.network.threads=3").notes
+    assert notes == (
+        f"{tmp_path}/server.properties, line {LINES + 1}: request.timeout.mss: is not known; "
+        "did you mean request.timeout.ms?",
+        "not used here: num.network.threads",
+    )
