@@ -23,6 +23,7 @@ from metalog.wire.sasl import AuthenticationFailed
 from metalog.wire.schema import Body
 from metalog.wire.security import ClientSettings
 from metalog.wire.session import Answer, Session
+from metalog.wire.versions import Versions
 
 _CHUNK: Final = 1 << 18
 _TLS_ALERT: Final = b"\x15\x03"
@@ -64,6 +65,11 @@ class Connection:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def versions(self) -> Versions:
+        """What the peer speaks."""
+        return self._session.versions
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
         """The version to ask in; ``NotSpoken`` where there is none."""

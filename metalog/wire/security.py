@@ -42,8 +42,9 @@ class ClientSettings(NamedTuple):
 
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
-DEFAULT_TIMEOUT_S: Final = 30.0
-"""Kafka's ``request.timeout.ms``."""
+DEFAULT_TIMEOUT_S: Final = 5.0
+"""Kafka's clients wait for 30, its controllers for each other for 2."""
+PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT_S, ())
 
 
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:

@@ -1,0 +1,305 @@
+"""The log of a live KRaft quorum, followed as a read-only observer.
+
+What to ask is decided by ``Follower``; this is its socket: one connection, to whoever leads.
+Nothing that it sends changes anything at the quorum, which does not even know it by a number.
+Up to the high-water mark of when it is called ``read`` goes; ``poll`` gives what is above, too,
+and takes it back where it never was committed, which is for a loader to put together.
+This module must not apply any record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, ErrorCode, InvalidSource
+from metalog.ids import SnapshotId
+from metalog.log.commit import Proven
+from metalog.log.download import Download
+from metalog.log.following import Follower, Verdict
+from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
+from metalog.records.batch import Batch
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.fetch import (
+    FETCH,
+    FETCH_SNAPSHOT,
+    FETCH_VERSIONS,
+    SNAPSHOT_VERSIONS,
+    Chunk,
+    Fetched,
+    Leader,
+    Place,
+    fetch_request,
+    read_chunk,
+    read_fetched,
+    snapshot_request,
+)
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.sasl import AuthenticationFailed
+from metalog.wire.schema import Body, request_type
+from metalog.wire.security import PLAINTEXT, ClientSettings
+from metalog.wire.versions import NotSpoken
+
+SCHEME: Final = "quorum://"
+PATIENCE_S: Final = 10.0
+"""How long a quorum may be without a leader before that is a fault: some elections long."""
+
+NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?"
+
+_PAUSE_S: Final = 0.1
+_READ_WAIT_S: Final = 0.5
+DESCRIBE_CLUSTER: Final = 60
+_DESCRIBE_VERSIONS: Final = (1,)
+_CONTROLLERS: Final = 2
+
+
+class Survey(NamedTuple):
+    """What the leader said of its log when it was last asked."""
+
+    start: int
+    high_watermark: int
+    snapshot: SnapshotId | None
+    leader: Leader
+
+
+class QuorumLog:
+    """``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; any one that runs is enough.
+
+    Opening connects to nobody. Raises ``InvalidSource`` where no controller can be reached or
+    leads, or where it may not be followed; reading again goes on with the next controller.
+    """
+
+    def __init__(self, bootstrap: str, settings: ClientSettings = PLAINTEXT) -> None:
+        self.path = SCHEME + bootstrap
+        self._settings = settings
+        self._follower = Follower(parse_addresses(bootstrap))
+        self._connection: Connection | None = None
+        self._survey: Survey | None = None
+        self._cluster_id: str | None = None
+        self._pending: deque[LogEvent] = deque()
+        self._was_connected = False
+        self._failing_since_s: float | None = None
+        self._trouble = NOBODY_LEADS
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """None: what is wrong with a batch is found when it is read."""
+        return None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(f"{self.path}: {note}" for note in self._settings.notes)
+
+    @property
+    def proven(self) -> Proven:
+        bounds = self.bounds()
+        return Proven(bounds.end, bounds.why)
+
+    @property
+    def leader(self) -> Leader:
+        return self._surveyed().leader
+
+    @property
+    def cluster_id(self) -> str | None:
+        """None where the controllers do not tell it: that needs ALTER on the cluster."""
+        self._surveyed()
+        return self._cluster_id
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        return None
+
+    def bounds(self) -> LogBounds:
+        start, mark, _, leader = self._surveyed()
+        why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
+        return LogBounds(start, mark, leader.epoch, mark, why)
+
+    def refresh(self) -> None:
+        """Asks the leader again how far the log goes."""
+        self._survey = None
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        self.refresh()
+        end = self.bounds().end
+        self._follower.seek(start)
+        self._pending.clear()
+        while True:
+            if not self._pending:
+                if self._follower.position >= end:
+                    return
+                self._pending += self._advance(_READ_WAIT_S)
+            elif _is_above(self._pending[0], end):
+                return
+            else:
+                event = self._pending.popleft()
+                yield event
+                if isinstance(event, Truncated):
+                    return
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        deadline = time.monotonic() + timeout_s
+        while not self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            self._pending += self._advance(left)
+        news = tuple(self._pending)
+        self._pending.clear()
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        return ()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """The newest, which is the only one that a leader tells of."""
+        snapshot = self._surveyed().snapshot
+        return () if snapshot is None else (snapshot,)
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        self._surveyed()
+        download = Download(id, self.path)
+        while not download.is_done:
+            try:
+                chunk = self._chunk(download)
+            except Unreachable as error:
+                raise InvalidSource(f"{self.path}: {error}") from None
+            yield from download.take(chunk)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes another."""
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.close()
+
+    def _surveyed(self) -> Survey:
+        """Asked for offset 0, a leader tells where its log begins and of its snapshot."""
+        while self._survey is None:
+            answer = self._ask_leader(Place(0, 0, self._follower.leader.epoch, -1), 0.0)
+            if answer is None:
+                continue
+            _, fetched = answer
+            start, mark = max(fetched.log_start, 0), fetched.high_watermark
+            if mark >= 0:
+                self._survey = Survey(start, mark, fetched.snapshot, self._follower.leader)
+            else:
+                self._pause("its leader has committed nothing yet; are most controllers running?")
+        return self._survey
+
+    def _advance(self, wait_s: float) -> Sequence[LogEvent]:
+        """What one question brings: nothing where the wrong one was asked, or where there was no
+        news within ``wait_s``."""
+        answer = self._ask_leader(self._follower.place, wait_s)
+        return () if answer is None else self._follower.read(*answer)
+
+    def _ask_leader(self, place: Place, wait_s: float) -> tuple[Address, Fetched] | None:
+        """Who leads, and its answer; None where another is to be asked."""
+        asked = self._follower.target
+        try:
+            fetched = self._fetched(asked, place, wait_s)
+        except Unreachable as error:
+            self._trouble = str(error)
+            verdict = self._follower.no_answer(asked)
+        else:
+            verdict = self._judged(asked, fetched)
+        if verdict is Verdict.LEADS:
+            self._failing_since_s = None
+            return asked, fetched
+        if verdict is Verdict.PAUSE:
+            self._pause(self._trouble)
+        return None
+
+    def _judged(self, asked: Address, fetched: Fetched) -> Verdict:
+        try:
+            verdict = self._follower.judge(asked, fetched)
+        except InvalidSource as error:
+            self.close()
+            raise InvalidSource(f"{self.path}: {error}") from None
+        if verdict is not Verdict.LEADS:
+            self._trouble = NOBODY_LEADS
+        return verdict
+
+    def _pause(self, trouble: str) -> None:
+        """Raise what troubles us where it lasts, or where no controller was ever there."""
+        now_s = time.monotonic()
+        self._failing_since_s = self._failing_since_s or now_s
+        if not self._was_connected or now_s - self._failing_since_s > PATIENCE_S:
+            self._follower.forget_leader()
+            raise InvalidSource(f"{self.path}: {trouble}")
+        time.sleep(_PAUSE_S)
+
+    def _fetched(self, asked: Address, place: Place, wait_s: float) -> Fetched:
+        def request(version: int) -> Body:
+            return fetch_request(version, place, cluster_id=self._cluster_id, wait_s=wait_s)
+
+        return read_fetched(self._ask(asked, FETCH, FETCH_VERSIONS, request, wait_s))
+
+    def _chunk(self, download: Download) -> Chunk:
+        def request(version: int) -> Body:
+            return snapshot_request(
+                version,
+                download.id,
+                download.position,
+                leader_epoch=self._follower.leader.epoch,
+                cluster_id=self._cluster_id,
+            )
+
+        asked = self._follower.target
+        return read_chunk(self._ask(asked, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0))
+
+    def _ask(
+        self,
+        asked: Address,
+        api_key: int,
+        versions: Iterable[int],
+        request: Callable[[int], Body],
+        wait_s: float,
+    ) -> Body:
+        """The answer; ``Unreachable`` where there is none, ``InvalidSource`` where there will be
+        none."""
+        try:
+            connection = self._connected(asked)
+            body = request(connection.version(api_key, versions))
+            return connection.ask(body, wait_s + self._settings.request_timeout_s)
+        except Unreachable:
+            self.close()
+            raise
+        except (AuthenticationFailed, Malformed, NotSpoken) as error:
+            self.close()
+            self._follower.no_answer(asked)
+            raise InvalidSource(f"{self.path}: {error}") from None
+
+    def _connected(self, address: Address) -> Connection:
+        held = self._connection
+        if held is not None and held.address == address:
+            return held
+        self.close()
+        connection = self._connection = Connection(address, self._settings)
+        if FETCH_SNAPSHOT not in connection.versions:
+            raise NotSpoken(
+                f"{address} is a broker's listener; give a controller's, as in "
+                "controller.quorum.bootstrap.servers"
+            )
+        if not self._was_connected:
+            self._cluster_id = _cluster_of(connection)
+        self._was_connected = True
+        return connection
+
+
+def _cluster_of(connection: Connection) -> str | None:
+    """Sent along from then on, so that another cluster on an old address is found out."""
+    try:
+        version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
+    except NotSpoken:
+        return None
+    described = connection.ask(
+        request_type(DESCRIBE_CLUSTER, version)(
+            include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
+        )
+    )
+    return described.cluster_id if described.error_code == ErrorCode.NONE else None
+
+
+def _is_above(event: LogEvent, end: int) -> bool:
+    return isinstance(event, Appended) and event.batch.base_offset >= end

@@ -1,0 +1,172 @@
+"""Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
+
+Requests of plain values, and plain values of answers, in every version that a controller
+speaks. The replica id is -1 and cannot be given: a quorum keeps no state for it, and it moves
+no high-water mark (docs/decisions/0034). This module must not decide what to ask next.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import ErrorCode
+from metalog.ids import METADATA_TOPIC_ID, SnapshotId
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.schema import Body, request_parts
+
+FETCH: Final = 1
+FETCH_SNAPSHOT: Final = 59
+FETCH_VERSIONS: Final = range(13, 19)
+SNAPSHOT_VERSIONS: Final = range(2)
+MOST_BYTES: Final = 8 << 20
+"""Kafka's own followers ask for as much at once."""
+
+_OBSERVER: Final = -1
+_TOPIC: Final = "__cluster_metadata"
+_UNKNOWN: Final = -1
+
+
+class Leader(NamedTuple):
+    """The leader of an epoch; ``id`` is -1 where none is known."""
+
+    id: int = _UNKNOWN
+    epoch: int = _UNKNOWN
+
+
+class Place(NamedTuple):
+    """Where an observer stands: what it asks for next, the epoch of the record before that (0
+    for none, -1 to ask for the leader only), the leader's epoch and the high-water mark as it
+    knows them."""
+
+    offset: int
+    last_epoch: int
+    leader_epoch: int
+    high_watermark: int
+
+
+class Fetched(NamedTuple):
+    """An answer to Fetch. ``diverging`` is an epoch and its end offset in the leader's log;
+    ``high_watermark`` is -1 where the leader does not know it yet."""
+
+    code: int
+    leader: Leader
+    endpoints: Mapping[int, Address]
+    high_watermark: int = _UNKNOWN
+    log_start: int = _UNKNOWN
+    diverging: tuple[int, int] | None = None
+    snapshot: SnapshotId | None = None
+    records: bytes = b""
+
+
+class Chunk(NamedTuple):
+    """An answer to FetchSnapshot: ``data`` stands at ``position`` of a snapshot of ``size``."""
+
+    code: int
+    size: int = 0
+    position: int = 0
+    data: bytes = b""
+
+
+def fetch_request(
+    version: int,
+    place: Place,
+    *,
+    cluster_id: str | None,
+    wait_s: float,
+    most_bytes: int = MOST_BYTES,
+) -> Body:
+    """To be answered when there is news, at the latest after ``wait_s``."""
+    parts = request_parts(FETCH, version)
+    partition = parts.FetchPartition(
+        partition=0,
+        current_leader_epoch=place.leader_epoch,
+        fetch_offset=place.offset,
+        last_fetched_epoch=place.last_epoch,
+        log_start_offset=0,
+        partition_max_bytes=most_bytes,
+        **({"high_watermark": place.high_watermark} if version >= 18 else {}),
+    )
+    topic = parts.FetchTopic(topic_id=uuid.UUID(bytes=METADATA_TOPIC_ID), partitions=(partition,))
+    observer = (
+        {"replica_state": parts.ReplicaState(replica_id=_OBSERVER)}
+        if version >= 15
+        else {"replica_id": _OBSERVER}
+    )
+    return parts.FetchRequest(
+        cluster_id=cluster_id,
+        max_wait=timedelta(seconds=wait_s),
+        min_bytes=0,
+        max_bytes=most_bytes,
+        topics=(topic,),
+        forgotten_topics_data=(),
+        **observer,
+    )
+
+
+def read_fetched(body: Body) -> Fetched:
+    """``Malformed`` where the answer is about something else."""
+    endpoints = _endpoints(body)
+    if body.error_code != ErrorCode.NONE:
+        return Fetched(int(body.error_code), Leader(), endpoints)
+    partition = _only_partition(body.responses)
+    end, snapshot = partition.diverging_epoch, partition.snapshot_id
+    return Fetched(
+        int(partition.error_code),
+        Leader(int(partition.current_leader.leader_id), partition.current_leader.leader_epoch),
+        endpoints,
+        partition.high_watermark,
+        partition.log_start_offset,
+        None if end.epoch == _UNKNOWN else (end.epoch, end.end_offset),
+        None if snapshot.epoch == _UNKNOWN else SnapshotId(snapshot.end_offset, snapshot.epoch),
+        partition.records or b"",
+    )
+
+
+def snapshot_request(
+    version: int,
+    snapshot: SnapshotId,
+    position: int,
+    *,
+    leader_epoch: int,
+    cluster_id: str | None,
+    most_bytes: int = MOST_BYTES,
+) -> Body:
+    parts = request_parts(FETCH_SNAPSHOT, version)
+    partition = parts.PartitionSnapshot(
+        partition=0,
+        current_leader_epoch=leader_epoch,
+        snapshot_id=parts.SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
+        position=position,
+    )
+    return parts.FetchSnapshotRequest(
+        cluster_id=cluster_id,
+        replica_id=_OBSERVER,
+        max_bytes=most_bytes,
+        topics=(parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),),
+    )
+
+
+def read_chunk(body: Body) -> Chunk:
+    if body.error_code != ErrorCode.NONE:
+        return Chunk(int(body.error_code))
+    partition = _only_partition(body.topics)
+    return Chunk(
+        int(partition.error_code), partition.size, partition.position, partition.unaligned_records
+    )
+
+
+def _only_partition(topics: tuple[Any, ...]) -> Any:
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    if len(partitions) != 1:
+        raise Malformed(f"an answer about {len(partitions)} partitions, where one was asked for")
+    return partitions[0]
+
+
+def _endpoints(body: Body) -> dict[int, Address]:
+    """Told with an error from version 17 on."""
+    told = getattr(body, "node_endpoints", ())
+    return {int(each.node_id): Address(each.host, each.port) for each in told}

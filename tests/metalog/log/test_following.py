@@ -1,0 +1,322 @@
+"""Following a quorum's leader: whom an observer asks, and what it makes of the answers.
+
+The answers are those that Kafka 4.3.1 was seen to give; where a leader's log is another, they
+follow KIP-595's rules, written down once more here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_log import NOTHING, Recorder, ace, batch
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.ids import SnapshotId
+from metalog.loader import Diverged, Loader
+from metalog.log.following import Follower, Verdict
+from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
+from metalog.records.batch import Batch, encode_batch
+from metalog.records.messages import LeaderChangeMessage
+from metalog.wire.fetch import Fetched, Leader, Place
+from metalog.wire.hosts import Address
+
+A, B, C = (Address(name, 9093) for name in "abc")
+NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
+LEADS, ASK_ON, PAUSE = Verdict.LEADS, Verdict.ASK_ON, Verdict.PAUSE
+
+
+def refusal(code: int, id: int, epoch: int, endpoint: Address | None = None) -> Fetched:
+    return Fetched(code, Leader(id, epoch), {} if endpoint is None else {id: endpoint})
+
+
+def records(*batches: Batch) -> bytes:
+    return b"".join(map(encode_batch, batches))
+
+
+def answer(mark: int, *batches: Batch, epoch: int = 1, **more: Any) -> Fetched:
+    return Fetched(0, Leader(1, epoch), {1: A}, mark, 0, records=records(*batches), **more)
+
+
+def led(*controllers: Address) -> Follower:
+    """A follower that has found its leader: the first of ``controllers``, in epoch 1."""
+    follower = Follower(controllers)
+    assert follower.judge(controllers[0], refusal(FENCED, 1, 1, controllers[0])) is ASK_ON
+    assert follower.judge(controllers[0], answer(-1)) is LEADS
+    return follower
+
+
+def test_the_first_one_asked_tells_who_leads() -> None:
+    follower = Follower([A, B])
+    assert (follower.target, follower.place) == (A, Place(0, 0, 0, -1))
+    assert follower.judge(A, refusal(FENCED, 3, 5, C)) is ASK_ON
+    assert (follower.target, follower.place) == (C, Place(0, 0, 5, -1))
+
+
+def test_a_new_leader_is_gone_to() -> None:
+    follower = led(A, B)
+    assert follower.judge(A, refusal(NOT_LEADER, 2, 2, B)) is ASK_ON
+    assert follower.target == B
+    assert follower.place.leader_epoch == 2
+
+
+def test_a_leader_that_resigned_and_still_names_itself_is_left() -> None:
+    follower = led(A, B, C)
+    assert follower.judge(A, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.target == B
+    assert follower.judge(B, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.target == C
+    assert follower.judge(C, refusal(NOT_LEADER, 1, 1, A)) is PAUSE
+    assert follower.target == A
+    assert follower.judge(A, refusal(FENCED, 2, 3, B)) is ASK_ON
+    assert follower.target == B
+
+
+def test_who_does_not_answer_is_left_for_the_next_until_all_were_asked() -> None:
+    follower = Follower([A, B, C])
+    assert [(follower.target, follower.no_answer(follower.target)) for _ in range(4)] == [
+        (A, ASK_ON),
+        (B, ASK_ON),
+        (C, PAUSE),
+        (A, ASK_ON),
+    ]
+
+
+def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_told() -> None:
+    """Behind a forwarded port: the advertised address leads nowhere."""
+    follower = Follower([A])
+    assert follower.judge(A, refusal(FENCED, 1, 4, C)) is ASK_ON
+    assert follower.target == C
+    follower.no_answer(C)
+    for _ in range(3):
+        assert follower.judge(follower.target, refusal(FENCED, 1, 4, C)) in (ASK_ON, PAUSE)
+        if follower.target == A:
+            break
+        follower.no_answer(C)
+    assert follower.judge(A, answer(-1, epoch=4)) is LEADS
+    assert follower.target == A
+
+
+def test_before_version_17_no_address_is_told() -> None:
+    follower = Follower([A, B])
+    assert follower.judge(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert (follower.target, follower.place.leader_epoch) == (A, 7)
+    assert follower.judge(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert follower.target == B
+
+
+def test_an_older_leader_is_not_believed() -> None:
+    follower = led(A, B)
+    follower.judge(A, refusal(NOT_LEADER, 2, 9, B))
+    follower.no_answer(B)
+    follower.judge(follower.target, refusal(UNKNOWN_EPOCH, 1, 1, A))
+    assert follower.leader == Leader(2, 9)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (31, "a:9093: following the log needs CLUSTER_ACTION on the cluster; grant it"),
+        (104, "a:9093 is of another cluster; give the controllers of one quorum"),
+        (100, "a:9093: the controller refuses to be followed: UNKNOWN_TOPIC_ID"),
+        (20_077, "a:9093: the controller refuses to be followed: error 20077"),
+    ],
+)
+def test_what_no_other_answer_will_mend_is_said(code: int, said: str) -> None:
+    follower = Follower([A, B])
+    with pytest.raises(InvalidSource) as raised:
+        follower.judge(A, Fetched(code, Leader(), {}))
+    assert str(raised.value) == said
+    assert follower.target == B
+
+
+FIRST = batch(0, LeaderChangeMessage(leader_id=1), epoch=1)
+SECOND = batch(1, ace(1), ace(2))
+THIRD = batch(3, ace(3))
+
+
+def test_what_is_read_and_how_far_it_is_committed() -> None:
+    follower = led(A)
+    assert follower.read(A, answer(3, FIRST, SECOND)) == [
+        HighWatermark(3),
+        *map(Appended, named(FIRST, SECOND)),
+    ]
+    assert follower.place == Place(3, 1, 1, 3)
+    assert follower.read(A, answer(3, THIRD)) == [*map(Appended, named(THIRD))]
+    assert follower.place == Place(4, 1, 1, 3)
+    assert follower.read(A, answer(4)) == [HighWatermark(4)]
+    assert follower.read(A, answer(4)) == []
+
+
+def named(*batches: Batch) -> list[Batch]:
+    """As they are read: each says from whom it came, and from which byte of the answer."""
+    found, at = [], 0
+    for each in batches:
+        found.append(each._replace(file=str(A), position=at))
+        at += each.size
+    return found
+
+
+def test_a_batch_that_is_cut_off_is_asked_for_again() -> None:
+    follower = led(A)
+    cut = answer(4, FIRST, SECOND)
+    follower.read(A, cut._replace(records=cut.records[:-1]))
+    assert follower.place.offset == 1
+
+
+def test_reading_from_inside_a_batch_gives_it_whole() -> None:
+    follower = led(A)
+    follower.seek(2)
+    assert follower.place == Place(2, 1, 1, -1)
+    events = follower.read(A, answer(4, FIRST, SECOND, THIRD))
+    assert [each.batch.base_offset for each in events if isinstance(each, Appended)] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (records(FIRST)[:-1], "an answer without one whole batch"),
+        (records(FIRST)[:-1] + b"\x01", "checksum"),
+        (records(SECOND), "the log goes on at offset 1 only"),
+        (records(FIRST, THIRD), "offset 3 stands where 1 must"),
+        (records(FIRST, batch(1, NOTHING, epoch=2)), "rises from 1 to 2 without a leader change"),
+    ],
+)
+def test_what_is_no_log_stops_it_and_who_sent_it_is_named(sent: bytes, said: str) -> None:
+    follower = led(A)
+    with pytest.raises(CorruptLog, match=f"a:9093, offset .*{said}"):
+        follower.read(A, answer(9)._replace(records=sent))
+
+
+def test_a_log_that_is_there_from_its_beginning_is_read_though_a_snapshot_is_offered() -> None:
+    follower = led(A)
+    offer = answer(4, snapshot=SnapshotId(3, 1))
+    assert follower.read(A, offer) == [Gap(0, 1, lost=False), HighWatermark(4)]
+    assert follower.place == Place(1, 1, 1, 4)
+    follower.read(A, answer(4, SECOND, THIRD))
+    assert follower.position == 4
+
+
+def test_a_log_without_its_beginning_begins_with_a_snapshot() -> None:
+    follower = led(A)
+    offer = answer(9, snapshot=SnapshotId(3, 1))._replace(log_start=2)
+    assert follower.read(A, offer) == [SnapshotNeeded(SnapshotId(3, 1)), HighWatermark(9)]
+    assert follower.place == Place(3, 1, 1, 9)
+    with pytest.raises(CorruptLog, match="offset 5 stands where 3 must"):
+        follower.read(A, answer(9, batch(5, ace(3))))
+
+
+def test_below_where_the_reading_began_it_is_begun_again() -> None:
+    follower = led(A)
+    follower.seek(50)
+    assert follower.read(A, answer(4, diverging=(1, 4))) == [Truncated(4), HighWatermark(4)]
+    assert follower.place == Place(4, 1, 1, 4)
+
+
+class Leading:
+    """A voter that leads: its log, and KIP-595's answer to a Fetch."""
+
+    def __init__(self, epoch: int, log: Sequence[Batch], mark: int) -> None:
+        self.epoch = epoch
+        self.log = list(log)
+        self.mark = mark
+
+    @property
+    def end(self) -> int:
+        return self.log[-1].next_offset
+
+    def answer(self, place: Place, most: int) -> Fetched:
+        leader, endpoints = Leader(self.epoch, self.epoch), {self.epoch: A}
+        if place.leader_epoch != self.epoch:
+            code = FENCED if place.leader_epoch < self.epoch else UNKNOWN_EPOCH
+            return Fetched(code, leader, endpoints)
+        diverging = None
+        if place.offset:
+            epoch = max(
+                (each.epoch for each in self.log if each.epoch <= place.last_epoch), default=0
+            )
+            end = max((each.next_offset for each in self.log if each.epoch <= epoch), default=0)
+            if epoch != place.last_epoch or end < place.offset:
+                diverging = (epoch, end)
+        sent = [each for each in self.log if each.base_offset >= place.offset][:most]
+        return Fetched(
+            0,
+            leader,
+            endpoints,
+            self.mark,
+            0,
+            diverging,
+            records=b"" if diverging else records(*sent),
+        )
+
+
+@st.composite
+def successions(draw: st.DrawFn) -> list[Leading]:
+    """Leaders, each with a log that holds what was committed under those before it, part of
+    what was not, and what it wrote itself."""
+    leaders: list[Leading] = []
+    committed: list[Batch] = []
+    logs: list[list[Batch]] = [[]]
+    for epoch in range(1, draw(st.integers(1, 5)) + 1):
+        prefix = draw(st.sampled_from([log for log in logs if log[: len(committed)] == committed]))
+        log = prefix[: draw(st.integers(len(committed), len(prefix)))]
+        for number in range(draw(st.integers(1, 4))):
+            base = log[-1].next_offset if log else 0
+            record = (
+                LeaderChangeMessage(leader_id=epoch) if number == 0 else ace(100 * epoch + number)
+            )
+            log = [*log, batch(base, record, epoch=epoch)]
+            logs.append(log)
+        can_commit = draw(st.booleans())
+        if can_commit:
+            own = next(at for at, each in enumerate(log) if each.epoch == epoch)
+            committed = log[: draw(st.integers(own + 1, len(log)))]
+        leaders.append(Leading(epoch, log, committed[-1].next_offset if committed else 0))
+    return leaders
+
+
+@given(successions(), st.data())
+def test_whoever_led_an_observer_ends_with_the_last_leaders_log(
+    leaders: list[Leading], data: st.DataObject
+) -> None:
+    follower, seen = Follower([A]), []
+    loader = Loader([Recorder()])
+
+    def fetch(leader: Leading, most: int) -> None:
+        reply = leader.answer(follower.place, most)
+        if follower.judge(A, reply) is not LEADS:
+            return
+        for event in follower.read(A, reply):
+            take(event)
+            loader.handle(event)
+
+    def take(event: LogEvent) -> None:
+        if isinstance(event, Appended):
+            seen.append(event.batch)
+        elif isinstance(event, Truncated):
+            seen[:] = [each for each in seen if each.next_offset <= event.offset]
+
+    for leader in leaders:
+        for _ in range(data.draw(st.integers(0, 6))):
+            fetch(leader, data.draw(st.integers(1, 3)))
+            assert loader.image.provenance.offset <= leader.mark
+    last = leaders[-1]
+    for _ in range(40):
+        fetch(last, 3)
+    assert [encode_batch(each) for each in seen] == [encode_batch(each) for each in last.log]
+    assert loader.position == last.end
+
+
+def test_a_quorum_that_lost_what_it_had_committed_is_read_anew() -> None:
+    loader = Loader()
+    follower = led(A)
+    for event in follower.read(A, answer(4, FIRST, SECOND, THIRD)):
+        loader.handle(event)
+    [truncated] = follower.read(A, answer(1, epoch=1, diverging=(1, 1)))
+    with pytest.raises(Diverged):
+        loader.handle(truncated)
+    follower.seek(loader.position)
+    assert follower.place.offset == 0
