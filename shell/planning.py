@@ -142,15 +142,10 @@ def _counted(acls: Sequence[Acl]) -> str:
 
 def print_steps(steps: Sequence[Step], output: Output, credentials: Sequence[Move] = ()) -> None:
     """One step a line, and a line that counts them."""
-    output.aligned(
-        [
-            *(
-                [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")]
-                for step in steps
-            ),
-            *rows(credentials),
-        ]
-    )
+    said: list[list[Cell | str]] = [
+        [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
+    ]
+    output.aligned([*said, *rows(credentials)])
     if credentials:
         acls = f"{summary(steps).removesuffix('.')}; " if steps else ""
         output.line(f"{acls}{said_in_summary(credentials)}.")
