@@ -10,7 +10,7 @@ import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from time import monotonic, time
+from time import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -31,7 +31,6 @@ ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
 _TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.checkpoint"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
-_PATIENCE_S: Final = 0.5
 
 
 def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
@@ -106,18 +105,15 @@ def replayed_source(
     from snapshot.exchange.replay import replay_source
 
     moment = None if arguments.at is None else parse_moment(arguments.at)
-    progress = _Progress(output)
-    try:
+    with output.busy("reading") as progress:
         replayed = replay_source(
             opened_source(arguments) if source is None else source,
             at=moment,
             committed=arguments.committed,
             tolerant=True,
             salvage=arguments.salvage,
-            progress=progress.show,
+            progress=lambda reached, aim: progress.reached("reading", reached, aim),
         )
-    finally:
-        progress.clear()
     if replayed.moment is not None:
         _say_moment(replayed.moment, output)
     if replayed.is_bootstrap:
@@ -180,26 +176,6 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
     output.note(f"as of {moment.said_as}")
     for warning in moment.warnings:
         output.warn(warning)
-
-
-class _Progress:
-    """A line on a terminal's stderr that says how far a long replay has come."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._wanted = not output.quiet and output.err.isatty()
-        self._since = monotonic()
-        self._shown = False
-
-    def show(self, reached: int, aim: int) -> None:
-        if self._wanted and monotonic() - self._since > _PATIENCE_S:
-            self._shown = True
-            self._output.err.write(f"\rreading: offset {reached:,} of {aim:,}")
-            self._output.err.flush()
-
-    def clear(self) -> None:
-        if self._shown:
-            self._output.err.write("\r\x1b[K")
 
 
 def read_config(arguments: Namespace, source: Source, output: Output) -> Context:

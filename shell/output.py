@@ -13,9 +13,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from shell.safe import safe, shown
+
+if TYPE_CHECKING:
+    from shell.progress import Progress
 
 __all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
 
@@ -59,6 +62,7 @@ class Output:
         self._out = out
         self._pager: Callable[[], TextIO | None] | None = pager
         self._encode: Callable[[Any], str] | None = None
+        self._progress: Progress | None = None
 
     @property
     def is_text(self) -> bool:
@@ -67,6 +71,9 @@ class Output:
     @property
     def out(self) -> TextIO:
         """Standard output, or the pager from the first time that it is asked for."""
+        if self._progress is not None and self._out.isatty():
+            self._progress.stop()
+            self._progress = None
         if self._pager is not None:
             pager, self._pager = self._pager, None
             paged = pager()
@@ -74,6 +81,15 @@ class Output:
                 self._out = paged
                 self.err = paged if self.err.isatty() else self.err
         return self._out
+
+    def busy(self, doing: str) -> Progress:
+        """For a ``with`` block that may take long: a terminal shows what it is at."""
+        from shell.progress import Progress
+
+        wanted = not self.quiet and self.err.isatty()
+        progress = Progress(self.err, doing, wanted=wanted)
+        self._progress = progress if wanted else None
+        return progress
 
     def line(self, text: str = "") -> None:
         """One line of text, which is safe already."""
@@ -106,6 +122,8 @@ class Output:
         self._say(f"metalog: {text}", None)
 
     def _say(self, text: str, style: str | None) -> None:
+        if self._progress is not None:
+            self._progress.make_way()
         if self._out is not self.err:
             self._out.flush()
         self.err.write(self.paint(safe(text), style) + "\n")

@@ -28,6 +28,7 @@ from shell.words import parse_word
 
 if TYPE_CHECKING:
     from metalog.image.acls import AclsImage
+    from snapshot.exchange.replay import Replayed
 
 USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -54,6 +55,18 @@ def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
     entries = _entry_filters(arguments)
     replayed = replayed_source(arguments, output)
+    with output.busy(f"listing {len(replayed.image.acls):,} ACLs"):
+        _list(replayed, patterns, entries, arguments, output)
+    return 0
+
+
+def _list(
+    replayed: Replayed,
+    patterns: list[ResourcePatternFilter],
+    entries: list[AccessControlEntryFilter],
+    arguments: Namespace,
+    output: Output,
+) -> None:
     image, has_ids = replayed.image, replayed.source.store is None
     admitted = [
         (uuid_text(uuid) if has_ids else "", acl)
@@ -76,7 +89,6 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.resource_pattern_type is None:
         for pattern in patterns:
             _say_left_out(pattern, (acl for _, acl in admitted), output)
-    return 0
 
 
 def _nothing(image: AclsImage, principals: Collection[str]) -> str:

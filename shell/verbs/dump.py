@@ -25,6 +25,7 @@ from shell.secrets import REDACTED, is_secret_config
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry
+    from shell.progress import Progress
     from snapshot.exchange.source import Source
 
 USAGE: Final = "SOURCE [options]"
@@ -46,12 +47,13 @@ def run(arguments: Namespace, output: Output) -> int:
     from snapshot.exchange.source import open_source
 
     source = open_source(arguments.source, environ=os.environ)
-    entries = _entries(*_batches(source, arguments, output))
-    if output.is_text:
-        output.aligned(_row(*entry, arguments.show_secrets) for entry in entries)
-    else:
-        for batch, entry in entries:
-            output.record(_as_json(batch, entry))
+    with output.busy("writing") as progress:
+        entries = _entries(*_batches(source, arguments, output), progress)
+        if output.is_text:
+            output.aligned(_row(*entry, arguments.show_secrets) for entry in entries)
+        else:
+            for batch, entry in entries:
+                output.record(_as_json(batch, entry))
     return 0
 
 
@@ -97,8 +99,12 @@ def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
     return log.open_snapshot(log.id)
 
 
-def _entries(batches: Iterable[Batch], end: int | None) -> Iterator[tuple[Batch, Entry]]:
+def _entries(
+    batches: Iterable[Batch], end: int | None, progress: Progress
+) -> Iterator[tuple[Batch, Entry]]:
     for batch in batches:
+        if end is not None:
+            progress.reached("writing", batch.base_offset, end)
         for entry in batch.entries():
             if end is not None and entry.offset >= end:
                 return

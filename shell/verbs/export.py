@@ -71,12 +71,13 @@ def run(arguments: Namespace, output: Output) -> int:
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
     write = _writer(output)
-    if arguments.split:
-        _write_split(document, Path(arguments.to), write, output)
-    elif arguments.to is not None:
-        replace_whole(LOCAL_FILES, Path(arguments.to), write(document))
-    else:
-        output.raw(write(document))
+    with output.busy(f"writing {len(document.entries):,} ACLs"):
+        if arguments.split:
+            _write_split(document, Path(arguments.to), write, output)
+        elif arguments.to is not None:
+            replace_whole(LOCAL_FILES, Path(arguments.to), write(document))
+        else:
+            output.raw(write(document))
     return 0
 
 

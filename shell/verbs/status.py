@@ -33,7 +33,11 @@ def run(arguments: Namespace, output: Output) -> int:
     from snapshot.exchange.replay import survey_source, without_advice
 
     replayed = replayed_source(arguments, output, warn=False)
-    survey = survey_source(replayed.source)
+    end = replayed.bounds.end
+    with output.busy("counting records") as progress:
+        survey = survey_source(
+            replayed.source, lambda offset: progress.reached("counting records", offset, end)
+        )
     problems = problems_of(replayed)
     if survey.problem is not None:
         found = without_advice(survey.problem)

@@ -6,11 +6,14 @@ This module must not know SCRAM's maths; no salt or key comes by here.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shell.context import add_source, replayed_source
 from shell.output import Cell, Output
 from shell.safe import shown
+
+if TYPE_CHECKING:
+    from metalog.image.scram import ScramImage
 
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -24,18 +27,23 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     image = replayed_source(arguments, output).image
+    with output.busy("listing"):
+        _list(image.scram, output)
+    return 0
+
+
+def _list(image: ScramImage, output: Output) -> None:
     found = sorted(
         (user, mechanism.name, credential.iterations)
-        for mechanism, users in image.scram.mechanisms.items()
+        for mechanism, users in image.mechanisms.items()
         for user, credential in users.items()
     )
     if not output.is_text:
         output.records(_KEYS, found)
-        return 0
+        return
     output.aligned(
         [Cell(shown(user), "strong"), mechanism.replace("_", "-"), f"{iterations} iterations"]
         for user, mechanism, iterations in found
     )
     if not found:
         output.note("there are no SCRAM users")
-    return 0

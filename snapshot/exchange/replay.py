@@ -287,7 +287,8 @@ class Survey(NamedTuple):
     problem: CorruptLog | None
 
 
-def survey_source(source: Source) -> Survey:
+def survey_source(source: Source, progress: Callable[[int], None] = lambda offset: None) -> Survey:
+    """``progress`` is told the offset reached, after every batch."""
     counts: Counter[str] = Counter()
     problem = None
     try:
@@ -297,6 +298,7 @@ def survey_source(source: Source) -> Survey:
                     counts[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
                 else:
                     counts[name_of(part)] += 1
+            progress(batch.next_offset)
     except CorruptLog as error:
         problem = error
     return Survey(dict(sorted(counts.items())), problem)

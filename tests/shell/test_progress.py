@@ -1,0 +1,84 @@
+"""What a terminal shows of long work, and that it never gets into the answer."""
+
+from __future__ import annotations
+
+import os
+import pty
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from shell import progress
+from shell.output import Output
+
+WIPED = "\r\x1b[K"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    ours, its = pty.openpty()
+    with os.fdopen(its, "w") as err:
+        yield ours, err
+    os.close(ours)
+
+
+def shown(ours: int, up_to: str) -> str:
+    text = ""
+    deadline = time.monotonic() + 10
+    while up_to not in text and time.monotonic() < deadline:
+        text += os.read(ours, 4096).decode()
+    return text
+
+
+def test_long_work_says_what_it_is_at_and_leaves_nothing_behind(
+    terminal: tuple[int, TextIO], tmp_path: Path
+) -> None:
+    ours, err = terminal
+    with (tmp_path / "out").open("w") as out:
+        output = Output(out, err)
+        with output.busy("sorting") as work:
+            assert "sorting (0 s)" in shown(ours, "sorting (0 s)")
+            work.reached("reading", 5_000, 10_000)
+            output.line("an answer")
+            assert "reading: offset 5,000 of 10,000 (" in shown(ours, "10,000 (")
+            output.warn("odd")
+            assert f"{WIPED}warning: odd" in shown(ours, "odd")
+        output.warn("the end")
+        assert shown(ours, "the end").splitlines()[-1] in (
+            "warning: the end",
+            f"{WIPED}warning: the end",
+        )
+    assert (tmp_path / "out").read_text() == "an answer\n"
+
+
+def test_an_answer_on_the_same_terminal_ends_it(terminal: tuple[int, TextIO]) -> None:
+    ours, err = terminal
+    output = Output(err, err)
+    with output.busy("sorting"):
+        shown(ours, "sorting")
+        output.line("an answer")
+        time.sleep(0.6)
+        output.line("more")
+        output.flush()
+        assert shown(ours, "more").rstrip().endswith(f"{WIPED}an answer\r\nmore")
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_nothing_is_shown_that_nobody_wants_or_sees(
+    quiet: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    ours, its = pty.openpty()
+    with os.fdopen(its, "w") as tty, (tmp_path / "err").open("w") as file:
+        output = Output(file, tty if quiet else file, quiet=quiet)
+        with output.busy("sorting"):
+            time.sleep(0.1)
+        tty.write("end")
+        tty.flush()
+        assert shown(ours, "end") == "end"
+    os.close(ours)
+    assert (tmp_path / "err").read_text() == ""
