@@ -8,6 +8,7 @@ a cluster, and it does not import the library: it only takes its errors apart.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any, Final
 
 _log = logging.getLogger(__name__)
@@ -29,7 +30,8 @@ class Troubles:
     def why(self, error: BaseException) -> str:
         """What to say of ``error``: the trouble behind it where it is the client's own."""
         if is_local(error) and self.client is not None:
-            self.client.poll(0)
+            with suppress(Exception):
+                self.client.poll(0)
         return (self.last if is_local(error) else "") or said(error)
 
     def _note(self, error: Any) -> None:

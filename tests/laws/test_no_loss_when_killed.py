@@ -5,17 +5,12 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from case_maker import decode, replay
-from cases import REPOSITORY
 from kafka_tools import KafkaTools
-from killed_writer import IN_ONE_REQUEST
+from killed_runs import check, run_and_kill
 from written_log import formatted
 
 from metalog import DirectoryLog, Loader, MetadataImage
@@ -23,22 +18,6 @@ from metalog.ids import uuid_text
 
 pytestmark = pytest.mark.xdist_group("killed-writer")
 RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "20"))
-WRITER = REPOSITORY / "tests" / "support" / "killed_writer.py"
-LINES = 30
-
-
-def run_and_kill(folder: Path, run: int, chance: random.Random) -> list[str]:
-    """What a writer said before it was killed at some moment of its work."""
-    with subprocess.Popen(
-        [sys.executable, WRITER, folder, str(run)], stdout=subprocess.PIPE, text=True
-    ) as writer:
-        assert writer.stdout is not None
-        said = [writer.stdout.readline() for _ in range(LINES)]
-        time.sleep(chance.uniform(0, 0.1))
-        writer.kill()
-        said += writer.stdout.readlines()
-    assert writer.returncode == -9, "the writer ended by itself"
-    return [line.removesuffix("\n") for line in said if line.endswith("\n")]
 
 
 def image_of(folder: Path) -> MetadataImage:
@@ -48,22 +27,6 @@ def image_of(folder: Path) -> MetadataImage:
     return loader.image
 
 
-def check(image: MetadataImage, said: list[str]) -> None:
-    found = Counter(
-        acl.resource_name.rpartition("-")[0]
-        for acl in image.acls.by_id.values()
-        if "-" in acl.resource_name
-    )
-    assert set(found.values()) <= {IN_ONE_REQUEST}, "a request is half there"
-    told: dict[str, set[str]] = {}
-    for line in said:
-        word, _, request = line.partition(" ")
-        told.setdefault(word, set()).add(request)
-    assert found.keys() <= told["create"]
-    assert told["created"] - told.get("delete", set()) <= found.keys(), "acknowledged and lost"
-    assert not told.get("deleted", set()) & found.keys(), "deleted and back again"
-
-
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose writers were all killed, checked after each."""
@@ -71,7 +34,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chance = random.Random(RUNS)
     said: list[str] = []
     for run in range(RUNS):
-        said += run_and_kill(folder, run, chance)
+        said += run_and_kill(str(folder), run, chance)
         check(image_of(folder), said)
     return folder
 

@@ -1,4 +1,4 @@
-"""A process that changes the log in a folder as fast as it can, until it is killed.
+"""A process that changes the log in a folder or topic as fast as it can, until it is killed.
 
 What it is about to do and what was acknowledged it says on standard output, a line each:
 ``create N``, ``created N``, ``delete N``, ``deleted N``. Request N creates, or deletes, all of
@@ -11,9 +11,8 @@ import os
 import sys
 import threading
 from itertools import count
-from pathlib import Path
 
-from metalog import Replica, WritableDirectoryLog
+from metalog import Replica, WritableDirectoryLog, WritableTopicLog
 from metalog.acl import (
     Acl,
     AclFilter,
@@ -24,6 +23,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.log.appender import SegmentLimits
+from metalog.ports import WritableLog
 
 CALLERS = 8
 IN_ONE_REQUEST = 3
@@ -65,8 +65,14 @@ def work(replica: Replica, caller: str) -> None:
             say(f"deleted {request}")
 
 
-def main(folder: Path, run: str) -> None:
-    with Replica(WritableDirectoryLog(folder, limits=LIMITS)) as replica:
+def opened(log: str) -> WritableLog:
+    if log.startswith("topic://"):
+        return WritableTopicLog(log)
+    return WritableDirectoryLog(log, limits=LIMITS)
+
+
+def main(log: str, run: str) -> None:
+    with Replica(opened(log)) as replica:
         callers = [
             threading.Thread(target=work, args=(replica, f"{run}.{caller}"), daemon=True)
             for caller in range(CALLERS)
@@ -78,4 +84,4 @@ def main(folder: Path, run: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(sys.argv[1], sys.argv[2])

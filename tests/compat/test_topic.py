@@ -1,0 +1,321 @@
+"""A log in a topic of a real Kafka: whole transactions or none, one writer, one order."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka_tools import RealKafka
+from killed_runs import check, run_and_kill
+from tiny_log import ace, ids
+from topic_logs import new_address
+
+from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
+from metalog.controller.result import ControllerResult
+from metalog.errors import CorruptLog, InvalidSource, InvalidTarget, LogFenced
+from metalog.ids import SnapshotId
+from metalog.loader import Ready, feed
+from metalog.log import topic_cluster
+from metalog.log.topic_cluster import parse_address
+from metalog.log.topic_writer import NEW_TOPIC
+from metalog.ports import Appended, Gap, HighWatermark
+from metalog.records.batch import Batch
+from shell.main import main
+from snapshot.writer import write_snapshot
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+KILLED_RUNS = 4
+RACING_WRITERS = 3
+APPENDS_OF_A_RACER = 18
+APPENDS_OF_A_CLAIM = 6
+
+
+@pytest.fixture
+def address(real_kafka: RealKafka) -> str:
+    return new_address(real_kafka.bootstrap)
+
+
+def write(address: str, *numbers: int, **options: Any) -> int:
+    """An append for each of ``numbers``, by one writer; the log's end."""
+    with closing(WritableTopicLog(address, **options)) as log:
+        epoch = log.claim()
+        return [log.append(epoch, [(ace(number), 0)]) for number in numbers][-1]
+
+
+def read(address: str, **options: Any) -> MetadataImage:
+    loader = Loader()
+    log = TopicLog(address, **options)
+    feed(loader, log, log.read(0))
+    assert isinstance(loader.state, Ready)
+    return loader.image
+
+
+def batches(address: str) -> list[Batch]:
+    return [each.batch for each in TopicLog(address).read(0) if isinstance(each, Appended)]
+
+
+def make_topic(address: str, partitions: int = 1, **settings: str) -> None:
+    servers, topic = parse_address(address)
+    admin = AdminClient({"bootstrap.servers": servers})
+    config = {**NEW_TOPIC, **{key.replace("_", "."): value for key, value in settings.items()}}
+    admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(10)
+
+
+def unfinished(address: str, count: int) -> Any:
+    """A producer by the writer's own id, whose transaction of ``count`` records is open."""
+    servers, topic = parse_address(address)
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": servers, "transactional.id": parse_address(address).transactional_id}
+    )
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    for _ in range(count):
+        producer.produce(topic, b"never committed", partition=0)
+    producer.flush(10)
+    return producer
+
+
+def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(address: str) -> None:
+    chance = random.Random(KILLED_RUNS)
+    said: list[str] = []
+    for run in range(KILLED_RUNS):
+        said += run_and_kill(address, run, chance)
+        check(read(address), said)
+    with closing(WritableTopicLog(address)) as log:
+        assert log.claim() == KILLED_RUNS + 1
+    check(read(address), said)
+
+
+def race(address: str, racer: int, acknowledged: list[int], fenced: list[int]) -> None:
+    """Append to the log, claiming it now and then, whoever has claimed it meanwhile."""
+    number, last = 1000 * racer, 1000 * racer + APPENDS_OF_A_RACER
+    while number < last:
+        try:
+            with closing(WritableTopicLog(address)) as log:
+                epoch = log.claim()
+                for _ in range(APPENDS_OF_A_CLAIM):
+                    number += 1
+                    log.append(epoch, [(ace(number), 0), (ace(number + 500), 0)])
+                    acknowledged.append(number)
+        except LogFenced:
+            fenced.append(number)
+
+
+def test_writers_that_race_write_one_order_for_everyone(address: str) -> None:
+    acknowledged: list[int] = []
+    fenced: list[int] = []
+    write(address, 1)
+    with closing(TopicLog(address)) as live:
+        seen = [event.batch for event in live.read(0) if isinstance(event, Appended)]
+        racers = [
+            threading.Thread(target=race, args=(address, racer, acknowledged, fenced), daemon=True)
+            for racer in range(1, 1 + RACING_WRITERS)
+        ]
+        for racer in racers:
+            racer.start()
+        while any(racer.is_alive() for racer in racers):
+            seen += [event.batch for event in live.poll(0.2) if isinstance(event, Appended)]
+        end = TopicLog(address).bounds().end
+        while (events := live.poll(0.5)) or seen[-1].next_offset + 1 < end:
+            seen += [event.batch for event in events if isinstance(event, Appended)]
+    assert seen == batches(address), "a reader that followed saw another order"
+    written = Counter(
+        int.from_bytes(message.id, "big")
+        for batch in seen
+        if not batch.is_control
+        for message in batch.messages()
+    )
+    assert set(written.values()) == {1}, "doubled"
+    assert set(acknowledged) <= written.keys(), "acknowledged and lost"
+    assert {number + 500 for number in written if number >= 1000 and number % 1000 < 500} == {
+        number for number in written if number % 1000 >= 500
+    }, "an append is half there"
+    epochs = [batch.epoch for batch in seen]
+    assert epochs == sorted(epochs)
+    assert fenced, "there was no race"
+
+
+def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
+    write(address, 1)
+    unfinished(address, 5).abort_transaction(10)
+    assert ids(read(address)) == {1}
+    log = TopicLog(address)
+    [*_, last] = log.read(0)
+    assert last == Gap(3, 10, lost=False)
+    assert log.bounds()[1:4] == (10, 1, 10)
+    write(address, 2)
+    assert ids(read(address)) == {1, 2}
+
+
+def test_an_empty_log_and_one_of_which_all_was_aborted_are_read_to_their_end(address: str) -> None:
+    make_topic(address)
+    log = TopicLog(address)
+    log.check()
+    assert list(log.read(0)) == [HighWatermark(0)]
+    unfinished(address, 3).abort_transaction(10)
+    assert list(log.read(0)) == [HighWatermark(4), Gap(0, 4, lost=False)]
+    assert (log.bounds().epoch, log.encoding) == (0, None)
+    write(address, 1)
+    assert ids(read(address)) == {1}
+
+
+def test_what_a_dead_writer_left_open_is_aborted_by_the_next(address: str) -> None:
+    end = write(address, 1)
+    left_open = unfinished(address, 3)
+    assert TopicLog(address).bounds().end == end
+    write(address, 2)
+    assert TopicLog(address).bounds().end == end + 4 + 4
+    assert ids(read(address)) == {1, 2}
+    with pytest.raises(confluent_kafka.KafkaException, match="fenced"):
+        left_open.commit_transaction(10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"cleanup_policy": "compact"}, "it is compacted"),
+        ({"cleanup_policy": "delete,compact"}, "it is compacted"),
+        ({"retention_ms": "604800000"}, "its retention.ms is 604800000, so that records will go"),
+        ({"retention_bytes": "1000000"}, "its retention.bytes is 1000000"),
+        ({"partitions": 2}, "it has 2 partitions"),
+    ],
+)
+def test_a_topic_that_loses_records_or_their_order_is_no_log(
+    address: str, settings: Mapping[str, Any], problem: str
+) -> None:
+    make_topic(address, **settings)
+    with pytest.raises(InvalidSource, match=problem):
+        TopicLog(address).check()
+    with pytest.raises(InvalidTarget, match=problem):
+        WritableTopicLog(address).claim()
+
+
+def test_the_topic_that_a_writer_makes_is_fit_and_a_reader_makes_none(address: str) -> None:
+    with pytest.raises(InvalidSource, match="there is no such topic; the first writer of a log"):
+        TopicLog(address).check()
+    write(address, 1)
+    TopicLog(address).check()
+
+
+def test_one_topic_has_one_encoding(address: str) -> None:
+    write(address, 1, encoding="avro")
+    with pytest.raises(InvalidTarget, match="its values are in avro, and kraft was asked for"):
+        WritableTopicLog(address, encoding="kraft").claim()
+    write(address, 2)
+    assert TopicLog(address).encoding == "avro"
+    assert ids(read(address)) == {1, 2}
+
+
+def test_what_somebody_else_wrote_is_named(address: str) -> None:
+    end = write(address, 1)
+    servers, topic = parse_address(address)
+    producer = confluent_kafka.Producer({"bootstrap.servers": servers})
+    producer.produce(topic, b"hello", partition=0)
+    producer.flush(10)
+    with pytest.raises(CorruptLog, match="without the header") as caught:
+        list(TopicLog(address).read(0))
+    assert caught.value.offset == end
+
+
+def test_who_writes_meanwhile_fences_the_writer(address: str) -> None:
+    servers, topic = parse_address(address)
+    producer = confluent_kafka.Producer({"bootstrap.servers": servers})
+    with closing(WritableTopicLog(address)) as log:
+        epoch = log.claim()
+        producer.produce(topic, b"hello", partition=0)
+        producer.flush(10)
+        with pytest.raises(LogFenced, match="offset 2 was next, and the topic gave 3"):
+            log.append(epoch, [(ace(1), 0)])
+        with pytest.raises(LogFenced, match="a write failed, and nothing more is written"):
+            log.append(epoch, [(ace(1), 0)])
+
+
+def test_a_snapshot_and_the_topic_from_there_on(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(address, 1, 2, 3)
+    path = write_snapshot(read(address), tmp_path, timestamp=0)
+    assert path.name == f"{8:020d}-{1:010d}.checkpoint"
+    write(address, 4)
+    assert ids(read(address, snapshots=tmp_path)) == {1, 2, 3, 4}
+    with closing(WritableTopicLog(address, snapshots=tmp_path)) as log:
+        log.claim()
+        log.trim(SnapshotId(8, 1))
+    with pytest.raises(CorruptLog, match="begins at offset 8, and no snapshot holds what was"):
+        TopicLog(address).check()
+    assert ids(read(address, snapshots=tmp_path)) == {1, 2, 3, 4}
+    assert main(["status", f"{address}?snapshots={tmp_path}", "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["startOffset"], status["snapshotUsed"]) == (8, f"{8:020d}-{1:010d}")
+    assert status["acls"] == 4
+    assert main(["acls", address]) == 2
+    assert "name the folder of its snapshots: ?snapshots=DIR" in capsys.readouterr().err
+
+
+def test_splits_together_are_the_log(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 3)
+    with closing(WritableTopicLog(address)) as log:
+        epoch = log.claim()
+        for number in range(5):
+            log.append(epoch, [(ace(10 * number + each), 0) for each in range(4)])
+    splits = TopicLog(address).splits()
+    assert len(splits) > 5
+    assert [batch for split in splits for batch in split.read()] == batches(address)
+
+
+@pytest.fixture(params=["kraft", "avro"])
+def written(request: pytest.FixtureRequest, address: str) -> str:
+    with Replica(WritableTopicLog(address, encoding=request.param)) as replica:
+        for number in (1, 2):
+            records = [(ace(number, f"topic-{number}"), 0)]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(20)  # type: ignore[misc]
+    return address
+
+
+def test_every_reading_verb_reads_it(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def lines(*arguments: str) -> Iterator[dict[str, Any]]:
+        assert main([*arguments, "--json"]) == 0
+        return map(json.loads, capsys.readouterr().out.splitlines())
+
+    [status] = lines("status", written)
+    assert status["endOffset"] == status["highWatermark"] == 10
+    assert "the last stable offset" in status["provenBy"]
+    assert status["encoding"] in ("kraft", "avro")
+    assert (status["leaderEpoch"], status["ready"], status["problems"]) == (1, True, [])
+    assert [line["resourceName"] for line in lines("acls", written)] == ["topic-1", "topic-2"]
+    dumped = [
+        (line["offset"], line.get("type", line.get("control"))) for line in lines("dump", written)
+    ]
+    assert dumped[-2:] == [(6, "ACCESS_CONTROL_ENTRY_RECORD"), (8, "ACCESS_CONTROL_ENTRY_RECORD")]
+    time = next(line["timestamp"] for line in lines("dump", written) if line["offset"] == 6)
+    for moment in ("7", "8", f"@{time}"):
+        found = [line["resourceName"] for line in lines("acls", written, "--at", moment)]
+        assert found == ["topic-1"], moment
+    [answer] = lines("can", written, "User:a", "Read", "topic:topic-2")
+    assert answer["result"] == "ALLOWED"
+
+
+def test_it_is_no_target(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apply", written, written, "--yes"]) == 2
+    assert "a topic is no TARGET" in capsys.readouterr().err
+
+
+def test_a_cluster_that_does_not_answer_is_waited_for_so_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 0.5)
+    assert main(["acls", "topic://127.0.0.1:1/acls"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("metalog: topic://127.0.0.1:1/acls: cannot be read: 127.0.0.1:1/")
+    assert "Connection refused" in said
+    assert said.count("\n") == 1
