@@ -1,0 +1,173 @@
+"""The words of KIP-11's interface: who asks, on what, and ACLs that speak of sets.
+
+Underneath they are today's: ``user:`` is read as ``User:`` and CONSUMER_GROUP as GROUP, and an
+ACL is as many of the log's entries as its sets have combinations. A resource has KIP-290's
+pattern type. This module must not know decisions, nor where ACLs are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from itertools import product
+from typing import Final, NamedTuple, TypeVar
+
+from metalog.acl import Acl as Entry
+from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidRequest, MetalogError
+from metalog.principal import KafkaPrincipal, parse_principal
+
+Word = TypeVar("Word", bound=IntEnum)
+
+ANONYMOUS: Final = KafkaPrincipal("User", "Anonymous")
+"""Whose name is KIP-11's for a connection that is not secure; Kafka came to write ANONYMOUS."""
+
+_OLD_TYPES: Final = {"user": "User", "group": "Group"}
+_OLD_RESOURCE_TYPES: Final = {"CONSUMER_GROUP": "GROUP"}
+
+
+class AuthorizationException(MetalogError):
+    """A principal is not authorized to perform an operation."""
+
+
+class Session(NamedTuple):
+    """Who asks, and the client's address in Java's text."""
+
+    principal: KafkaPrincipal | str
+    host: str
+
+
+def anonymous(host: str) -> Session:
+    """The session of a connection that is not secure."""
+    return Session(ANONYMOUS, host)
+
+
+def principal_of(principal: KafkaPrincipal | str) -> KafkaPrincipal:
+    """``type:name``, with the type as today's log has it."""
+    kind, name = parse_principal(principal) if isinstance(principal, str) else principal
+    return KafkaPrincipal(_OLD_TYPES.get(kind, kind), name)
+
+
+def operation_of(operation: Operation | str) -> Operation:
+    return _word(Operation, operation)
+
+
+class _Resource(NamedTuple):
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType
+
+
+class Resource(_Resource):
+    """A resource, or by KIP-290 a pattern of names: LITERAL or PREFIXED, never a filter's."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        resource_type: ResourceType | str,
+        name: str,
+        pattern_type: PatternType | str = PatternType.LITERAL,
+    ) -> Resource:
+        if isinstance(resource_type, str):
+            resource_type = _OLD_RESOURCE_TYPES.get(resource_type, resource_type)
+        pattern = _word(PatternType, pattern_type)
+        if pattern not in (PatternType.LITERAL, PatternType.PREFIXED):
+            raise InvalidRequest(
+                f"a resource is LITERAL or PREFIXED; {pattern.name} is for filters (KIP-290)"
+            )
+        return super().__new__(cls, _word(ResourceType, resource_type), name, pattern)
+
+
+class _Acl(NamedTuple):
+    principals: frozenset[KafkaPrincipal]
+    permission_type: PermissionType
+    hosts: frozenset[str]
+    operations: frozenset[Operation]
+
+
+class Acl(_Acl):
+    """Principals P1, P2 have a permission for operations O1, O2 from hosts H1, H2.
+
+    ``user:*`` is everybody, the host ``*`` every host, ALL every operation.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        principals: Iterable[KafkaPrincipal | str],
+        permission_type: PermissionType | str,
+        hosts: Iterable[str],
+        operations: Iterable[Operation | str],
+    ) -> Acl:
+        for given in (principals, hosts, operations):
+            if isinstance(given, str):
+                raise InvalidRequest(f"an ACL has sets; give {{{given!r}}}")
+        acl = super().__new__(
+            cls,
+            frozenset(map(principal_of, principals)),
+            _word(PermissionType, permission_type),
+            frozenset(hosts),
+            frozenset(map(operation_of, operations)),
+        )
+        if not (acl.principals and acl.hosts and acl.operations):
+            raise InvalidRequest("an ACL names a principal, a host and an operation at least")
+        return acl
+
+
+def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
+    """The entries of the log that mean ``acls`` on ``resource``, each once, sorted."""
+    return sorted(
+        {
+            Entry(*resource, str(principal), host, operation, acl.permission_type)
+            for acl in acls
+            for principal, host, operation in product(acl.principals, acl.hosts, acl.operations)
+        }
+    )
+
+
+def regrouped(entries: Iterable[Entry]) -> set[Acl]:
+    """ACLs that mean exactly ``entries``, all of one resource: what one ACL says comes back as
+    that one."""
+    operations: dict[tuple[PermissionType, str, str], set[Operation]] = {}
+    for entry in entries:
+        by_host = (entry.permission_type, entry.principal, entry.host)
+        operations.setdefault(by_host, set()).add(entry.operation)
+    hosts: dict[tuple[PermissionType, str, frozenset[Operation]], set[str]] = {}
+    for (permission, principal, host), found in operations.items():
+        hosts.setdefault((permission, principal, frozenset(found)), set()).add(host)
+    principals: dict[
+        tuple[PermissionType, frozenset[str], frozenset[Operation]], set[KafkaPrincipal]
+    ] = {}
+    for (permission, principal, granted), at in hosts.items():
+        meant = principals.setdefault((permission, frozenset(at), granted), set())
+        meant.add(_principal_in_log(principal))
+    return {
+        Acl._make((frozenset(who), permission, at_hosts, granted))
+        for (permission, at_hosts, granted), who in principals.items()
+    }
+
+
+def _principal_in_log(text: str) -> KafkaPrincipal:
+    """As it stands there, which may be without a type."""
+    kind, colon, name = text.partition(":")
+    return KafkaPrincipal(kind, name) if colon else KafkaPrincipal("", text)
+
+
+def _word(kind: type[Word], word: IntEnum | str) -> Word:
+    if isinstance(word, kind):
+        return word
+    try:
+        return kind[str(word)]
+    except KeyError:
+        raise InvalidRequest(f"there is no {kind.__name__} {word}") from None
+
+
+def refusal_of(session: Session, operation: Operation | str, resource: Resource) -> Exception:
+    """What to raise where ``authorize`` said no."""
+    word = operation if isinstance(operation, str) else operation.name
+    return AuthorizationException(
+        f"{session.principal} is not authorized to {word} "
+        f"{resource.resource_type.name} {resource.name} from {session.host}"
+    )

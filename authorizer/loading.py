@@ -1,0 +1,65 @@
+"""The authorizer that a configuration names, found, made and configured (KIP-11).
+
+Kafka's class names are read as ours. Without a name there is no authorization, which a node
+with a secure listener refuses. This module must not know listeners, nor decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from authorizer.interface import Authorizer
+from metalog.errors import ConfigException
+from metalog.plugins import class_named, made_of
+
+CLASS_NAME: Final = "authorizer.class.name"
+OURS: Final[Mapping[str, str]] = {
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer": "authorizer.kip11.SimpleAclAuthorizer",
+}
+"""Kafka's class -> ours; the second is KIP-11's own, of the days of ZooKeeper."""
+
+_IN_ZOOKEEPER: Final = "kafka.security.authorizer.AclAuthorizer"
+
+
+def load_authorizer(
+    configs: Mapping[str, object], secure_listeners: Collection[str]
+) -> Authorizer | None:
+    """None where no class is named: then nothing is authorized, and all is allowed.
+
+    ``secure_listeners`` are the names of those that authenticate or encrypt. What cannot be
+    used is a ``ConfigException``, or what ``configure`` raises.
+    """
+    value = configs.get(CLASS_NAME)
+    name = "" if value is None else str(value).strip()
+    if not name:
+        if secure_listeners:
+            raise ConfigException(
+                f"{CLASS_NAME} is not set, and {', '.join(sorted(secure_listeners))} is secure: "
+                f"set it to {next(iter(OURS))}"
+            )
+        return None
+    if name == _IN_ZOOKEEPER:
+        raise ConfigException(
+            f"{CLASS_NAME}={name} keeps its ACLs in ZooKeeper (KIP-801); "
+            f"set it to {next(iter(OURS))}, which decides as it did"
+        )
+    authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
+    authorizer.configure(configs)
+    return authorizer
+
+
+def _made(found: type) -> Authorizer:
+    if issubclass(found, Authorizer):
+        made: Authorizer = made_of(found, CLASS_NAME)
+        return made
+    from authorizer.kip11.interface import Authorizer as Kip11Authorizer
+
+    if issubclass(found, Kip11Authorizer):
+        old: Kip11Authorizer = made_of(found, CLASS_NAME)
+        return old.as_todays()
+    raise ConfigException(
+        f"{CLASS_NAME}={found.__module__}.{found.__qualname__}: it is neither an "
+        "authorizer.Authorizer (KIP-504) nor an authorizer.kip11.Authorizer (KIP-11)"
+    )

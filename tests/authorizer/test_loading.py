@@ -1,0 +1,91 @@
+"""The authorizer that ``authorizer.class.name`` names (KIP-11)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import run_python
+
+from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
+from authorizer.kip11 import SimpleAclAuthorizer
+from authorizer.kip11.adapter import Adapted
+from authorizer.loading import OURS, load_authorizer
+from metalog.errors import ConfigException, InvalidRequest
+
+KEY = "authorizer.class.name"
+STANDARD, SIMPLE = OURS
+ADMIN = RequestContext("User:admin", "h")
+WRITE = Action(Operation.WRITE, topic("t"))
+
+
+@pytest.mark.parametrize("name", [STANDARD, "authorizer.StandardAuthorizer", f" {STANDARD} "])
+def test_kafkas_class_names_are_ours(name: str) -> None:
+    loaded = load_authorizer({KEY: name, "super.users": "User:admin"}, ["SSL"])
+    assert type(loaded) is StandardAuthorizer
+    assert loaded.is_allowed(ADMIN, WRITE)
+
+
+@pytest.mark.parametrize("name", [SIMPLE, "authorizer.kip11.SimpleAclAuthorizer"])
+def test_kip_11s_is_loaded_behind_todays_interface(name: str) -> None:
+    loaded = load_authorizer({KEY: name, "kafka.superusers": "user:admin"}, [])
+    assert isinstance(loaded, Adapted)
+    assert isinstance(loaded.authorizer, SimpleAclAuthorizer)
+    assert loaded.authorize(ADMIN, [WRITE])[0]
+
+
+@pytest.mark.parametrize("configs", [{}, {KEY: ""}, {KEY: " "}, {KEY: None}])
+def test_without_a_class_nothing_is_authorized_unless_a_listener_is_secure(
+    configs: dict[str, object],
+) -> None:
+    """KIP-11: in secure mode the cluster fails with ConfigException."""
+    assert load_authorizer(configs, []) is None
+    with pytest.raises(ConfigException, match="not set, and CLIENT, SSL is secure"):
+        load_authorizer(configs, ["SSL", "CLIENT"])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kafka.security.authorizer.AclAuthorizer", "keeps its ACLs in ZooKeeper"),
+        ("no_such_module.Authorizer", "there is no module no_such_module"),
+        ("authorizer.NoSuchAuthorizer", "has no class NoSuchAuthorizer"),
+        ("collections.OrderedDict", "neither an authorizer.Authorizer"),
+    ],
+)
+def test_a_class_that_is_none_stops_the_node(name: str, said: str) -> None:
+    with pytest.raises(ConfigException, match=f"^{KEY}={name}.*{said}"):
+        load_authorizer({KEY: name}, [])
+
+
+def test_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-11: made without arguments, then initialized, then asked."""
+    (tmp_path / "our_authorizers.py").write_text(
+        "from authorizer.kip11 import Authorizer\n"
+        "class Ours(Authorizer):\n"
+        "    def initialize(self, config):\n"
+        "        self.friend = config['friend']\n"
+        "    def authorize(self, session, operation, resource):\n"
+        "        return str(session.principal) == self.friend\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    loaded = load_authorizer({KEY: "our_authorizers.Ours", "friend": "User:admin"}, ["SSL"])
+    assert loaded is not None
+    assert loaded.authorize(ADMIN, [WRITE])[0]
+    assert not loaded.authorize(RequestContext("User:eve", "h"), [WRITE])[0]
+
+
+def test_a_configuration_that_an_authorizer_refuses_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match=r"zookeeper\.connect"):
+        load_authorizer({KEY: STANDARD, "zookeeper.connect": "zk:2181"}, [])
+
+
+def test_importing_authorizer_does_not_load_kip_11s() -> None:
+    done = run_python(
+        "-c",
+        "import sys, authorizer, authorizer.loading\n"
+        "from authorizer import StandardAuthorizer\n"
+        "from metalog import Replica\n"
+        "assert not [name for name in sys.modules if 'kip11' in name]",
+    )
+    assert done.returncode == 0, done.stderr
