@@ -153,6 +153,23 @@ def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:
     )
 
 
+ACL_KEYS: Final = (
+    "resourceType",
+    "resourceName",
+    "patternType",
+    "principal",
+    "host",
+    "operation",
+    "permissionType",
+)
+"""The fields of an ACL in JSON, in their order."""
+
+
+def acl_fields(acl: Acl) -> dict[str, str]:
+    """The ACL under ``ACL_KEYS``."""
+    return dict(zip(ACL_KEYS, words_of(acl), strict=True))
+
+
 class ResourcePatternFilter(NamedTuple):
     """Which resource patterns a listing or deletion means (KIP-290); a name of None is any."""
 

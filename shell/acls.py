@@ -5,36 +5,26 @@ This module must not know where ACLs come from or what they decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from metalog.acl import Acl, PatternType, PermissionType, ResourceType, java_order, words_of
-from metalog.ids import Uuid, uuid_text
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    java_order,
+    words_of,
+)
 from shell.output import Cell
 from shell.safe import shown
 
-KEYS: Final = (
-    "id",
-    "resourceType",
-    "resourceName",
-    "patternType",
-    "principal",
-    "host",
-    "operation",
-    "permissionType",
-)
+KEYS: Final = ("id", *ACL_KEYS)
 
 
 def values(id_text: str, acl: Acl) -> tuple[str, ...]:
     """The values of ``KEYS``."""
     return (id_text, *words_of(acl))
-
-
-def acl_json(acl: Acl, id_of: Callable[[Acl], Uuid | None]) -> dict[str, str | None]:
-    """The ACL under ``KEYS``; its id is None where it has none."""
-    uuid = id_of(acl)
-    keyed: dict[str, str | None] = dict(zip(KEYS, values("", acl), strict=True))
-    return keyed | {"id": None if uuid is None else uuid_text(uuid)}
 
 
 def permission_cell(permission_type: PermissionType) -> Cell:

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.insight.json import answer_json
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
 from metalog.ids import Uuid, uuid_text
-from shell.acls import acl_json
 from shell.context import Context, opened_source, read_config, replayed_source, skipped_said
 from shell.known import Unknown, unknown_names
 
@@ -167,16 +167,15 @@ class Judge:
 
     def answer_json(self, question: Question, decision: Decision) -> dict[str, Any]:
         """The answer with the keys that ``can`` and ``explain`` share."""
+        answer = answer_json(question, decision, self.context.assumed, self.id_of)
+        return answer | self.extent_json()
+
+    def extent_json(self) -> dict[str, int | None]:
+        """How far the log was read, and how far it is proven to be committed, as in ``status``."""
+        has_offsets = self._replayed.source.store is None
         return {
-            "principal": question.principal,
-            "host": question.host,
-            "operation": question.operation.name,
-            "resourceType": question.resource_type.name,
-            "resourceName": question.resource_name,
-            "result": decision.result.value,
-            "rule": decision.rule,
-            "acl": None if decision.acl is None else acl_json(decision.acl, self.id_of),
-            "assumed": list(self.context.assumed),
+            "readTo": self._replayed.offset if has_offsets else None,
+            "provenCommit": self._replayed.proven.offset if has_offsets else None,
         }
 
 

@@ -5,37 +5,55 @@ It must not know how the lines are written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from authorizer.insight.explain import Explanation
-from authorizer.insight.near_misses import NearMiss
-from authorizer.insight.remedies import Remedy
-from metalog.acl import Acl
+from metalog.acl import Acl, acl_fields
 from metalog.ids import Uuid, uuid_text
+
+if TYPE_CHECKING:
+    from authorizer.decide import Decision
+    from authorizer.insight.explain import Explanation
+    from authorizer.insight.near_misses import NearMiss
+    from authorizer.insight.remedies import Remedy
+    from authorizer.trace import Question
 
 Json = dict[str, Any]
 IdOf = Callable[[Acl], Uuid | None]
 """An id under which the log holds an ACL; None for one that it does not hold."""
 
 
-def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
-    """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it."""
-    question, traced = explanation.question, explanation.trace
-    since = explanation.since
+def acl_json(acl: Acl, id_of: IdOf) -> Json:
+    """The ACL with its id; that is None where it has none."""
+    uuid = id_of(acl)
+    return {"id": None if uuid is None else uuid_text(uuid), **acl_fields(acl)}
+
+
+def answer_json(
+    question: Question, decision: Decision, assumed: Iterable[str], id_of: IdOf
+) -> Json:
+    """The keys that every answer has."""
     return {
         "principal": question.principal,
         "host": question.host,
         "operation": question.operation.name,
         "resourceType": question.resource_type.name,
         "resourceName": question.resource_name,
-        "result": traced.decision.result.value,
-        "rule": traced.decision.rule,
-        "acl": _acl(traced.decision.acl, id_of),
-        "assumed": list(explanation.assumed),
+        "result": decision.result.value,
+        "rule": decision.rule,
+        "acl": _optional(decision.acl, id_of),
+        "assumed": list(assumed),
+    }
+
+
+def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
+    """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it."""
+    traced, since = explanation.trace, explanation.since
+    answer = answer_json(explanation.question, traced.decision, explanation.assumed, id_of)
+    return answer | {
         "candidates": [
             {
-                "acl": _acl(each.acl, id_of),
+                "acl": acl_json(each.acl, id_of),
                 "standing": each.standing.value,
                 "mismatches": [attribute.value for attribute in each.mismatches],
             }
@@ -48,17 +66,21 @@ def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
         else {
             "offset": since.offset,
             "cause": since.cause.value,
-            "acl": _acl(since.acl, id_of),
+            "acl": _optional(since.acl, id_of),
         },
         "hosts": [
             {
-                "host": answer.host,
-                "result": _result(answer.allowed),
-                "acl": _acl(answer.acl, id_of),
+                "host": each.host,
+                "result": _result(each.allowed),
+                "acl": acl_json(each.acl, id_of),
             }
-            for answer in explanation.hosts
+            for each in explanation.hosts
         ],
     }
+
+
+def _optional(acl: Acl | None, id_of: IdOf) -> Json | None:
+    return None if acl is None else acl_json(acl, id_of)
 
 
 def _result(allowed: bool) -> str:
@@ -69,35 +91,19 @@ def _near_miss(miss: NearMiss, id_of: IdOf) -> Json:
     return {
         "kind": miss.kind.value,
         "attribute": None if miss.attribute is None else miss.attribute.value,
-        "acl": _acl(miss.acl, id_of),
-        "wouldMatch": _acl(miss.would_match, id_of),
-        "deny": _acl(miss.deny, id_of),
+        "acl": acl_json(miss.acl, id_of),
+        "wouldMatch": _optional(miss.would_match, id_of),
+        "deny": _optional(miss.deny, id_of),
     }
 
 
 def _remedy(remedy: Remedy, id_of: IdOf) -> Json:
     commands = remedy.commands
     return {
-        "add": [_acl(acl, id_of) for acl in remedy.add],
-        "remove": [_acl(acl, id_of) for acl in remedy.remove],
+        "add": [acl_json(acl, id_of) for acl in remedy.add],
+        "remove": [acl_json(acl, id_of) for acl in remedy.remove],
         "commands": None if commands is None else list(commands),
         "widens": [attribute.value for attribute in remedy.widens],
         "endsDefault": remedy.ends_default,
         "mends": None if remedy.mends is None else remedy.mends.kind.value,
-    }
-
-
-def _acl(acl: Acl | None, id_of: IdOf) -> Json | None:
-    if acl is None:
-        return None
-    uuid = id_of(acl)
-    return {
-        "id": None if uuid is None else uuid_text(uuid),
-        "resourceType": acl.resource_type.name,
-        "resourceName": acl.resource_name,
-        "patternType": acl.pattern_type.name,
-        "principal": acl.principal,
-        "host": acl.host,
-        "operation": acl.operation.name,
-        "permissionType": acl.permission_type.name,
     }

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.insight.access import Access, Names, OnName, OnPattern, access
+from authorizer.insight.json import acl_json
 from authorizer.trace import Question
 from metalog.acl import (
     CLUSTER_NAME,
@@ -20,7 +21,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.principal import parse_principal
-from shell.acls import acl_json, resource_kind, sentence
+from shell.acls import resource_kind, sentence
 from shell.context import add_config, add_source
 from shell.judge import Judge, judge_of
 from shell.output import Cell, Output

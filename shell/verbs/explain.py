@@ -57,7 +57,7 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
     if output.format == "json":
         from authorizer.insight.json import to_json
 
-        record = to_json(explanation, judge.id_of)
+        record = to_json(explanation, judge.id_of) | judge.extent_json()
         output.record(record | {"unknown": [each.as_json() for each in unknown]})
     else:
         _print(explanation, judge, arguments, output)
@@ -69,7 +69,8 @@ def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output
     for group in many.groups(output):
         explanation = judge.explain(group.asked.question, since=False)
         if output.format == "json":
-            output.record(to_json(explanation, judge.id_of) | group.as_json())
+            record = to_json(explanation, judge.id_of) | judge.extent_json()
+            output.record(record | group.as_json())
             continue
         times = "once" if group.times == 1 else f"{group.times:,} times"
         then = changed_since(group.asked, explanation.trace.allowed)

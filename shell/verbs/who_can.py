@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from authorizer.insight.hosts import HostAnswer
+from authorizer.insight.json import acl_json
 from authorizer.insight.who_can import Holder, WhoCan, who_can
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL
-from shell.acls import acl_json, sentence
+from shell.acls import sentence
 from shell.context import add_config, add_source
 from shell.explanation import resource_said
 from shell.judge import Judge, judge_of

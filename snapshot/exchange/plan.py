@@ -14,13 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from metalog.acl import Acl, PermissionType
+from metalog.acl import ACL_KEYS, Acl, PermissionType, acl_fields
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import NO_NOTES, Document, Notes, acl_order, in_order
-from snapshot.exchange.formats.json import acl_fields
 from snapshot.exchange.formats.json_nodes import json_values
 from snapshot.exchange.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
-from snapshot.exchange.formats.rules import ACL_KEYS, NOTE_KEYS, read_rule
+from snapshot.exchange.formats.rules import NOTE_KEYS, read_rule
 
 VERSION: Final = "1"
 _SAVED_KEYS: Final = ("metalogPlan", "target", "before", "steps")

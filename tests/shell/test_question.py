@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from cases import DEMO
+from cases import DEMO, REPOSITORY
 
 from shell.main import main
 
@@ -148,6 +148,19 @@ def test_what_was_assumed_is_said_and_carried(answer: Any, tmp_path: Any) -> Non
     assert (code, got["assumed"], err) == (0, [], "")
     code, [got], err = answer("can", "@demo", *question)
     assert (code, got["assumed"], err) == (0, [], "")
+
+
+def test_an_answer_says_how_far_it_is_proven(answer: Any) -> None:
+    """As status does; a store has no offsets."""
+    _, [status], _ = answer("status", LOG_DIR)
+    question = ("User:a", "read", "topic:t")
+    keys = ("readTo", "provenCommit")
+    for arguments in (("can", *question), ("explain", *question)):
+        _, [got], _ = answer(arguments[0], LOG_DIR, *arguments[1:])
+        assert [got[key] for key in keys] == [status[key] for key in keys] != [0, 0]
+    store = REPOSITORY / "docs" / "guide" / "acls"
+    _, [got], _ = answer("can", str(store), *question)
+    assert [got[key] for key in keys] == [None, None]
 
 
 def test_allow_everyone_is_for_what_no_acl_reaches(answer: Any) -> None:

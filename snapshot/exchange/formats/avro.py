@@ -12,11 +12,18 @@ from typing import Any, Final
 
 import fastavro
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    acl_fields,
+)
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import Document, Entry, Notes, Place, in_order
-from snapshot.exchange.formats.json import acl_fields
-from snapshot.exchange.formats.rules import ACL_KEYS, NOTE_KEYS, checked
+from snapshot.exchange.formats.rules import NOTE_KEYS, checked
 from snapshot.exchange.formats.words import read_word
 
 SCHEMA: Final[dict[str, Any]] = {

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from metalog.acl import Acl, words_of
+from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import (
     Document,
@@ -21,7 +21,6 @@ from snapshot.exchange.formats.document import (
 from snapshot.exchange.formats.json_nodes import json_values_or
 from snapshot.exchange.formats.nodes import Fields, Items, Node, fault
 from snapshot.exchange.formats.rules import (
-    ACL_KEYS,
     NOTE_KEYS,
     is_user,
     plain_entry,
@@ -70,11 +69,6 @@ def write_json(document: Document) -> str:
         lines.append(acl_fields(acl) | kept)
     lines += [user_fields(user) for user in users_in_order(document.users)]
     return "".join(json_line(line) for line in lines)
-
-
-def acl_fields(acl: Acl) -> dict[str, str]:
-    """The keys of ``acls --json``, without the id."""
-    return dict(zip(ACL_KEYS, words_of(acl), strict=True))
 
 
 def json_line(fields: dict[str, Any]) -> str:

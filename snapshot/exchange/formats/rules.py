@@ -16,6 +16,7 @@ from math import prod
 from typing import Final, NamedTuple, TypeVar
 
 from metalog.acl import (
+    ACL_KEYS,
     CLUSTER_NAME,
     WILDCARD,
     Acl,
@@ -43,15 +44,6 @@ from snapshot.exchange.formats.words import read_word
 
 Word = TypeVar("Word", bound=IntEnum)
 
-ACL_KEYS: Final = (
-    "resourceType",
-    "resourceName",
-    "patternType",
-    "principal",
-    "host",
-    "operation",
-    "permissionType",
-)
 NOTE_KEYS: Final = ("comment", "owner", "ticket", "expires")
 OWN_KEYS: Final = ("resourceType", "resourceName", "patternType", "principal")
 SECRET_KEYS: Final = ("salt", "storedKey", "serverKey")
