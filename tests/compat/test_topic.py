@@ -7,21 +7,32 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 from kafka_tools import RealKafka
 from killed_runs import check, run_and_kill
+from scram_kafka import PASSWORDS, ScramKafka
 from tiny_log import ace, ids
 from topic_logs import new_address
 
 from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget, LogFenced
+from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, feed
 from metalog.log import topic_cluster
@@ -30,6 +41,7 @@ from metalog.log.topic_writer import NEW_TOPIC
 from metalog.ports import Appended, Gap, HighWatermark
 from metalog.records.batch import Batch
 from shell.main import main
+from snapshot.exchange.client_file import client_settings
 from snapshot.writer import write_snapshot
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -319,3 +331,43 @@ def test_a_cluster_that_does_not_answer_is_waited_for_so_long(
     assert said.startswith("metalog: topic://127.0.0.1:1/acls: cannot be read: 127.0.0.1:1/")
     assert "Connection refused" in said
     assert said.count("\n") == 1
+
+
+@contextmanager
+def reading_granted(address: str, settings: Mapping[str, str], principal: str) -> Iterator[None]:
+    servers, topic = parse_address(address)
+    client = AdminClient({**settings, "bootstrap.servers": servers})
+    place = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, principal, "*")
+    wanted = (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS)
+    acls = [AclBinding(*place, each, AclPermissionType.ALLOW) for each in wanted]
+    for future in client.create_acls(acls).values():
+        future.result(10)
+    yield
+    every = AclBindingFilter(*place, AclOperation.ANY, AclPermissionType.ANY)
+    client.delete_acls([every])[every].result(10)
+
+
+def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
+    scram_cluster: ScramKafka, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 2.0)
+    address = new_address(scram_cluster.kafka.bootstrap)
+    settings, _ = client_settings(scram_cluster.settings(), LOCAL_FILES)
+    write(address, 1, settings=settings)
+    config = ["--command-config", str(scram_cluster.settings())]
+    assert main(["acls", address, *config]) == 0
+    assert "User:a" in capsys.readouterr().out
+    with reading_granted(address, settings, "User:reader"):
+        config = ["--command-config", str(scram_cluster.settings("reader"))]
+        assert main(["acls", address, *config]) == 0, "no more than to read it was needed"
+    for user, password, problem in (
+        ("nobody", None, "TOPIC_AUTHORIZATION_FAILED"),
+        ("admin", "wrong-password", "uthentication failed"),
+    ):
+        config = ["--command-config", str(scram_cluster.settings(user, password))]
+        assert main(["acls", address, *config]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"metalog: {address}: cannot be read: ")
+        assert problem in said
+        assert said.count("\n") == 1
+        assert not any(secret in said for secret in ("wrong-password", *PASSWORDS.values()))
