@@ -1,7 +1,8 @@
 """Names that nobody knows, and the known one that was probably meant.
 
 The cost is bounded: a name has some thousands of neighbours one edit away, which are
-looked up; only then are known names scanned, and only so many compared in full.
+looked up; only then are known names scanned, and only so many compared in full: the
+longer the name, the fewer, those first that share most with it at their two ends.
 It must not know where known names come from.
 """
 
@@ -9,10 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
+from heapq import nlargest
 from itertools import islice
 from string import ascii_letters, digits
 
+from authorizer.prefixes import common_prefix
+
+_SCANNED = 5_000
 _COMPARED_IN_FULL = 2_000
+_LEAST_COMPARED = 20
+_CHARACTER_PAIRS = 400_000
+"""To compare two names in full takes as long as they have pairs of characters, at worst."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
 """Of a shorter name, one edit leaves nothing that says what was meant."""
@@ -27,13 +35,17 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
         for near in _one_edit_away(name):
             if near in known:
                 return near
-    alike = list(islice(_alike(name, known), _COMPARED_IN_FULL))
+    alike = list(islice(_alike(name, known), _SCANNED))
     folded = name.casefold()
     for other in alike:
         if other.casefold() == folded:
             return other
     if len(name) < _SHORTEST_EDITED:
         return None
+    affordable = _CHARACTER_PAIRS // len(name) ** 2
+    compared = min(max(affordable, _LEAST_COMPARED), _COMPARED_IN_FULL)
+    if len(alike) > compared:
+        alike = nlargest(compared, alike, key=lambda other: _shared_at_ends(name, other))
     return next(iter(get_close_matches(name, alike, n=1, cutoff=0.7)), None)
 
 
@@ -62,6 +74,10 @@ def _alike(name: str, known: Collection[str]) -> Iterator[str]:
             text = other.casefold()
             if text.startswith(head) or text.endswith(tail) or (middle and middle in text):
                 yield other
+
+
+def _shared_at_ends(one: str, other: str) -> int:
+    return common_prefix(one, other) + common_prefix(one[::-1], other[::-1])
 
 
 def _one_edit_away(name: str) -> Iterator[str]:
