@@ -40,8 +40,9 @@ def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
         "source",
         metavar="SOURCE",
         help="a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several "
-        "voters' folders joined by +, a file of ACLs, a folder of YAML, cluster://HOST:PORT, or "
-        "@NAME of metalog.toml",
+        "voters' folders joined by +, quorum://HOST:PORT of controllers, topic://HOST:PORT/TOPIC, "
+        "a file of ACLs, a folder of YAML, cluster://HOST:PORT, zookeeper://HOST:PORT, or @NAME of "
+        "metalog.toml",
     )
     add_command_config(read)
     if one_moment:
@@ -58,7 +59,9 @@ def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
 
 def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
     group.add_argument(
-        "--command-config", metavar="FILE", help="the client's settings for cluster://"
+        "--command-config",
+        metavar="FILE",
+        help="the client's settings in Kafka's keys, for what is connected to",
     )
 
 

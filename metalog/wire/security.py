@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from metalog.client_settings import librdkafka_settings
@@ -17,7 +17,6 @@ from metalog.errors import InvalidRequest
 from metalog.wire.sasl import Credentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_TIMEOUT_KEY: Final = "request.timeout.ms"
 
 
 class Security(NamedTuple):
@@ -48,8 +47,12 @@ PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT
 
 
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:
-    """``InvalidRequest`` names what is wrong or concerns security and cannot be had."""
-    settings, left_out = librdkafka_settings(properties)
+    """Of Kafka's keys; ``InvalidRequest`` names what is wrong or cannot be had."""
+    return translated_settings(*librdkafka_settings(properties))
+
+
+def translated_settings(settings: Mapping[str, str], notes: Sequence[str]) -> ClientSettings:
+    """Of what the translator made of Kafka's keys, and of what it left out."""
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:
         raise InvalidRequest(f"security.protocol: one of {', '.join(_PROTOCOLS)}")
@@ -60,17 +63,16 @@ def client_settings(properties: Mapping[str, str]) -> ClientSettings:
     return ClientSettings(
         security,
         settings.get("client.id", DEFAULT_CLIENT_ID),
-        _timeout_s(properties),
-        tuple(left_out),
+        _timeout_s(settings.get("socket.timeout.ms")),
+        tuple(notes),
     )
 
 
-def _timeout_s(properties: Mapping[str, str]) -> float:
-    text = properties.get(_TIMEOUT_KEY)
+def _timeout_s(text: str | None) -> float:
     if text is None:
         return DEFAULT_TIMEOUT_S
     if not text.strip().isdecimal() or int(text) == 0:
-        raise InvalidRequest(f"{_TIMEOUT_KEY}: a number of milliseconds from 1 on")
+        raise InvalidRequest("request.timeout.ms: a number of milliseconds from 1 on")
     return int(text) / 1000
 
 

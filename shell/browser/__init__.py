@@ -6,35 +6,48 @@ This module must not know what the tree holds, or how a log is read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from metalog.image.metadata import MetadataImage
+    from shell.browser.nodes import Directory
     from shell.browser.session import Session
     from shell.output import Output
     from snapshot.exchange.replay import Replayed
 
 
 def run(
-    replayed: Replayed, arguments: Sequence[str], output: Output, *, show_secrets: bool = False
+    replayed: Replayed,
+    arguments: Sequence[str],
+    output: Output,
+    *,
+    show_secrets: bool = False,
+    live: Callable[[], MetadataImage] | None = None,
 ) -> int:
     """The command that ``arguments`` are; without any, the lines of standard input.
 
-    At a terminal that means a prompt. Returns 0, or 2 if a command failed that was not
-    typed at a prompt.
+    At a terminal that means a prompt. ``live`` gives the newest image, for each command anew.
+    Returns 0, or 2 if a command failed that was not typed at a prompt.
     """
     from shell.browser.builtins import BUILTINS
     from shell.browser.session import Session
     from shell.browser.tree.root import root_directory
 
-    session = Session(root_directory(replayed.image, show_secrets=show_secrets), BUILTINS, output)
+    def newest_root() -> Directory:
+        image = replayed.image if live is None else live()
+        return root_directory(image, show_secrets=show_secrets)
+
+    root = root_directory(replayed.image, show_secrets=show_secrets)
+    session = Session(root, BUILTINS, output, refresh=None if live is None else newest_root)
     if arguments:
         session.run_words(arguments)
     elif _at_a_terminal():
         from shell.browser.prompt import converse
 
-        place = f"{replayed.source.describe} up to offset {replayed.offset}"
+        extent = f"up to offset {replayed.offset}" if live is None else "as it is, live"
+        place = f"{replayed.source.describe} {extent}"
         output.note(f"{place}; help lists the commands")
         converse(session, prompt_marker(replayed))
         return 0

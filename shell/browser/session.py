@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from metalog.errors import InvalidRequest
+from metalog.errors import InvalidRequest, MetalogError
 from shell.browser import globs
 from shell.browser.nodes import Directory
 from shell.browser.paths import Found, Path, expand, path_text
@@ -39,6 +39,7 @@ class Builtin(NamedTuple):
 
 class Session:
     """What the commands share. ``width`` is the terminal's, or None where there is none.
+    ``refresh`` gives the root as it is now, where that changes.
 
     ``failed`` once any command has complained; ``leaving`` once ``exit`` was typed.
     """
@@ -49,7 +50,10 @@ class Session:
         commands: Mapping[str, Builtin],
         output: Output,
         width: int | None = None,
+        *,
+        refresh: Callable[[], Directory] | None = None,
     ) -> None:
+        self._refresh = refresh
         self.root = root
         self.commands = commands
         self.output = output
@@ -102,10 +106,19 @@ class Session:
         command = self.command(name)
         if command is None:
             return
+        self._look_again()
         if command.least <= len(rest) <= command.most:
             command.run(self, rest)
         else:
             self.complain(f"usage: {command.synopsis}")
+
+    def _look_again(self) -> None:
+        """Where that fails, it is said, and the tree stays what it was."""
+        if self._refresh is not None:
+            try:
+                self.root = self._refresh()
+            except MetalogError as problem:
+                self.complain(f"not up to date: {problem}")
 
     def command(self, name: str) -> Builtin | None:
         """The command called ``name``; where there is none, the shell complains."""

@@ -32,4 +32,9 @@ def run(arguments: Namespace, output: Output) -> int:
     source = opened_source(arguments)
     replayed = replayed_source(arguments, output, source._replace(opened=source.log))
     command = [*arguments.command, *arguments.rest]
-    return browse(replayed, command, output, show_secrets=arguments.show_secrets)
+    live = None
+    if source.kind == "quorum" and arguments.at is None and replayed.loader is not None:
+        from snapshot.exchange.live import LiveImage
+
+        live = LiveImage(source.log, replayed.loader)
+    return browse(replayed, command, output, show_secrets=arguments.show_secrets, live=live)

@@ -55,7 +55,7 @@ def _print(
 ) -> None:
     bounds, image = replayed.bounds, replayed.image
     meta = _meta_properties(replayed.source)
-    cluster = "unknown" if meta is None or meta.cluster_id is None else meta.cluster_id
+    cluster = replayed.cluster_id or "unknown"
     node = "" if meta is None or meta.node_id is None else f", copied from node {meta.node_id}"
     total = sum(records.values())
     by_type = sorted(records.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -109,10 +109,11 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
     bounds, image = replayed.bounds, replayed.image
     meta = _meta_properties(replayed.source)
     return {
-        "clusterId": None if meta is None else meta.cluster_id,
+        "clusterId": replayed.cluster_id,
         "nodeId": None if meta is None else meta.node_id,
         "metadataVersion": image.features.metadata_version_name,
         "leaderEpoch": bounds.epoch,
+        "leaderId": _leader_id(replayed.source),
         "encoding": _encoding(replayed.source),
         "startOffset": bounds.start,
         "endOffset": bounds.end,
@@ -154,3 +155,12 @@ def _encoding(source: Source) -> str | None:
     from metalog.log.topic import TopicLog
 
     return source.log.encoding if isinstance(source.log, TopicLog) else None
+
+
+def _leader_id(source: Source) -> int | None:
+    """Who leads a live quorum; None of any other log."""
+    if source.kind != "quorum":
+        return None
+    from metalog.log.quorum import QuorumLog
+
+    return source.log.leader.id if isinstance(source.log, QuorumLog) else None

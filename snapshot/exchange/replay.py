@@ -64,11 +64,15 @@ class Replayed(NamedTuple):
     problems: tuple[str, ...]
     is_bootstrap: bool = False
     doubts: Mapping[str, Skipped] = MappingProxyType({})
+    loader: Loader | None = None
+    """With which the replay of a log can go on."""
 
     @property
     def cluster_id(self) -> str | None:
-        """As ``meta.properties`` has it; the log itself does not say."""
+        """As ``meta.properties`` or the controllers have it; the log itself does not say."""
         log = self.source.log
+        if self.source.kind == "quorum":
+            return _told_cluster_id(log)
         folder = log.source if isinstance(log, FoldersLog) else log
         if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
             return None
@@ -78,6 +82,12 @@ class Replayed(NamedTuple):
     def metadata_version(self) -> str | None:
         """Kafka's name for it, such as 4.3-IV0."""
         return self.image.features.metadata_version_name
+
+
+def _told_cluster_id(log: OpenedLog) -> str | None:
+    from metalog.log.quorum import QuorumLog
+
+    return log.cluster_id if isinstance(log, QuorumLog) else None
 
 
 def replay_source(
@@ -135,6 +145,7 @@ def replay_source(
         doubts=loader.doubts,
         skipped=loader.skipped,
         problems=(*log.problems, *unproven, *replay.problems),
+        loader=loader,
     )
 
 

@@ -1,8 +1,9 @@
 """Opens a SOURCE: what every reading verb takes as its first argument.
 
 A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
-``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``, ``zookeeper://``), or
-``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing. This module must not replay.
+``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
+``zookeeper://``), or ``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing. This
+module must not replay.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
 from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
-_LATER_SCHEMES: Final = ("quorum",)
 _FORMS: Final = (
     "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs, "
-    "a folder of YAML, topic://HOST:PORT/TOPIC, cluster://HOST:PORT, zookeeper://HOST:PORT or @NAME"
+    "a folder of YAML, quorum://HOST:PORT, topic://HOST:PORT/TOPIC, cluster://HOST:PORT, "
+    "zookeeper://HOST:PORT or @NAME"
 )
 
 
@@ -61,9 +62,9 @@ class OpenedLog(Log, Protocol):
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment", "snapshot" or "topic" of a log, "file", "files",
-    "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config`` and
-    ``command_config`` are the files that ``metalog.toml`` gives.
+    ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" of a log, "file",
+    "files", "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config``
+    and ``command_config`` are the files that ``metalog.toml`` gives.
     """
 
     text: str
@@ -177,14 +178,16 @@ def _connected(
         from snapshot.exchange.topic import open_topic
 
         return open_topic(url, base, command_config, files)
+    if scheme == "quorum":
+        from snapshot.exchange.quorum import open_quorum
+
+        return open_quorum(url, command_config, files)
     if scheme == "cluster":
         from snapshot.exchange.cluster import ClusterStore
 
         return ClusterStore.opened(url, command_config, files)
     if scheme == "zookeeper":
         return _zookeeper(url)
-    if scheme in _LATER_SCHEMES:
-        raise InvalidSource(f"{url}: {scheme}:// is not in this version; give {_FORMS}")
     raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
 
 

@@ -135,12 +135,12 @@ class TestRefused:
         path.write_bytes(b"[2026-11-21 09:07:30,000] INFO started (kafka.server.KafkaServer)\n" * 9)
         assert str(path) in refused(path)
 
-    def test_kinds_of_later_versions(self) -> None:
-        assert "quorum:// is not in this version" in refused("quorum://localhost:9092")
-
     @pytest.mark.parametrize(
         ("url", "problem"),
         [
+            ("quorum://localhost", "'localhost' is no HOST:PORT; give quorum://HOST:PORT[,"),
+            ("quorum://", "'' is no HOST:PORT"),
+            ("quorum://a:9093/b", "'a:9093/b' is no HOST:PORT"),
             ("topic://localhost:9092", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic:///acls", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic://localhost:9092/a/b", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
