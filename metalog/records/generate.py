@@ -1,8 +1,9 @@
 """``python -m metalog.records.generate [--check]``: writes ``messages/`` from the schema.
 
 One module a message: its NamedTuple, its straight-line codec, its JSON form. What is
-written is committed, formatted by ruff, and compiles with mypyc. ``--check`` writes
-nothing and exits 1 when a committed module differs from what would be written.
+written is committed, formatted by ruff, and compiles with mypyc. So are the Avro schemas in
+``docs/formats``. ``--check`` writes nothing and exits 1 when a committed file differs from
+what would be written.
 
 This module must not be imported at run time.
 """
@@ -17,9 +18,11 @@ from typing import Final
 
 from metalog.records.generated_code import message_module, snake
 from metalog.records.generated_package import package_module, registry_module
+from metalog.records.generated_page import MARK, schema_lines, schema_table
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 
 FOLDER: Final = Path(__file__).parent / "messages"
+PAGES: Final = Path(__file__).parents[2] / "docs" / "formats"
 CONFIG: Final = Path(__file__).parents[2] / "pyproject.toml"
 
 
@@ -33,6 +36,16 @@ def modules() -> dict[str, str]:
         for schema in schemas:
             sources[f"{snake(schema.name)}.py"] = message_module(schema, key_name)
     return formatted(sources)
+
+
+def pages() -> dict[Path, str]:
+    """The pages that say what the Avro schemas are, each as it must be."""
+    page = PAGES / "avro.md"
+    written_by_hand, mark, _ = page.read_text().partition(MARK)
+    return {
+        page: written_by_hand + mark + "\n" + schema_table(),
+        PAGES / "avro-schemas.jsonl": schema_lines(),
+    }
 
 
 def formatted(sources: dict[str, str]) -> dict[str, str]:
@@ -49,21 +62,21 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    wanted = modules()
-    present = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
+    wanted = {FOLDER / name: source for name, source in modules().items()} | pages()
+    present = {path: path.read_text() for path in {*FOLDER.glob("*.py"), *wanted} if path.is_file()}
     if arguments == ["--check"]:
-        stale = sorted(n for n in wanted | present if wanted.get(n) != present.get(n))
-        for name in stale:
-            print(f"{FOLDER / name}: stale; run python -m metalog.records.generate")
+        stale = sorted(p for p in wanted | present if wanted.get(p) != present.get(p))
+        for path in stale:
+            print(f"{path}: stale; run python -m metalog.records.generate")
         return 1 if stale else 0
     if arguments:
         print("usage: python -m metalog.records.generate [--check]", file=sys.stderr)
         return 2
     FOLDER.mkdir(exist_ok=True)
-    for name in present.keys() - wanted.keys():
-        (FOLDER / name).unlink()
-    for name, source in wanted.items():
-        (FOLDER / name).write_text(source)
+    for path in present.keys() - wanted.keys():
+        path.unlink()
+    for path, text in wanted.items():
+        path.write_text(text)
     return 0
 
 

@@ -1,11 +1,16 @@
 """The pages in docs/formats say of their example bytes what the code makes of them."""
 
+import json
 import re
 
 from cases import REPOSITORY
 
 from metalog.ids import parse_uuid
-from metalog.records.batch import decode_batch, encode_batch
+from metalog.log.topic_cluster import WRITER_SUFFIX
+from metalog.log.topic_records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
+from metalog.log.topic_writer import NEW_TOPIC
+from metalog.records.avro import fingerprint_of, from_avro, to_avro
+from metalog.records.batch import build_batch, decode_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.control import decode_control, encode_control
 from metalog.records.frame import decode_value, encode_value
@@ -14,6 +19,7 @@ from metalog.records.messages import (
     AccessControlEntryRecord,
     KRaftVersionRecord,
     LeaderChangeMessage,
+    RemoveAccessControlEntryRecord,
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     VotersRecord,
@@ -90,6 +96,36 @@ def test_checkpoint():
     assert [endpoint.port for endpoint in voters.voters[0].endpoints] == [21200]
     assert batches[1].messages() == [SnapshotFooterRecord(0)]
     assert list(check_snapshot(batches)) == batches[:1]
+
+
+def test_topic():
+    header, key, value = map(joined, tables("topic.md"))
+    removal = RemoveAccessControlEntryRecord(ACL.id)
+    first, second = outgoing(build_batch(18, 3, 1000, [(ACL, 0), (removal, 0)]), "kraft", 17)
+    assert first == (None, encode_value(ACL, 0), [("metalog.append", header)])
+    assert read_place(Stored(18, 1000, *first), "topic") == (3, 17, 0, 2)
+    assert read_place(Stored(19, 1000, *second), "topic") == (3, 17, 1, 2)
+    assert decode_control(key, value) == (0, LeaderChangeMessage(0, 1, (Voter(1),), (Voter(1),)))
+    batch = build_batch(0, 1, 1000, [(LeaderChangeMessage(0, 1, (Voter(1),), (Voter(1),)), 0)])
+    [claim] = outgoing(batch, "kraft", 0)
+    assert claim[:2] == (key, value)
+    said = (PAGES / "topic.md").read_text()
+    assert all(f"`{name}`" in said for name in (*NEW_TOPIC, APPEND_HEADER, SCHEMA_HEADER))
+    assert f"`TOPIC{WRITER_SUFFIX}`" in said
+
+
+def test_avro():
+    [value] = map(joined, tables("avro.md"))
+    fingerprint, written = to_avro(ACL, 0)
+    assert written == value
+    assert from_avro(fingerprint, value) == (ACL, 0)
+    assert f"| AccessControlEntryRecord | 0 | `{fingerprint.hex()}` |" in (
+        (PAGES / "avro.md").read_text()
+    )
+    lines = map(json.loads, (PAGES / "avro-schemas.jsonl").read_text().splitlines())
+    schemas = {line["fingerprint"]: line["schema"] for line in lines}
+    assert all(fingerprint_of(schema).hex() == key for key, schema in schemas.items())
+    assert fingerprint.hex() in schemas
 
 
 def test_every_page_is_listed():
