@@ -1,4 +1,4 @@
-"""Since when an answer holds: the log's changes to ACLs, as far back as it goes.
+"""What happened to ACLs and users in a log, as far back as it goes, and to an answer.
 
 What an aborted or open transaction holds never happened. This module must not know how
 an answer is found or shown.
@@ -6,10 +6,11 @@ an answer is found or shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from authorizer.insight.since import AclChange, Since, since
+from authorizer.insight.since import Since, since
+from authorizer.timeline import AclChange
 from metalog.errors import CorruptLog
 from metalog.ports import Appended
 from metalog.records.acl_codes import acl_of
@@ -19,7 +20,10 @@ from metalog.records.messages import (
     BeginTransactionRecord,
     EndTransactionRecord,
     RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
 )
+from metalog.scram import ScramMechanism
 from snapshot.reader import read_snapshot
 
 if TYPE_CHECKING:
@@ -31,15 +35,69 @@ if TYPE_CHECKING:
     from snapshot.exchange.replay import Replayed
 
 
+Result = TypeVar("Result")
+
+
+class UserChange(NamedTuple):
+    """The record at ``offset`` sets a credential, or, with iterations of None, removes it.
+
+    The other fields are those of an ``AclChange``.
+    """
+
+    offset: int
+    user: str
+    mechanism: ScramMechanism | None
+    iterations: int | None
+    time_ms: int = 0
+    ended_by: int | None = None
+
+    @property
+    def at(self) -> int:
+        """The first offset (exclusive) whose state has this change."""
+        return (self.offset if self.ended_by is None else self.ended_by) + 1
+
+
+Change = AclChange | UserChange
+
+
+class History(NamedTuple):
+    """``changes`` come in log order from offset ``start``, at which ``base`` was bound."""
+
+    start: int
+    base: dict[Uuid, Acl]
+    changes: list[Change]
+
+    @property
+    def of_acls(self) -> Iterator[AclChange]:
+        return (each for each in self.changes if isinstance(each, AclChange))
+
+
+def history_of(replayed: Replayed) -> History | None:
+    """As far back as the log can be read; None where it is too damaged, or is none."""
+    return _as_far_back_as_possible(
+        replayed, lambda start, base: History(start, base, list(changes(replayed, start)))
+    )
+
+
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
     """When the answer began; None where the log is too damaged to say, or is none."""
+
+    def found(start: int, base: dict[Uuid, Acl]) -> Since:
+        of_acls = (each for each in changes(replayed, start) if isinstance(each, AclChange))
+        return since(start, base.items(), of_acls, config, question)
+
+    return _as_far_back_as_possible(replayed, found)
+
+
+def _as_far_back_as_possible(
+    replayed: Replayed, read: Callable[[int, dict[Uuid, Acl]], Result]
+) -> Result | None:
     if replayed.source.store is not None:
         return None
     for base in _bases(replayed):
         start = replayed.bounds.start if base is None else base.end_offset
         try:
-            held = list(_snapshot_acls(replayed, base))
-            return since(start, held, acl_changes(replayed, start), config, question)
+            return read(start, dict(_snapshot_acls(replayed, base)))
         except CorruptLog:
             continue
     return None
@@ -70,27 +128,51 @@ def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tupl
                 yield message.id, acl_of(message)
 
 
-def acl_changes(replayed: Replayed, start: int) -> Iterator[AclChange]:
-    """What happened to the ACLs from offset ``start`` up to where the replay ended."""
-    pending: list[AclChange] | None = None
-    for batch in _batches(replayed, start):
+def changes(replayed: Replayed, start: int) -> Iterator[Change]:
+    """What happened to ACLs and users from offset ``start`` up to where the replay ended."""
+    return _committed(_batches(replayed, start), start, replayed.offset)
+
+
+def _committed(batches: Iterable[Batch], start: int, end: int) -> Iterator[Change]:
+    """The changes of ``batches`` between two offsets; those of a transaction when it ends."""
+    pending: list[Change] | None = None
+    time_ms = 0
+    for batch in batches:
+        time_ms = max(time_ms, batch.max_timestamp)
         for offset, message in enumerate(batch.messages(), batch.base_offset):
-            if isinstance(message, AccessControlEntryRecord):
-                change = AclChange(offset, message.id, acl_of(message))
-            elif isinstance(message, RemoveAccessControlEntryRecord):
-                change = AclChange(offset, message.id, None)
-            else:
-                if isinstance(message, EndTransactionRecord):
-                    yield from pending or ()
-                if isinstance(message, BeginTransactionRecord):
-                    pending = []
-                elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
-                    pending = None
+            if not start <= offset < end:
                 continue
-            if pending is None:
-                yield change
-            else:
-                pending.append(change)
+            change = _change(offset, message, time_ms)
+            if change is not None:
+                if pending is None:
+                    yield change
+                else:
+                    pending.append(change)
+            elif isinstance(message, BeginTransactionRecord):
+                pending = []
+            elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+                if isinstance(message, EndTransactionRecord):
+                    for each in pending or ():
+                        yield each._replace(time_ms=time_ms, ended_by=offset)
+                pending = None
+
+
+def _change(offset: int, message: Any, time_ms: int) -> Change | None:
+    if isinstance(message, AccessControlEntryRecord):
+        return AclChange(offset, message.id, acl_of(message), time_ms)
+    if isinstance(message, RemoveAccessControlEntryRecord):
+        return AclChange(offset, message.id, None, time_ms)
+    if isinstance(message, UserScramCredentialRecord):
+        mechanism = _mechanism(message.mechanism)
+        return UserChange(offset, message.name, mechanism, message.iterations, time_ms)
+    if isinstance(message, RemoveUserScramCredentialRecord):
+        return UserChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
+    return None
+
+
+def _mechanism(code: int) -> ScramMechanism | None:
+    """None for one that Kafka 4.3 does not have."""
+    return ScramMechanism(code) if code in set(ScramMechanism) else None
 
 
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:

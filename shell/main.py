@@ -58,6 +58,11 @@ VERBS: Final = {
     ),
     "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.acls"),
     "users": Verb("Look", "List SCRAM users", "shell.verbs.users"),
+    "history": Verb(
+        "Look",
+        "What changed, newest first: ACLs, users, or one answer (--follow)",
+        "shell.verbs.history",
+    ),
     "diff": Verb("Look", "What differs between two sources or two moments", "shell.verbs.diff"),
     "dump": Verb("Look", "Every record, as the log has it", "shell.verbs.dump"),
     "shell": Verb(

@@ -6,22 +6,15 @@ are kept. It must not know where the changes are read from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
+from authorizer.timeline import AclChange, at_once
 from authorizer.trace import Question, is_allow, mismatches, reaches
 from metalog.acl import Acl
 from metalog.ids import Uuid
-
-
-class AclChange(NamedTuple):
-    """The record at ``offset`` binds ``acl`` to ``id``, or, with None, unbinds the id."""
-
-    offset: int
-    id: Uuid
-    acl: Acl | None
 
 
 class Cause(Enum):
@@ -39,6 +32,15 @@ class Since(NamedTuple):
     acl: Acl | None
 
 
+class Turn(NamedTuple):
+    """``change`` made the answer ``allowed``; ``acl`` is what it added or removed."""
+
+    allowed: bool
+    cause: Cause
+    acl: Acl | None
+    change: AclChange
+
+
 def since(
     start: int,
     base: Iterable[tuple[Uuid, Acl]],
@@ -51,19 +53,45 @@ def since(
     ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
     ``changes`` come in log order from there.
     """
-    bound = _Bound(config, question)
-    for held in base:
-        bound.bind(*held)
     began = Since(start, Cause.START, None)
-    allowed = bound.allowed
-    for offset, uuid, acl in changes:
-        before = bound.unbind(uuid)
-        if acl is not None:
-            bound.bind(uuid, acl)
-        if bound.allowed is not allowed:
-            allowed = bound.allowed
-            began = Since(offset, Cause.REMOVED if acl is None else Cause.ADDED, acl or before)
+    for turn in Turns(base, config, question).following(changes):
+        began = Since(turn.change.offset, turn.cause, turn.acl)
     return began
+
+
+class Turns:
+    """The moments at which an answer turns. ``allowed`` is what it is so far."""
+
+    def __init__(
+        self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
+    ) -> None:
+        self._bound = _Bound(config, question)
+        for held in base:
+            self._bound.bind(*held)
+        self.allowed = self._bound.allowed
+
+    def following(self, changes: Iterable[AclChange]) -> Iterator[Turn]:
+        """Those among ``changes``, which go on from where the last ones ended."""
+        for group in at_once(changes):
+            turn = self._after(group)
+            if turn is not None:
+                yield turn
+
+    def _after(self, group: Iterable[AclChange]) -> Turn | None:
+        """What changes together turns the answer once, by the last change that does."""
+        bound, allowed, last = self._bound, self.allowed, None
+        for change in group:
+            before = bound.unbind(change.id)
+            if change.acl is not None:
+                bound.bind(change.id, change.acl)
+            if bound.allowed is not allowed:
+                allowed = bound.allowed
+                cause = Cause.REMOVED if change.acl is None else Cause.ADDED
+                last = Turn(allowed, cause, change.acl or before, change)
+        if allowed is self.allowed:
+            return None
+        self.allowed = allowed
+        return last
 
 
 class _Bound:

@@ -8,7 +8,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.insight.since import Cause
 from authorizer.trace import Question, trace
 from metalog.ids import uuid_text
-from shell.history import acl_changes, answer_since, time_of
+from shell.history import answer_since, history_of, time_of
 from snapshot.exchange.moment import AtOffset
 from snapshot.exchange.replay import Replayed, replay_source
 from snapshot.exchange.source import open_source
@@ -24,8 +24,10 @@ def test_the_changes_lead_to_the_acls(kafka_case: KafkaCase) -> None:
     state = replayed(kafka_case)
     if state.bounds.start > 0:
         return
+    found = history_of(state)
+    assert found is not None
     acls = {}
-    for _, uuid, acl in acl_changes(state, 0):
+    for _, uuid, acl, *_ in found.of_acls:
         if acl is None:
             acls.pop(uuid, None)
         else:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from small_world import acls, configs, questions
 
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.since import AclChange, Cause, Since, since
+from authorizer.insight.since import Cause, Since, since
+from authorizer.timeline import AclChange
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
@@ -25,7 +26,7 @@ def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
     state = dict(base)
     allowed = trace(state.values(), config, question).allowed
     began = Since(5, Cause.START, None)
-    for offset, uuid, acl in changes:
+    for offset, uuid, acl, *_ in changes:
         before = state.pop(uuid, None)
         if acl is not None:
             state[uuid] = acl
@@ -54,3 +55,27 @@ def test_a_grant_and_its_removal():
     assert since(0, [], [added], config, question) == Since(7, Cause.ADDED, grant)
     assert since(0, [], [added, removed], config, question) == Since(9, Cause.REMOVED, grant)
     assert since(0, [], [], config, question) == Since(0, Cause.START, None)
+
+
+def test_what_a_transaction_turns_and_turns_back_is_no_turn():
+    """A DENY goes and comes again under another id: nobody ever saw it gone."""
+    [deny, allow] = [
+        Acl(
+            ResourceType.TOPIC,
+            "payments",
+            PatternType.LITERAL,
+            "User:a",
+            "*",
+            Operation.READ,
+            permission,
+        )
+        for permission in (PermissionType.DENY, PermissionType.ALLOW)
+    ]
+    first, second, other = (Uuid(bytes(15) + bytes([number])) for number in range(3))
+    question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
+    config = AuthorizerConfig(frozenset(), False)
+    base = [(first, deny), (other, allow)]
+    apart = [AclChange(7, first, None), AclChange(8, second, deny)]
+    assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, deny)
+    together = [each._replace(ended_by=9) for each in apart]
+    assert since(0, base, together, config, question) == Since(0, Cause.START, None)

@@ -1,0 +1,304 @@
+"""``metalog history SOURCE``: what changed, newest first: ACLs, users, or one answer.
+
+This module must not know how changes are found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from time import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.insight.since import Cause, Turn, Turns
+from authorizer.timeline import AclChange
+from authorizer.trace import reaches
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.ids import uuid_text
+from metalog.principal import parse_principal
+from shell.acls import KEYS, sentence, values
+from shell.context import (
+    MOMENT_FORMS,
+    add_config,
+    add_source,
+    opened_source,
+    read_config,
+    replayed_source,
+)
+from shell.explanation import headline, result_cell
+from shell.history import Change, History, UserChange, history_of
+from shell.output import Cell, Output
+from shell.question import Asked, as_java_writes, read_question
+from shell.resources import add_resources, resources
+from shell.safe import shown
+from shell.words import parse_operation
+from snapshot.exchange.moment import parse_moment, resolve_moment, time_text
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from authorizer.trace import Question
+    from metalog.acl import Acl, Operation, ResourceType
+    from metalog.ids import Uuid
+    from snapshot.exchange.replay import Replayed
+
+USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--follow] [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog history /var/kafka/metadata --from -7d            what a week has changed
+metalog history SOURCE --principal User:billing           what was done to one principal's ACLs
+metalog history SOURCE User:billing Read topic:payments   when the answer turned, and by what
+metalog history /var/kafka/metadata --follow              each change as it is written
+
+--at N shows the state with a change, --at N-1 the one before. A principal, an operation and
+a resource together are a question; fewer of them are filters, and a resource stands for all
+that reaches it. With --follow the oldest come first, and it begins now or at --from."""
+
+
+class Filter(NamedTuple):
+    """None is any; of ``resources`` one must be reached."""
+
+    principal: str | None
+    operation: Operation | None
+    host: str | None
+    resources: list[tuple[ResourceType, str]]
+
+    def passes(self, acl: Acl) -> bool:
+        return (
+            self.principal in (None, acl.principal)
+            and self.operation in (None, acl.operation)
+            and self.host in (None, acl.host)
+            and (not self.resources or any(reaches(acl, *each) for each in self.resources))
+        )
+
+    def passes_user(self, user: str) -> bool:
+        return self.principal in (None, f"User:{user}") and self[1:] == (None, None, [])
+
+
+class Line(NamedTuple):
+    """A change with the ACL that it took away, if it did and that is known."""
+
+    change: Change
+    removed: Acl | None = None
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser, one_moment=False)
+    asked = parser.add_argument_group("question, or filters")
+    asked.add_argument(
+        "question",
+        nargs="*",
+        metavar="QUESTION",
+        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes",
+    )
+    asked.add_argument("--principal", metavar="TYPE:NAME")
+    asked.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(asked)
+    asked.add_argument("--host", metavar="ADDRESS")
+    when = parser.add_argument_group("when")
+    when.add_argument("--from", metavar="MOMENT", help=f"later than this: {MOMENT_FORMS}")
+    when.add_argument("--to", metavar="MOMENT", help="up to this (default: the end)")
+    when.add_argument("--follow", action="store_true", help="go on with what is being written")
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    asked = _asked(arguments)
+    wanted = None if asked is not None else _filter(arguments)
+    if arguments.follow and arguments.to is not None:
+        raise InvalidRequest("--follow goes on, and --to ends; give one of them")
+    source = opened_source(arguments)
+    begin, arguments.at = getattr(arguments, "from"), arguments.to
+    first = -1
+    if begin is not None:
+        moment = resolve_moment(parse_moment(begin), source.log, now_ms=int(time() * 1000))
+        output.note(f"later than {moment.said_as}")
+        first = moment.offset
+    config = None if asked is None else read_config(arguments, source, output).config
+    replayed = replayed_source(arguments, output, source._replace(opened=source.log))
+    history = history_of(replayed)
+    if history is None:
+        raise InvalidSource(f"{source.text}: too damaged to be followed back; see metalog status")
+    if history.start > max(first, 0):
+        output.note(f"the log says nothing of what was before offset {history.start:,}")
+    of_interest = _Asked(history, replayed, first, arguments.follow)
+    if asked is not None and config is not None:
+        _answers(asked.question, config, of_interest, output)
+    elif wanted is not None:
+        _changes(wanted, of_interest, output)
+    return 0
+
+
+class _Asked(NamedTuple):
+    """The history up to where it was replayed; what changed later than offset ``first`` is
+    shown, or, with ``follows``, what has been asked for of it."""
+
+    history: History
+    replayed: Replayed
+    first: int
+    follows: bool
+
+    @property
+    def shows_past(self) -> bool:
+        return not self.follows or self.first >= 0
+
+
+def _asked(arguments: Namespace) -> Asked | None:
+    named = arguments.principal and arguments.operation and resources(arguments)
+    return read_question(arguments) if arguments.question or named else None
+
+
+def _filter(arguments: Namespace) -> Filter:
+    principal, operation = arguments.principal, arguments.operation
+    return Filter(
+        None if principal is None else str(parse_principal(principal)),
+        None if operation is None else parse_operation(operation),
+        as_java_writes(arguments.host),
+        resources(arguments),
+    )
+
+
+def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
+    bound = dict(within.history.base)
+    passing = _lines(within.history.changes, bound, wanted)
+    lines = [line for line in passing if line.change.at > within.first]
+    if not within.follows:
+        _print(reversed(lines), output)
+        if not lines:
+            output.note("nothing changed, of what was asked for")
+        return
+    if within.shows_past:
+        _print(lines, output)
+    from shell.following import follow
+
+    for changes in _following(follow(within.replayed), output):
+        _print(_lines(changes, bound, wanted), output)
+
+
+def _following(groups: Iterator[list[Change]], output: Output) -> Iterator[list[Change]]:
+    """What has come is shown before more is waited for."""
+    output.note("following; Ctrl-C ends it")
+    output.flush()
+    for group in groups:
+        yield group
+        output.flush()
+
+
+def _lines(changes: Iterable[Change], bound: dict[Uuid, Acl], wanted: Filter) -> Iterator[Line]:
+    """Each change that passes, keeping account of what is ``bound``."""
+    for change in changes:
+        if isinstance(change, UserChange):
+            if wanted.passes_user(change.user):
+                yield Line(change)
+            continue
+        removed = bound.pop(change.id, None)
+        if change.acl is not None:
+            bound[change.id] = change.acl
+        if any(acl is not None and wanted.passes(acl) for acl in (change.acl, removed)):
+            yield Line(change, removed)
+
+
+def _print(lines: Iterable[Line], output: Output) -> None:
+    if output.is_text:
+        output.aligned(map(_row, lines))
+    else:
+        for line in lines:
+            output.record(_as_json(line))
+
+
+def _row(line: Line) -> list[Cell | str]:
+    change = line.change
+    when: list[Cell | str] = [Cell(f"--at {change.at}", "name"), time_text(change.time_ms)]
+    if isinstance(change, UserChange):
+        named = "another mechanism" if change.mechanism is None else change.mechanism.mechanism_name
+        said = f"user {shown(change.user)} {named}"
+        if change.iterations is None:
+            return [*when, Cell("-", "bad"), said]
+        return [*when, Cell("+", "good"), f"{said}, {change.iterations} iterations"]
+    return [*when, *_acl_cells(change, line.removed)]
+
+
+def _acl_cells(change: AclChange, removed: Acl | None) -> list[Cell | str]:
+    if change.acl is not None:
+        return [Cell("+", "good"), sentence(change.acl)]
+    said = f"the ACL {uuid_text(change.id)}" if removed is None else sentence(removed)
+    return [Cell("-", "bad"), said]
+
+
+def _when(change: Change) -> dict[str, Any]:
+    return {"at": change.at, "timestamp": change.time_ms, "offset": change.offset}
+
+
+def _as_json(line: Line) -> dict[str, Any]:
+    change = line.change
+    if isinstance(change, UserChange):
+        return _when(change) | {
+            "change": "remove" if change.iterations is None else "set",
+            "user": change.user,
+            "mechanism": None if change.mechanism is None else change.mechanism.name,
+            "iterations": change.iterations,
+        }
+    acl = change.acl if change.acl is not None else line.removed
+    known = (uuid_text(change.id),) if acl is None else values(uuid_text(change.id), acl)
+    return (
+        _when(change)
+        | {"change": "remove" if change.acl is None else "add"}
+        | dict(zip(KEYS, known, strict=False))
+    )
+
+
+def _answers(question: Question, config: AuthorizerConfig, within: _Asked, output: Output) -> None:
+    history = within.history
+    turns = Turns(history.base.items(), config, question)
+    began = turns.allowed
+    every = turns.following(history.of_acls)
+    found = [turn for turn in every if turn.change.at > within.first]
+    if output.is_text:
+        output.line(headline(question, turns.allowed, output))
+    if not within.follows:
+        _print_turns(reversed(found), output)
+        if history.start > within.first:
+            _print_start(began, history.start, output)
+        return
+    if within.shows_past:
+        _print_turns(found, output)
+    from shell.following import follow
+
+    for changes in _following(follow(within.replayed), output):
+        of_acls = (each for each in changes if isinstance(each, AclChange))
+        _print_turns(turns.following(of_acls), output)
+
+
+def _print_turns(turns: Iterable[Turn], output: Output) -> None:
+    if output.is_text:
+        output.aligned(map(_turn_row, turns), indent="  ")
+        return
+    for turn in turns:
+        output.record(_turn_json(turn))
+
+
+def _turn_row(turn: Turn) -> list[Cell | str]:
+    sign = Cell("+", "good") if turn.cause is Cause.ADDED else Cell("-", "bad")
+    return [
+        Cell(f"--at {turn.change.at}", "name"),
+        time_text(turn.change.time_ms),
+        result_cell(turn.allowed),
+        sign,
+        "" if turn.acl is None else sentence(turn.acl),
+    ]
+
+
+def _turn_json(turn: Turn) -> dict[str, Any]:
+    line = Line(turn.change, turn.acl)
+    return _as_json(line) | {"result": "ALLOWED" if turn.allowed else "DENIED"}
+
+
+def _print_start(allowed: bool, start: int, output: Output) -> None:
+    """What the answer was where the history begins."""
+    if output.is_text:
+        word = output.paint(*result_cell(allowed))
+        output.line(f"  {word} as far back as the log goes, offset {start:,}")
+    else:
+        result = "ALLOWED" if allowed else "DENIED"
+        nothing: dict[str, Any] = {"timestamp": None, "offset": None, "change": None}
+        output.record({"at": start} | nothing | {"result": result})

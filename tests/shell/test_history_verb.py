@@ -1,0 +1,109 @@
+"""``metalog history``: each change with the moment that shows it, and what is still to come."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import DEMO, REPOSITORY, kafka_case
+from written_log import copied
+
+from metalog.log.writer import WritableDirectoryLog
+from metalog.replica import Replica
+from shell.acl_line import parse_acl_line
+from shell.main import main
+
+LOG = str(DEMO / "log-dir")
+Lines = list[dict[str, Any]]
+QUESTION = ("User:billing", "read", "topic:payments", "--host", "10.0.4.12")
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Lines:
+    capsys.readouterr()
+    assert main([*arguments, "--json", "-q"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def acls_at(capsys: pytest.CaptureFixture[str], at: int) -> set[str]:
+    return {line["id"] for line in asked(capsys, "acls", LOG, "--at", str(at))}
+
+
+def test_each_change_is_shown_by_its_moment_and_not_by_the_one_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [line for line in asked(capsys, "history", LOG) if "id" in line]
+    assert len(lines) == 33
+    assert [line["at"] for line in lines] == sorted((line["at"] for line in lines), reverse=True)
+    for line in lines[::4]:
+        before, after = (acls_at(capsys, line["at"] + step) for step in (-1, 0))
+        assert (line["id"] in after) is (line["change"] == "add")
+        assert (line["id"] in before) is (line["change"] == "remove")
+
+
+def test_an_answer_turns_where_can_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = asked(capsys, "history", LOG, *QUESTION)
+    assert [line["result"] for line in lines] == ["ALLOWED", "DENIED", "ALLOWED", "DENIED"]
+    for line in lines[:-1]:
+        for step in (-1, 0):
+            at = str(line["at"] + step)
+            code = main(["can", LOG, *QUESTION, "--at", at, "-q"])
+            assert ("ALLOWED", "DENIED")[code] == line["result"] or step == -1
+            assert ("ALLOWED", "DENIED")[code] != line["result"] or step == 0
+
+
+def test_what_lies_between_two_moments_is_their_difference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    between = asked(capsys, "history", LOG, "--from", "100", "--to", "150")
+    assert {line["at"] for line in between} == {
+        line["at"] for line in asked(capsys, "history", LOG) if 100 < line["at"] <= 150
+    }
+
+
+def test_a_moment_inside_a_batch_ends_it_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """Offsets 76 to 78 are one batch."""
+    found = asked(capsys, "history", LOG, "--from", "75", "--to", "78")
+    assert [line["at"] for line in found] == [78, 77]
+
+
+def test_what_a_snapshot_hides_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", str(kafka_case("trimmed-4.3").log_dir)]) == 0
+    assert "says nothing of what was before offset" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], list(QUESTION)], ids=["all", "an answer"])
+def test_what_is_written_is_followed(tmp_path: Path, more: list[str]) -> None:
+    folder = copied("basic-4.3", tmp_path / "log")
+    [acl] = parse_acl_line("ALLOW User:billing Read topic:payments --host 10.0.4.12")
+    command = [sys.executable, "-m", "shell.main", "history", str(folder), *more]
+    with subprocess.Popen(
+        [*command, "--follow", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+    ) as following:
+        assert following.stderr is not None
+        assert following.stdout is not None
+        while not following.stderr.readline().startswith("note: following"):
+            pass
+        with Replica(WritableDirectoryLog(folder)) as replica:
+            [created] = replica.create_acls(None, [acl])
+            created.result(timeout=30)
+            line = json.loads(following.stdout.readline())
+        following.kill()
+    assert (line["change"], line["principal"]) == ("add", "User:billing")
+    assert line.get("result", "ALLOWED") == "ALLOWED"
+    assert main(["can", str(folder), *QUESTION, "--at", str(line["at"])]) == 0
+    assert main(["can", str(folder), *QUESTION, "--at", str(line["at"] - 1)]) == 1
+
+
+def test_a_file_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    segment = next((DEMO / "log-dir" / "__cluster_metadata-0").glob("*.log"))
+    assert main(["history", str(segment), "--follow"]) == 2
+    assert "--follow needs the folder" in capsys.readouterr().err
+    assert main(["history", LOG, "--follow", "--to", "5"]) == 2
