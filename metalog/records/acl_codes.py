@@ -38,6 +38,22 @@ BOUND_PERMISSION_TYPES: Final = {
 """By their codes, the words that an ACL of Kafka 4.3 can have; the others are for filters."""
 
 
+def resource_type_of(code: int) -> ResourceType:
+    return _RESOURCE_TYPES[code]
+
+
+def pattern_type_of(code: int) -> PatternType:
+    return _PATTERN_TYPES[code]
+
+
+def operation_of(code: int) -> Operation:
+    return _OPERATIONS[code]
+
+
+def permission_type_of(code: int) -> PermissionType:
+    return _PERMISSION_TYPES[code]
+
+
 def acl_of(record: AccessControlEntryRecord) -> Acl:
     """The ACL that ``record`` binds."""
     return Acl(

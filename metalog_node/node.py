@@ -1,0 +1,198 @@
+"""A node: its log, its authorizer and its listeners, put together, opened in order and closed.
+
+First the replica claims the log and replays it on its own thread; early-start listeners are
+open meanwhile, the others open when the authorizer's future for them is done (KIP-801). This
+module must not know what a request is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Final, Self
+
+from authorizer.interface import Authorizer
+from authorizer.loading import load_authorizer
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.log.config import log_config
+from metalog.log.writer import WritableDirectoryLog
+from metalog.ports import Publisher
+from metalog.replica import Replica
+from metalog.wire.hosts import Address
+from metalog_node.apis import apis_of
+from metalog_node.authentication import Logins
+from metalog_node.config import NodeConfig
+from metalog_node.handlers.question import Services
+from metalog_node.listeners import Listener
+from metalog_node.publishers import Credentials, Readiness
+from metalog_node.server import Door, OpenListener
+from metalog_node.tls import server_context
+from snapshot.upkeep import Upkeep
+
+_log = logging.getLogger(__name__)
+
+_SECRET_BYTES: Final = 32
+
+
+class Node:
+    """``async with Node(config) as node:`` runs one until the block ends.
+
+    Entered, its log is claimed and its early-start listeners are open; ``await node.ready()``
+    returns when all of them are. ``on_open`` is called with each listener as it opens.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        *,
+        on_open: Callable[[Listener, Address], None] = lambda listener, address: None,
+    ) -> None:
+        self._config = config
+        self._on_open = on_open
+        self._open: list[OpenListener] = []
+        self._opening: asyncio.Task[None] | None = None
+        secure = {each.name for each in config.listeners if each.is_secure}
+        self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
+        self._credentials = Credentials()
+        self._readiness = Readiness()
+        self._secret = os.urandom(_SECRET_BYTES)
+        self._tls = {name: server_context(name, files) for name, files in config.tls.items()}
+        self.addresses: dict[str, Address] = dict(config.advertised)
+        """Where clients find each listener; by its name."""
+        self.replica = self._replica()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self.replica.start)
+        try:
+            await self._begin()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def ready(self) -> None:
+        """All listeners are open; raises why one of them cannot be."""
+        if self._opening is not None:
+            await asyncio.shield(self._opening)
+
+    async def close(self) -> None:
+        """Take no more requests, carry out those that are there, and give the log up."""
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await asyncio.gather(*(each.close() for each in self._open))
+        await asyncio.to_thread(self.replica.close)
+        if self.authorizer is not None:
+            self.authorizer.close()
+
+    def _replica(self) -> Replica:
+        config = self._config
+        if config.metadata_dir is None:
+            raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
+        limits = log_config(config.properties)
+        voters = {config.node_id}
+        log = WritableDirectoryLog(config.metadata_dir, voters=voters, limits=limits.limits)
+        meta = log.folder.meta_properties
+        if meta is None or meta.cluster_id is None:
+            raise ConfigException(
+                f"metadata.log.dir: {config.metadata_dir} is not formatted; "
+                f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
+            )
+        if meta.node_id != config.node_id:
+            raise ConfigException(
+                f"node.id: {config.node_id} is configured, but {config.metadata_dir} is formatted "
+                f"for node {meta.node_id}"
+            )
+        self._cluster_id = meta.cluster_id
+        publishers: list[Publisher] = [self._credentials, self._readiness, Upkeep(log, limits)]
+        if self.authorizer is not None:
+            publishers.insert(0, self.authorizer)  # type: ignore[arg-type]
+        return Replica(log, publishers, idle_s=limits.idle_interval_ms / 1000 or None)
+
+    async def _begin(self) -> None:
+        """Open what may be open at once; the rest follows in the background."""
+        listeners = self._config.listeners
+        names = {each.name: str(self.addresses[each.name]) for each in listeners}
+        if self.authorizer is None:
+            loaded = dict.fromkeys(names, self._readiness.loaded)
+            opened: dict[str, Future[None]] = loaded
+        else:
+            opened = self.authorizer.start(names)
+        early = [each for each in listeners if opened[each.name].done()]
+        for listener in early:
+            await self._open_listener(listener)
+        later = [each for each in listeners if each not in early]
+        self._opening = asyncio.create_task(self._open_when_loaded(later, opened))
+
+    async def _open_when_loaded(
+        self, listeners: list[Listener], opened: dict[str, Future[None]]
+    ) -> None:
+        for listener in listeners:
+            await asyncio.wrap_future(opened[listener.name])
+            await self._open_listener(listener)
+
+    async def _open_listener(self, listener: Listener) -> None:
+        config = self._config
+        logins = None
+        if listener.protocol.has_login:
+            logins = Logins(
+                config.mechanisms,
+                self._credentials,
+                config.plain_passwords.get(listener.name, {}),
+                self._secret,
+                os.urandom,
+            )
+        door = Door(
+            listener,
+            apis_of(is_controllers=listener.is_controllers),
+            logins,
+            self._tls.get(listener.name),
+            config.request_max_bytes,
+            config.idle_s,
+        )
+        opened = OpenListener(door, self._services())
+        bound = await opened.open()
+        self._open.append(opened)
+        told = self.addresses[listener.name]
+        self.addresses[listener.name] = Address(told.host or bound.host, told.port or bound.port)
+        _log.info("listener %s is open on %s", listener.name, bound)
+        self._on_open(listener, bound)
+
+    def _services(self) -> Services:
+        config = self._config
+        return Services(
+            config.node_id,
+            self._cluster_id,
+            config.roles,
+            self.replica,
+            self.authorizer,
+            config.listeners,
+            self.addresses,
+        )
+
+
+async def serve(
+    config: NodeConfig, until: asyncio.Event, on_open: Callable[[Listener, Address], None]
+) -> None:
+    """Run a node until ``until`` is set; raises why it cannot."""
+    async with Node(config, on_open=on_open) as node:
+        stopped = asyncio.create_task(until.wait())
+        opening = asyncio.create_task(node.ready())
+        await asyncio.wait({stopped, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done() and (fault := opening.exception()) is not None:
+            stopped.cancel()
+            raise fault if isinstance(fault, InvalidRequest) else RuntimeError(str(fault))
+        await stopped
+        opening.cancel()

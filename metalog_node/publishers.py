@@ -1,0 +1,47 @@
+"""What a node keeps of each image beside its authorizer: credentials, and whether it is ready.
+
+Both are publishers on the replica's thread; any thread may read them. This module must not know
+listeners or requests.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.scram import ScramCredential, ScramMechanism
+
+
+class Credentials:
+    """A ``CredentialLookup`` in the newest image."""
+
+    def __init__(self) -> None:
+        self._image = MetadataImage().scram
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self._image = image.scram
+
+    def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        return self._image.credential(mechanism, user)
+
+
+class Readiness:
+    """``loaded`` is done once the log was replayed up to its high-water mark: what a listener
+    waits for where no authorizer says when it may open."""
+
+    def __init__(self) -> None:
+        self.loaded: Future[None] = Future()
+        self.loaded.set_running_or_notify_cancel()
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Nothing is kept of it."""
+
+    def complete_initial_load(self) -> None:
+        with suppress(InvalidStateError):
+            self.loaded.set_result(None)
+
+    def note_staleness(self, for_ms: int) -> None:
+        """A node that was ready stays so; what is stale is the authorizer's to judge."""

@@ -1,0 +1,174 @@
+"""Sockets: a listener's clients are read, answered in order, and let go.
+
+Each connection is one task; a client's next request is read when the last one is answered, so
+that nobody makes the node hold more than one request of theirs. What ends a connection is
+logged with its reason. Everything is decided elsewhere: by ``connection`` and the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping
+from concurrent.futures import Future
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+
+from authorizer.api import RequestContext
+from metalog.errors import InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.wire.frames import framed
+from metalog.wire.hosts import Address, host_text
+from metalog.wire.messages import write_response
+from metalog.wire.schema import Body
+from metalog_node.apis import Api, spoken
+from metalog_node.authentication import Logins
+from metalog_node.connection import Asked, ServerConnection
+from metalog_node.handlers.question import Answer, Question, Services
+from metalog_node.listeners import Listener
+
+_log = logging.getLogger(__name__)
+
+ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
+_CHUNK: Final = 4 << 10
+"""What is read at once, and so what a client makes the node hold beyond its frame."""
+
+
+class Door(NamedTuple):
+    """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
+    where nothing is encrypted."""
+
+    listener: Listener
+    apis: Mapping[int, Api]
+    logins: Logins | None
+    tls: ssl.SSLContext | None
+    most_bytes: int
+    idle_s: float
+
+
+class OpenListener:
+    """A listener that is open; ``address`` is where it is bound."""
+
+    def __init__(self, door: Door, services: Services) -> None:
+        self._door = door
+        self._services = services
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> Address:
+        """``InvalidRequest`` where the address cannot be bound."""
+        listener = self._door.listener
+        try:
+            self._server = await asyncio.start_server(
+                self._serve,
+                listener.host or None,
+                listener.port,
+                ssl=self._door.tls,
+                limit=_CHUNK,
+                backlog=1024,
+            )
+        except OSError as error:
+            raise InvalidRequest(
+                f"listener {listener.name}: {listener.host}:{listener.port} cannot be opened: "
+                f"{error.strerror or error}"
+            ) from None
+        bound = self._server.sockets[0].getsockname()
+        return Address(bound[0], bound[1])
+
+    async def close(self) -> None:
+        """Take no more clients, and let go of those that are there."""
+        if self._server is None:
+            return
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a connection is served by a task")
+        self._tasks.add(task)
+        try:
+            await _Client(self._door, self._services, reader, writer).serve()
+        except asyncio.CancelledError:
+            _log.debug("a client is let go: the node is closing")
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+
+class _Client:
+    def __init__(
+        self,
+        door: Door,
+        services: Services,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._door = door
+        self._services = services
+        self._reader = reader
+        self._writer = writer
+        self._host = _host_of(writer)
+        self._connection = ServerConnection(
+            spoken(door.apis), logins=door.logins, principal=ANONYMOUS, most_bytes=door.most_bytes
+        )
+
+    async def serve(self) -> None:
+        try:
+            while not self._connection.is_over:
+                async with asyncio.timeout(self._door.idle_s):
+                    data = await self._reader.read(_CHUNK)
+                if not data:
+                    return
+                for step in self._connection.receive(data):
+                    await self._send(step if isinstance(step, bytes) else await self._answer(step))
+        except InvalidRequest as error:
+            self._note(str(error))
+        except TimeoutError:
+            self._note("idle for too long, or too slow to take its answer")
+        except (ConnectionError, ssl.SSLError) as error:
+            _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
+        except Exception:
+            _log.exception("%s: %s: closed by a fault", self._door.listener.name, self._host)
+        if self._connection.failed_login is not None:
+            self._note(f"login refused: {self._connection.failed_login.reason}")
+
+    async def _send(self, data: bytes) -> None:
+        self._writer.write(data)
+        async with asyncio.timeout(self._door.idle_s):
+            await self._writer.drain()
+
+    async def _answer(self, asked: Asked) -> bytes:
+        head = asked.request.head
+        api = self._door.apis[head.api_key]
+        context = RequestContext(
+            self._connection.principal or ANONYMOUS,
+            self._host,
+            self._door.listener.name,
+            api.name,
+        )
+        question = Question(
+            asked.request, context, self._door.listener, is_encrypted=self._door.tls is not None
+        )
+        body = await _body(api.handler(self._services, question))
+        return framed(write_response(body, head.correlation_id))
+
+    def _note(self, why: str) -> None:
+        _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
+
+
+async def _body(answer: Answer) -> Body:
+    if isinstance(answer, Future):
+        done: Any = await asyncio.wrap_future(answer)
+        return done
+    return answer
+
+
+def _host_of(writer: asyncio.StreamWriter) -> str:
+    """The client's address in Java's text."""
+    peer = writer.get_extra_info("peername")
+    return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
