@@ -8,30 +8,16 @@ This module must not change anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import takewhile
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidTarget
 from metalog.ids import parse_uuid
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import MetaProperties
-from metalog.records.batch import Batch
-from metalog.records.messages import KRaftVersionRecord, VotersRecord
+from metalog.log.voters import Quorum, quorum_at
 
 _INSTEAD: Final = "change the running cluster instead (cluster://HOST:PORT)"
-
-
-class Quorum(NamedTuple):
-    """What the control records say: ``kraft_version``, and with 1 the voters.
-
-    ``is_in_log`` is false while only the snapshot that a dynamic quorum is formatted with
-    says it; its first leader repeats both in the log (KIP-853).
-    """
-
-    kraft_version: int = 0
-    voters: VotersRecord | None = None
-    is_in_log: bool = False
 
 
 class Owned(NamedTuple):
@@ -88,33 +74,11 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:
-    """The newest KRAFT_VERSION and KRAFT_VOTERS of the newest snapshot or the log after it."""
+    """What the log says of its quorum, which static voters never leave to it."""
     state = log.quorum_state
     if state is not None and state.data_version == 0 and state.voters:
         return Quorum()
-    found, start = Quorum(), 0
-    if snapshots := log.snapshots():
-        start = snapshots[-1].end_offset
-        found = _said_by(found, takewhile(_is_control, log.open_snapshot(snapshots[-1])))
-        found = found._replace(is_in_log=start > 0 and found.voters is not None)
-    after = _said_by(Quorum(), filter(_is_control, log.batches(start)))
-    if after.voters is not None:
-        return Quorum(after.kraft_version or found.kraft_version, after.voters, is_in_log=True)
-    return found
-
-
-def _is_control(batch: Batch) -> bool:
-    return batch.is_control
-
-
-def _said_by(quorum: Quorum, batches: Iterator[Batch]) -> Quorum:
-    for batch in batches:
-        for message in batch.messages():
-            if isinstance(message, KRaftVersionRecord):
-                quorum = quorum._replace(kraft_version=message.kraft_version)
-            elif isinstance(message, VotersRecord):
-                quorum = quorum._replace(voters=message)
-    return quorum
+    return quorum_at(log, log.bounds().end)
 
 
 def _properties(log: DirectoryLog) -> MetaProperties:

@@ -14,8 +14,10 @@ from typing import NamedTuple, Protocol
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
 from metalog.log.layout import QuorumState
+from metalog.ports import Appended, Log
 from metalog.records.batch import Batch
-from metalog.records.messages import LeaderChangeMessage, VotersRecord
+from metalog.records.message import ControlMessage
+from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 
 
 class Voters(NamedTuple):
@@ -25,12 +27,71 @@ class Voters(NamedTuple):
     why: str
 
 
+class Quorum(NamedTuple):
+    """What the control records say: ``kraft_version``, and with 1 the voters.
+
+    ``is_in_log`` is false while only the snapshot that a dynamic quorum is formatted with
+    says it; its first leader repeats both in the log (KIP-853).
+    """
+
+    kraft_version: int = 0
+    voters: VotersRecord | None = None
+    is_in_log: bool = False
+
+
 class BatchSource(Protocol):
     def batches(self, start: int) -> Iterator[Batch]: ...
 
     def snapshots(self) -> Sequence[SnapshotId]: ...
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]: ...
+
+
+def quorum_at(log: Log, end: int) -> Quorum:
+    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``: of the newest snapshot
+    that can be read, or of the log after it."""
+    found, start = Quorum(), log.bounds().start
+    for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
+        try:
+            found = _said_by(Quorum(), takewhile(_before_data, log.open_snapshot(snapshot)))
+        except CorruptLog:
+            continue
+        start = snapshot.end_offset
+        found = found._replace(is_in_log=start > 0 and found.voters is not None)
+        break
+    after = _said_by(Quorum(), _control_batches(log, start, end))
+    if after.voters is not None:
+        return Quorum(after.kraft_version or found.kraft_version, after.voters, is_in_log=True)
+    return found
+
+
+def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
+    """What a snapshot, and a dynamic quorum's first leader, say of ``quorum`` (KIP-853)."""
+    if quorum.voters is None:
+        return []
+    return [
+        (KRaftVersionRecord(0, quorum.kraft_version), 0),
+        (quorum.voters, quorum.voters.version),
+    ]
+
+
+def _control_batches(log: Log, start: int, end: int) -> Iterator[Batch]:
+    for event in log.read(start):
+        if isinstance(event, Appended):
+            if event.batch.base_offset >= end:
+                return
+            if event.batch.is_control:
+                yield event.batch
+
+
+def _said_by(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
+    for batch in batches:
+        for message in batch.messages():
+            if isinstance(message, KRaftVersionRecord):
+                quorum = quorum._replace(kraft_version=message.kraft_version)
+            elif isinstance(message, VotersRecord):
+                quorum = quorum._replace(voters=message)
+    return quorum
 
 
 def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
 from metalog.files import LOCAL_FILES, Files, Held, replace_whole
@@ -26,10 +25,11 @@ from metalog.log.appender import Appender, SegmentLimits
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import LogFolder
 from metalog.log.layout import EpochStart, QuorumState
-from metalog.log.ownership import Owned, Quorum, check_ownership
+from metalog.log.ownership import Owned, check_ownership
 from metalog.log.retention import trim_folder
 from metalog.log.segment import TornTail
 from metalog.log.single import read_checkpoint
+from metalog.log.voters import Quorum, quorum_records
 from metalog.ports import (
     MAX_BATCH_BYTES,
     Appended,
@@ -42,7 +42,7 @@ from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.frame import Undecodable
 from metalog.records.message import ControlMessage, Message
-from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage
+from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
 _log = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ class WritableDirectoryLog:
     @property
     def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
         """What a snapshot says of the quorum behind its header (KIP-853)."""
-        return _quorum_records(self._quorum)
+        return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
         if self._appender is None:
@@ -293,16 +293,7 @@ def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
     records: list[tuple[ControlMessage, int]] = [
         (LeaderChangeMessage(0, owned.node_id, voter, voter), 0)
     ]
-    return records if quorum.is_in_log else [*records, *_quorum_records(quorum)]
-
-
-def _quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
-    if quorum.voters is None:
-        return []
-    return [
-        (KRaftVersionRecord(0, quorum.kraft_version), 0),
-        (quorum.voters, quorum.voters.version),
-    ]
+    return records if quorum.is_in_log else [*records, *quorum_records(quorum)]
 
 
 def _readable(message: object, version: int, file: str) -> tuple[Message, int]:

@@ -7,7 +7,7 @@ not know how a format is written.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from metalog.image.metadata import MetadataImage
 from metalog.principal import parse_principal
+from metalog.records.message import ControlMessage
 from shell.acl_files import Held, held_by
 from shell.acls import sentence
 from shell.context import add_source
@@ -216,8 +217,22 @@ def _write_checkpoint(held: Held, arguments: Namespace, output: Output) -> None:
         image = _without_secrets(image, output)
     folder = Path(arguments.to)
     folder.mkdir(parents=True, exist_ok=True)
-    path = write_snapshot(image, folder, timestamp=max(image.provenance.timestamp, 0))
+    path = write_snapshot(
+        image,
+        folder,
+        timestamp=max(image.provenance.timestamp, 0),
+        control=_quorum_records(held, image),
+    )
     output.note(f"written: {path}")
+
+
+def _quorum_records(held: Held, image: MetadataImage) -> Sequence[tuple[ControlMessage, int]]:
+    """What the log said of its voters by then, which is no part of an image."""
+    from metalog.log.voters import quorum_at, quorum_records
+
+    if held.image is None:
+        return ()
+    return quorum_records(quorum_at(held.source.log, image.provenance.offset))
 
 
 def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:

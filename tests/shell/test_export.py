@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import DEMO, kafka_case
+from cases import DEMO, OWN_KAFKA, kafka_case
 
+from metalog import DirectoryLog
 from metalog.acl import Acl
+from metalog.files import LOCAL_FILES
+from metalog.log.single import read_checkpoint
+from metalog.records.messages import KRaftVersionRecord, SnapshotHeaderRecord, VotersRecord
 from metalog.scram import ScramMechanism
 from shell.main import main
 from snapshot.exchange.replay import Replayed, replay_source
@@ -128,6 +132,22 @@ def test_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (kept.acls, kept.topics) == (wanted.acls, wanted.topics)
     assert main([*export, "--include-credentials"]) == 0
     assert replayed(path).image._replace(provenance=wanted.provenance) == wanted
+
+
+@pytest.mark.parametrize(("at", "voters"), [("60", (1,)), ("161", (1, 2))])
+def test_a_checkpoint_names_the_voters_that_there_were(
+    tmp_path: Path, at: str, voters: tuple[int, ...]
+) -> None:
+    """In the header's batch, as in Kafka's own: the log names others from offset 68 on."""
+    log = OWN_KAFKA / "dynamic-4.3" / "node-2-running" / "log-dir"
+    assert main(["export", str(log), "--at", at, "-o", "checkpoint", "--to", str(tmp_path)]) == 0
+    [path] = tmp_path.glob("*.checkpoint")
+    header, version, said = next(read_checkpoint(path, LOCAL_FILES)).messages()
+    assert isinstance(header, SnapshotHeaderRecord)
+    assert version == KRaftVersionRecord(0, 1)
+    batches = DirectoryLog(log).batches(0)
+    named = [each for b in batches for each in b.messages() if isinstance(each, VotersRecord)]
+    assert [said] == [each for each in named if tuple(v.voter_id for v in each.voters) == voters]
 
 
 def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:
