@@ -147,6 +147,11 @@ class StandardAuthorizer(Authorizer):
         """The result with its rule; not audited."""
         return _decision(self._decider, context, action)
 
+    @property
+    def index(self) -> AclIndex:
+        """What is decided by at this moment, for who decides otherwise; it asks no gate."""
+        return self._decider.index
+
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         """The ACLs that match, in Kafka's order; one that has several ids comes once."""
         if self._is_index_behind:

@@ -84,7 +84,7 @@ class AdaptedView(Adapted):
         return self._standard.start(server_info)
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        decisions = [self._simple.decide(context, action) for action in actions]
+        decisions = self._simple.decide(context, actions)
         for action, decision in zip(actions, decisions, strict=True):
             _audit(context, action, decision)
         return AuthorizationResults([decision.result for decision in decisions])

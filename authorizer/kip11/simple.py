@@ -15,7 +15,9 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, overload
 
 from authorizer.api import Action, RequestContext, ResourcePattern
+from authorizer.buckets import Bucket
 from authorizer.decide import (
+    ALLOW,
     ALLOWED,
     ALLOWED_BY_DEFAULT,
     DENIED,
@@ -27,6 +29,7 @@ from authorizer.decide import (
     decision_order,
 )
 from authorizer.decide import session as session_of
+from authorizer.index import LITERAL, AclIndex
 from authorizer.kip11.config import simple_acl_config
 from authorizer.kip11.interface import Authorizer
 from authorizer.kip11.model import (
@@ -39,6 +42,7 @@ from authorizer.kip11.model import (
     refusal_of,
     regrouped,
 )
+from authorizer.prefixes import up_from
 from authorizer.standard import StandardAuthorizer
 from metalog.acl import (
     WILDCARD,
@@ -46,7 +50,6 @@ from metalog.acl import (
     AclFilter,
     Operation,
     PatternType,
-    PermissionType,
     ResourcePatternFilter,
     ResourceType,
 )
@@ -65,8 +68,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
-_ALLOW: Final = PermissionType.ALLOW
-_EVERY_NAME: Final = (WILDCARD, PatternType.LITERAL)
 _NOT_SAID: Final = RequestContext(principal="", host="")
 """KIP-11 does not say who changes ACLs."""
 
@@ -104,55 +105,58 @@ class SimpleAclAuthorizer(Authorizer):
         """``AuthorizerNotReady`` until all ACLs were seen, unless a super user asks."""
         context = RequestContext(self._rules.read_principal(session.principal), session.host)
         action = Action(self._rules.read_operation(operation), ResourcePattern(*resource))
-        return self.decide(context, action).result is ALLOWED
+        [decision] = self.decide(context, (action,))
+        return decision.result is ALLOWED
 
-    def decide(self, context: RequestContext, action: Action) -> Decision:
-        """The same with its rule, in KIP-504's words."""
-        decision = self.standard.decide(context, action)
-        if decision.rule == SUPER_USER:
-            return decision
-        pattern, name = action.resource, action.resource.name
-        reaching = ResourcePatternFilter(pattern.resource_type, name, PatternType.MATCH)
-        candidates = sorted(
-            self.standard.acls(AclFilter(reaching)), key=lambda entry: decision_order(entry, name)
-        )
+    def decide(self, context: RequestContext, actions: Sequence[Action]) -> list[Decision]:
+        """The same in KIP-504's words, with the rules; all by the ACLs of one moment."""
+        todays = [self.standard.decide(context, action) for action in actions]
+        index_behind_the_gate = self.standard.index
+        return [
+            each
+            if each.rule == SUPER_USER
+            else self._decision(index_behind_the_gate, context, action)
+            for each, action in zip(todays, actions, strict=True)
+        ]
+
+    def _decision(self, index: AclIndex, context: RequestContext, action: Action) -> Decision:
+        resource_type, name = action.resource.resource_type, action.resource.name
         who = session_of(context.host, context.principal, *context.additional_principals)
-        return self._decision(candidates, who, action.operation)
-
-    def _decision(self, candidates: Sequence[Entry], who: Who, operation: Operation) -> Decision:
+        buckets = list(_covering(index, resource_type, LITERAL, name))
+        meaning = {entry for bucket in buckets for entry in bucket.of(who)}
+        candidates = sorted(meaning, key=lambda entry: decision_order(entry, name))
         allow: Entry | None = None
-        granting = (Operation.ALL, operation, *_GRANTED_BY.get(operation, ()))
+        granting = (Operation.ALL, action.operation, *_GRANTED_BY.get(action.operation, ()))
         for entry in candidates:
-            if not who.is_meant_by(entry):
-                continue
-            if entry.permission_type is _ALLOW:
-                allow = entry if entry.operation in granting else allow
-            elif entry.operation in (Operation.ALL, operation):
+            if _denies(entry, who, action.operation):
                 return Decision(DENIED, MATCHING_ACL, entry)
+            if entry.permission_type is ALLOW and entry.operation in granting:
+                allow = entry if who.is_meant_by(entry) else allow
         if allow is not None:
             return Decision(ALLOWED, MATCHING_ACL, allow)
-        is_open = self._rules.is_open_without_acls and not candidates
+        is_open = self._rules.is_open_without_acls and not buckets
         return ALLOWED_BY_DEFAULT if self._allows_everyone or is_open else DENIED_BY_DEFAULT
 
     def is_allowed_on_some(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> bool:
         """Whether on at least one resource, as KIP-679 came to ask: on the name that it tries
-        first, or on a pattern that no DENY covers. Looks at all ACLs of the type."""
+        first, or on a pattern that no DENY covers."""
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
-        if self.decide(context, hardcode).result is ALLOWED:
+        if self.standard.decide(context, hardcode).rule == SUPER_USER:
+            return True
+        index = self.standard.index
+        if self._decision(index, context, hardcode).result is ALLOWED:
             return True
         who = session_of(context.host, context.principal, *context.additional_principals)
-        found = [
-            entry
-            for entry in self.standard.acls(AclFilter(ResourcePatternFilter(resource_type)))
-            if entry.operation in (Operation.ALL, operation) and who.is_meant_by(entry)
-        ]
-        denied = {entry[1:3] for entry in found if entry.permission_type is not _ALLOW}
-        allowed = {entry[1:3] for entry in found if entry.permission_type is _ALLOW}
-        if _EVERY_NAME in denied:
-            return False
-        return any(denied.isdisjoint(_covering(*pattern)) for pattern in allowed)
+        return any(
+            not any(
+                _denies(entry, who, operation)
+                for bucket in _covering(index, resource_type, *pattern)
+                for entry in bucket.of(who)
+            )
+            for pattern in index.allowing(who, operation, resource_type)
+        )
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
         """Returns when they are durable and decided by."""
@@ -209,11 +213,25 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.set_acl_mutator(mutator)
 
 
-def _covering(name: str, pattern_type: PatternType) -> Iterator[tuple[str, PatternType]]:
-    """The patterns that reach all that this one reaches."""
-    yield name, pattern_type
-    for end in range(len(name) + 1):
-        yield name[:end], PatternType.PREFIXED
+def _covering(
+    index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
+) -> Iterator[Bucket]:
+    """The ACLs of the patterns that reach all that this pattern reaches, itself among them."""
+    literals, prefixed = index.literals(resource_type), index.prefixed(resource_type)
+    for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
+        bucket = literals.buckets.get(each)
+        if bucket is not None:
+            yield bucket
+    for prefix in up_from(prefixed.names.longest_prefix(name)):
+        yield prefixed.buckets[prefix.name]
+
+
+def _denies(entry: Entry, who: Who, operation: Operation) -> bool:
+    return (
+        entry.permission_type is not ALLOW
+        and entry.operation in (Operation.ALL, operation)
+        and who.is_meant_by(entry)
+    )
 
 
 def _all(futures: Sequence[Future[T]]) -> list[T]:

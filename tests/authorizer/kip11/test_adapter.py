@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from kip11_acls import HOSTS, NAMES, OPERATIONS, PRINCIPALS, Attached, attached, having, on_a_log
 
 from authorizer import Action, AuthorizationResult, RequestContext, StandardAuthorizer, topic
-from authorizer.kip11 import Authorizer, Operation, PermissionType, Resource, ResourceType, Session
+from authorizer.kip11 import (
+    Acl,
+    Authorizer,
+    Operation,
+    PermissionType,
+    Resource,
+    ResourceType,
+    Session,
+)
 from metalog.acl import IMPLIED_BY, AclFilter, PatternType
 from metalog.acl import Acl as Entry
 from metalog.errors import InvalidRequest
@@ -50,6 +58,24 @@ def test_by_resource_type_as_todays_where_nothing_is_implied(
     asked = (context, operation, ResourceType.TOPIC)
     result = authorizer.as_todays().authorize_by_resource_type(*asked)
     assert result is standard.authorize_by_resource_type(*asked)
+
+
+@pytest.mark.parametrize(
+    ("denied", "is_allowed"),
+    [
+        (Resource("TOPIC", "payments"), False),
+        (Resource("TOPIC", "pay", "PREFIXED"), False),
+        (Resource("TOPIC", "payments", "PREFIXED"), False),
+        (Resource("TOPIC", "*"), False),
+        (Resource("TOPIC", "payments-eu"), True),
+        (Resource("GROUP", "payments"), True),
+    ],
+)
+def test_a_deny_takes_a_pattern_away_where_it_covers_it(denied: Resource, is_allowed: bool) -> None:
+    allow, deny = (Acl({"User:alice"}, word, {"*"}, {"WRITE"}) for word in ("ALLOW", "DENY"))
+    authorizer = having([(allow, Resource("TOPIC", "payments")), (deny, denied)])
+    asked = (RequestContext("User:alice", "h"), Operation.WRITE, ResourceType.TOPIC)
+    assert bool(authorizer.as_todays().authorize_by_resource_type(*asked)) is is_allowed
 
 
 def test_acls_are_changed_and_listed_through_it() -> None:
