@@ -98,12 +98,23 @@ class TopicCluster:
                 raise KafkaException(found.error)
         return None if found.error else TopicFacts(len(found.partitions), self._topic_settings())
 
-    def create(self, settings: Mapping[str, str]) -> None:
-        """One partition, with the cluster's own replication factor."""
+    def create(self, settings: Mapping[str, str]) -> TopicFacts:
+        """One partition, with the cluster's own replication factor; another's that was made
+        meanwhile will do."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
-        self._administered(
-            "create it", lambda admin: admin.create_topics([wanted], request_timeout=TIMEOUT_S)
-        )
+        try:
+            self._administered(
+                "create it", lambda admin: admin.create_topics([wanted], request_timeout=TIMEOUT_S)
+            )
+        except InvalidSource as error:
+            if "TOPIC_ALREADY_EXISTS" not in str(error):
+                raise
+        deadline = time.monotonic() + TIMEOUT_S
+        while (facts := self.facts()) is None:
+            if time.monotonic() > deadline:
+                raise InvalidSource(f"{self.address}: it was created, and cannot be seen")
+            time.sleep(0.05)
+        return facts
 
     def delete_before(self, offset: int) -> None:
         place = _api.TopicPartition(self.address.topic, 0, offset)
@@ -155,12 +166,13 @@ class TopicCluster:
     def _administered(self, what: str, call: Any) -> Any:
         troubles = Troubles()
         try:
-            admin = _admin.AdminClient({**self._for_producer(), **troubles.settings})
-            troubles.client = admin
-            [future] = call(admin).values()
+            troubles.client = _admin.AdminClient({**self._for_producer(), **troubles.settings})
+            [future] = call(troubles.client).values()
             return future.result(timeout=TIMEOUT_S * 2)
         except (*_REFUSED, TimeoutError) as error:
             raise InvalidSource(f"{self.address}: cannot {what}: {troubles.why(error)}") from None
+        finally:
+            troubles.client = None
 
     @contextmanager
     def _consuming(self) -> Iterator[Any]:
@@ -271,18 +283,20 @@ class Transactions:
                 )
             self._commit()
             return self._stable_end(first + len(messages))
-        except KafkaException as error:
+        except (KafkaException, SystemError) as error:
+            why = self._troubles.why(error if isinstance(error, KafkaException) else _cause(error))
             raise LogFenced(
-                f"{self._address}: not known to be written ({self._troubles.why(error)});"
-                " another writer may have come; claim it anew"
+                f"{self._address}: not known to be written ({why}); another writer may have come;"
+                " claim it anew"
             ) from None
 
     def close(self) -> None:
-        """Aborts what is open, if this is still the writer."""
+        """Aborts what is open, if this is still the writer. The producer has no other end than
+        to be forgotten: its own ``close`` complains if it was fenced."""
         self._producer.purge()
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_S)
-            self._producer.close()
+        self._producer = self._troubles.client = None
         self._consumer.close()
 
     def _produced(self, messages: Sequence[Outgoing], timestamp: int) -> int:
@@ -337,6 +351,12 @@ class Transactions:
             time.sleep(wait_s)
             wait_s = min(wait_s * 2, 0.05)
         return stable
+
+
+def _cause(error: SystemError) -> BaseException:
+    """The library raises a fatal error inside ``flush`` and then calls back, which Python
+    takes for a fault of the interpreter."""
+    return error.__cause__ or error
 
 
 def _unread(address: TopicAddress, troubles: Troubles, error: BaseException) -> InvalidSource:

@@ -137,10 +137,8 @@ class WritableTopicLog:
 
     def _make_sure_of_topic(self) -> None:
         cluster = self._log.cluster
-        if cluster.facts() is None:
-            cluster.create(NEW_TOPIC)
-        facts = cluster.facts()
-        if facts is not None and (why := why_unfit(facts)) is not None:
+        facts = cluster.facts() or cluster.create(NEW_TOPIC)
+        if (why := why_unfit(facts)) is not None:
             raise InvalidTarget(f"{self.path}: {why}")
 
     def _begin_epoch(self) -> None:

@@ -1,0 +1,169 @@
+"""A log in a topic of librdkafka's mock cluster: what a reader is given, and what is refused.
+
+What transactions promise is shown at a real Kafka (``tests/compat/test_topic.py``).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tiny_log import ace, snapshot
+from topic_logs import MockedCluster, mock_kafka, new_address
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced
+from metalog.ids import SnapshotId
+from metalog.log.layout import snapshot_name
+from metalog.log.topic import TopicLog, TopicSplit, why_unfit
+from metalog.log.topic_cluster import TopicAddress, TopicCluster, TopicFacts, parse_address
+from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
+from metalog.ports import Appended, Gap, HighWatermark, LiveLog, Truncated
+from metalog.records.batch import Batch, batch_bytes
+from metalog.records.messages import ConfigRecord
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    with mock_kafka() as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture
+def cluster(broker: str) -> MockedCluster:
+    return MockedCluster(new_address(broker))
+
+
+@pytest.fixture
+def writer(cluster: MockedCluster) -> Iterator[WritableTopicLog]:
+    log = WritableTopicLog(str(cluster.address), cluster=cluster)
+    log.claim()
+    yield log
+    log.close()
+
+
+def reader(cluster: MockedCluster, snapshots: Path | None = None) -> TopicLog:
+    return TopicLog(str(cluster.address), cluster=cluster, snapshots=snapshots)
+
+
+def batches(log: TopicLog, start: int = 0) -> list[Batch]:
+    return [event.batch for event in log.read(start) if isinstance(event, Appended)]
+
+
+def test_what_is_read_begins_with_the_mark_and_ends_there(
+    cluster: MockedCluster, writer: WritableTopicLog
+) -> None:
+    end = writer.append(1, [(ace(1), 0), (ace(2), 0)])
+    mark, claim, marker, change, last = reader(cluster).read(0)
+    assert mark == HighWatermark(end)
+    assert isinstance(claim, Appended)
+    assert isinstance(change, Appended)
+    assert change.batch.messages() == [ace(1), ace(2)]
+    assert marker == Gap(1, 2, lost=False)
+    assert last == Gap(4, end, lost=False)
+
+
+def test_an_append_comes_whole_from_inside_too(
+    cluster: MockedCluster, writer: WritableTopicLog
+) -> None:
+    writer.append(1, [(ace(number), 0) for number in range(5)])
+    log = reader(cluster)
+    assert [batch.base_offset for batch in batches(log, 4)] == [2]
+    assert batches(log, 4) == batches(log, 2)
+    assert batches(log, 7) == []
+    assert list(log.read(99)) == [Truncated(8), HighWatermark(8)]
+
+
+def test_a_log_is_followed(cluster: MockedCluster, writer: WritableTopicLog) -> None:
+    log = reader(cluster)
+    assert isinstance(log, LiveLog)
+    for begin in (lambda: log.poll(0.01), lambda: list(log.read(0))):
+        begin()
+        end = writer.append(1, [(ace(1), 0)])
+        events = []
+        while not any(isinstance(event, Gap) for event in events):
+            events += log.poll(5)
+        [batch] = [event.batch for event in events if isinstance(event, Appended)]
+        assert (batch.messages(), events[-1]) == ([ace(1)], Gap(end - 1, end, lost=False))
+    log.close()
+
+
+def test_parts_are_read_where_they_were_sent(
+    cluster: MockedCluster, writer: WritableTopicLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 3)
+    for number in range(4):
+        writer.append(1, [(ace(10 * number + each), 0) for each in range(4)])
+    sent = [pickle.loads(pickle.dumps(split)) for split in reader(cluster).splits()]
+    assert len(sent) == 8
+    assert [batch for split in sent for batch in split.read()] == batches(reader(cluster))
+
+
+def test_snapshots_lie_in_a_folder_beside_it(
+    cluster: MockedCluster, writer: WritableTopicLog, tmp_path: Path
+) -> None:
+    end = writer.append(1, [(ace(1), 0)])
+    for offset in (end, end + 5):
+        whole = b"".join(map(batch_bytes, snapshot(ace(1))))
+        (tmp_path / snapshot_name(SnapshotId(offset, 1))).write_bytes(whole)
+    (tmp_path / "notes.txt").touch()
+    log = reader(cluster, tmp_path)
+    assert log.snapshots() == [SnapshotId(end, 1)]
+    assert list(log.open_snapshot(SnapshotId(end, 1)))[1].messages() == [ace(1)]
+    [problem] = log.problems
+    assert f"{SnapshotId(end + 5, 1)} ends past the topic's end at {end}" in problem
+    with pytest.raises(InvalidSource, match="no folder of them is"):
+        reader(cluster).open_snapshot(SnapshotId(end, 1))
+    with pytest.raises(InvalidSource, match="gone"):
+        reader(cluster, tmp_path / "gone").snapshots()
+
+
+def test_a_start_that_nothing_reaches_is_damage(
+    cluster: MockedCluster, writer: WritableTopicLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = cluster.ends()
+    monkeypatch.setattr(cluster, "ends", lambda: ends._replace(start=1))
+    with pytest.raises(CorruptLog, match="begins at offset 1, and no snapshot holds what was bef"):
+        reader(cluster).check()
+    with pytest.raises(CorruptLog, match="begins at offset 1"):
+        list(reader(cluster).read(0))
+
+
+def test_what_is_too_large_is_refused_and_fences_nobody(writer: WritableTopicLog) -> None:
+    large = ConfigRecord(2, "t", "k", "x" * (MAX_RECORD_BYTES + 1))
+    with pytest.raises(InvalidRequest, match="send fewer at a time") as caught:
+        writer.append(1, [(large, 0)])
+    assert not isinstance(caught.value, LogFenced)
+    writer.append(1, [(ace(1), 0)])
+
+
+@pytest.mark.parametrize(
+    ("partitions", "changed", "problem"),
+    [
+        (1, {}, None),
+        (1, {"cleanup.policy": ""}, None),
+        (1, {"cleanup.policy": "", "retention.ms": "1000"}, None),
+        (3, {}, "it has 3 partitions"),
+        (1, {"cleanup.policy": "compact"}, "it is compacted"),
+        (1, {"cleanup.policy": "compact, delete"}, "it is compacted"),
+        (1, {"retention.ms": "1000"}, "its retention.ms is 1000"),
+        (1, {"retention.bytes": "1000"}, "its retention.bytes is 1000"),
+    ],
+)
+def test_which_topics_can_be_logs(
+    partitions: int, changed: Mapping[str, str], problem: str | None
+) -> None:
+    why = why_unfit(TopicFacts(partitions, {**NEW_TOPIC, **changed}))
+    assert why == problem if problem is None else why is not None and why.startswith(problem)
+
+
+def test_addresses() -> None:
+    text = "topic://a:9092,b:9093/acls.of-prod_1"
+    assert parse_address(text) == TopicAddress("a:9092,b:9093", "acls.of-prod_1")
+    assert str(parse_address(text)) == text
+
+
+def test_settings_are_in_no_repr() -> None:
+    cluster = TopicCluster(parse_address("topic://a:9092/acls"), {"sasl.password": "secret"})
+    assert "secret" not in repr(TopicSplit(cluster, 0, 1, 1))
