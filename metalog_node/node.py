@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
-from metalog.errors import ConfigException, InvalidRequest
+from metalog.errors import ConfigException
 from metalog.log.config import log_config
 from metalog.log.writer import WritableDirectoryLog
 from metalog.ports import Publisher
@@ -30,7 +30,7 @@ from metalog_node.handlers.question import Services
 from metalog_node.listeners import Listener
 from metalog_node.publishers import Credentials, Readiness
 from metalog_node.server import Door, OpenListener
-from metalog_node.tls import server_context
+from metalog_node.tls import load_identity, server_context
 from snapshot.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
@@ -86,6 +86,29 @@ class Node:
         """All listeners are open; raises why one of them cannot be."""
         if self._opening is not None:
             await asyncio.shield(self._opening)
+
+    async def until(self, stopping: asyncio.Event) -> None:
+        """Return when ``stopping`` is set; raises why a listener cannot be opened."""
+        waiting = asyncio.create_task(stopping.wait())
+        opening = asyncio.create_task(self.ready())
+        try:
+            await asyncio.wait({waiting, opening}, return_when=asyncio.FIRST_COMPLETED)
+            if opening.done():
+                opening.result()
+            await waiting
+        finally:
+            waiting.cancel()
+            opening.cancel()
+
+    def reload_certificates(self) -> None:
+        """For connections from now on. Where a file cannot be used the old ones stay."""
+        for name, context in self._tls.items():
+            try:
+                load_identity(context, name, self._config.tls[name])
+            except ConfigException as error:
+                _log.error("the certificates stay as they are: %s", error)
+            else:
+                _log.info("listener %s has its certificates anew", name)
 
     async def close(self) -> None:
         """Take no more requests, carry out those that are there, and give the log up."""
@@ -181,18 +204,3 @@ class Node:
             config.listeners,
             self.addresses,
         )
-
-
-async def serve(
-    config: NodeConfig, until: asyncio.Event, on_open: Callable[[Listener, Address], None]
-) -> None:
-    """Run a node until ``until`` is set; raises why it cannot."""
-    async with Node(config, on_open=on_open) as node:
-        stopped = asyncio.create_task(until.wait())
-        opening = asyncio.create_task(node.ready())
-        await asyncio.wait({stopped, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done() and (fault := opening.exception()) is not None:
-            stopped.cancel()
-            raise fault if isinstance(fault, InvalidRequest) else RuntimeError(str(fault))
-        await stopped
-        opening.cancel()

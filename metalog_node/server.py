@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -69,9 +70,9 @@ class OpenListener:
                 backlog=1024,
             )
         except OSError as error:
+            why = str(error) if error.errno is None else os.strerror(error.errno)
             raise InvalidRequest(
-                f"listener {listener.name}: {listener.host}:{listener.port} cannot be opened: "
-                f"{error.strerror or error}"
+                f"listener {listener.name}: {listener.host}:{listener.port} cannot be opened: {why}"
             ) from None
         bound = self._server.sockets[0].getsockname()
         return Address(bound[0], bound[1])

@@ -71,6 +71,7 @@ VERBS: Final = {
         "shell.verbs.shell",
     ),
     "lint": Verb("Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.lint"),
+    "test": Verb("Check", "Hold the ACLs against expectations in files", "shell.verbs.test"),
     "plan": Verb(
         "Check",
         "What apply would change, for whom, and which real requests it would break",
@@ -91,6 +92,7 @@ VERBS: Final = {
         "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
         "shell.verbs.export",
     ),
+    "serve": Verb("Run", "A node that Kafka's own admin tools can drive", "shell.verbs.serve"),
     "completion": Verb(
         "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
     ),

@@ -38,11 +38,12 @@ def test_help_shows_the_verbs_there_are_by_group() -> None:
     assert done.returncode == 0
     for name, verb in VERBS.items():
         assert f"{name:<12}{verb.line}" in done.stdout
-    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isupper()][:5] == [
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isupper()][:6] == [
         "Ask",
         "Look",
         "Check",
         "Change",
+        "Run",
         "Set",
     ]
 

@@ -1,0 +1,142 @@
+"""``metalog serve``: runs a node that Kafka's admin tools can drive, until it is told to stop.
+
+Without a configuration it is one to try things on: a log of its own in a folder, one listener
+on this machine alone, and everybody who comes is the super user. This module must not know how
+a node works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+from shell.output import Output
+from shell.safe import shown
+
+if TYPE_CHECKING:
+    from metalog.wire.hosts import Address
+    from metalog_node.config import NodeConfig
+    from metalog_node.listeners import Listener
+
+USAGE: Final = "[--config FILE] [options]"
+FORMATS: Final = ("text",)
+PAGED: Final = False
+EPILOG: Final = """\
+metalog serve
+metalog serve --config server.properties
+
+It stops at Ctrl-C or SIGTERM, and reads its certificates again at SIGHUP. Exit code: 0 stopped
+as asked, 2 it could not start."""
+
+_FOLDER: Final = "metalog-data"
+_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_NODE_ID: Final = 1
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("-c", "--config", metavar="FILE", help="its server.properties")
+    trying = parser.add_argument_group("without --config")
+    trying.add_argument(
+        "--dir", metavar="DIR", help=f"where its log is (default: ./{_FOLDER}, made if missing)"
+    )
+    trying.add_argument(
+        "--port", type=int, metavar="PORT", help="of 127.0.0.1 (default: 9092; 0 is any free one)"
+    )
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    try:
+        from metalog_node.config import read_config
+    except ModuleNotFoundError as error:
+        raise InvalidRequest(
+            f"serve needs {error.name}: pip install 'kraft-metalog[node]'"
+        ) from None
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    if arguments.config is None:
+        config = _to_try(arguments, output)
+    else:
+        if arguments.dir is not None or arguments.port is not None:
+            raise InvalidRequest("--dir and --port are for a node without --config")
+        config = read_config(Path(arguments.config))
+    for note in config.notes:
+        output.warn(note)
+    if not config.properties.get("authorizer.class.name"):
+        output.warn("there is no authorizer.class.name: everybody may do everything")
+    asyncio.run(_serve(config, arguments.config is None, output))
+    return 0
+
+
+def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
+    """A node on this machine alone, for whoever is on it."""
+    from metalog_node.config import config_of
+
+    folder = Path(arguments.dir or _FOLDER)
+    if not (folder / "meta.properties").exists():
+        _format(folder)
+        output.line(f"Made a new log in {shown(str(folder))}.")
+    port = 9092 if arguments.port is None else arguments.port
+    return config_of(
+        {
+            "process.roles": "broker,controller",
+            "node.id": str(_NODE_ID),
+            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "authorizer.class.name": _AUTHORIZER,
+            "super.users": "User:ANONYMOUS",
+            "metadata.log.dir": str(folder),
+        }
+    )
+
+
+def _format(folder: Path) -> None:
+    from metalog.records.messages import FeatureLevelRecord
+    from metalog.records.messages.voters_record import Endpoint
+    from snapshot.formatting import Controller, Format, format_directories
+    from snapshot.initial_features import initial_features
+
+    features = initial_features(None, {})
+    format_directories(
+        Format(
+            folder,
+            [folder],
+            _NODE_ID,
+            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
+            controllers=[Controller(_NODE_ID, Endpoint("CONTROLLER", "localhost", 9093))],
+        ),
+        now_ms=time.time_ns() // 1_000_000,
+        entropy=os.urandom,
+    )
+
+
+async def _serve(config: NodeConfig, is_trial: bool, output: Output) -> None:
+    from metalog_node.node import Node
+
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stopping.set)
+
+    def say(listener: Listener, address: Address) -> None:
+        output.line(f"Listener {listener.name} ({listener.protocol}) is open on {address}.")
+        if is_trial:
+            output.line(
+                "Whoever is on this machine is the super user User:ANONYMOUS. Try\n"
+                f"  kafka-acls.sh --bootstrap-server {address} --add --allow-principal User:app "
+                "--operation READ --topic orders\n"
+                f"  metalog acls cluster://{address}"
+            )
+        output.flush()
+
+    async with Node(config, on_open=say) as node:
+        loop.add_signal_handler(signal.SIGHUP, node.reload_certificates)
+        await node.until(stopping)
+    output.line("Stopped.")

@@ -1,0 +1,46 @@
+"""``metalog serve`` without a configuration: what there is to try things on."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from command import run_metalog
+from served_node import served
+
+ADD = ("--add", "--allow-principal", "User:app", "--operation", "READ", "--topic", "orders")
+
+
+def test_what_is_created_on_it_is_there_when_it_is_started_again(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    arguments = ("--dir", str(folder), "--port", "0")
+    with served(*arguments) as addresses:
+        target = f"cluster://{addresses['PLAINTEXT']}"
+        assert run_metalog("kafka-acls", target, *ADD).returncode == 0
+    with served(*arguments) as addresses:
+        listed = run_metalog("acls", f"cluster://{addresses['PLAINTEXT']}")
+    assert listed.stdout == "TOPIC  orders  LITERAL  ALLOW  READ  User:app  *\n"
+    assert run_metalog("acls", folder, "--principal", "User:app").stdout.startswith("TOPIC  orders")
+
+
+def test_it_listens_on_this_machine_alone(tmp_path: Path) -> None:
+    with served("--dir", str(tmp_path / "data"), "--port", "0") as addresses:
+        assert addresses["PLAINTEXT"].startswith("127.0.0.1:")
+
+
+def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run_metalog("serve", "--dir", tmp_path / "data", "--port", str(port))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"metalog: listener PLAINTEXT: 127.0.0.1:{port} cannot be opened: Address already in use"
+    )
+
+
+def test_a_configuration_that_cannot_be_used_names_the_key(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=1\nlisteners=PLAINTEXT://:0\n")
+    done = run_metalog("serve", "--config", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"metalog: {file}: process.roles: is missing\n"
