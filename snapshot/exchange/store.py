@@ -52,7 +52,7 @@ class FileStore:
     def state(self) -> State:
         if not self._files.is_folder(self._path):
             return State(self._read(self._path))
-        paths = list(_yaml_files(self._path, self._files))
+        paths = list(yaml_files(self._path, self._files))
         return State(joined(map(self._read, paths)))
 
     def _read(self, path: Path) -> Document:
@@ -95,10 +95,10 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False
-    return next(_yaml_files(folder, files), None) is not None
+    return next(yaml_files(folder, files), None) is not None
 
 
-def _yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
+def yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
     """Sorted; what begins with a dot is left alone, as git's own folder."""
     for name in files.names(folder):
         path = folder / name
@@ -106,7 +106,7 @@ def _yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
             continue
         if files.is_folder(path):
             if depth < _DEEPEST:
-                yield from _yaml_files(path, files, depth + 1)
+                yield from yaml_files(path, files, depth + 1)
         elif path.suffix in YAML_SUFFIXES:
             yield path
 

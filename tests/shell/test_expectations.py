@@ -1,0 +1,131 @@
+"""``metalog test``: what a file expects is what ``can`` is asked, and mistakes have a place."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import DEMO, REPOSITORY
+
+from metalog.acl import SUPPORTED_OPERATIONS, ResourceType
+from metalog.errors import InvalidRequest
+from shell.expectations import read_expectations
+from shell.main import main
+
+LOG = str(DEMO / "log-dir")
+CONFIG = ("--config", str(DEMO / "server.properties"))
+PAGE = REPOSITORY / "docs" / "formats" / "expectations.md"
+FAILING = """\
+allow:
+  - {principal: User:billing, operation: [read, WRITE], resource: topic:payments, comment: why}
+deny:
+  - {principal: User:billing, operation: Read, resource: topic:payments, rule: MatchingAcl}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "expected.yaml"
+    path.write_text(FAILING)
+    return path
+
+
+def test_each_combination_is_asked_as_can_is_asked(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", LOG, str(path), *CONFIG, "--json", "-q"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["operation"], line["expected"], line["met"]) for line in lines] == [
+        ("READ", "ALLOWED", False),
+        ("WRITE", "ALLOWED", False),
+        ("READ", "DENIED", False),
+    ]
+    for line in lines:
+        question = [line["principal"], line["operation"], f"topic:{line['resourceName']}"]
+        main(["can", LOG, *question, *CONFIG, "--json", "-q"])
+        answer = json.loads(capsys.readouterr().out)
+        assert {key: line[key] for key in ("result", "rule", "acl")} == {
+            key: answer[key] for key in ("result", "rule", "acl")
+        }
+
+
+def test_all_is_every_operation_that_is_ever_asked(tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text("deny:\n  - {principal: User:a, operation: All, resource: group:g}\n")
+    asked = {each.expectation.question.operation for each in read_expectations([str(path)])}
+    assert asked == SUPPORTED_OPERATIONS[ResourceType.GROUP]
+
+
+def test_a_failure_is_told_to_build_servers(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", LOG, str(path), *CONFIG, "-o", "github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[1] for line in lines] == ["line=2", "line=2", "line=4"]
+    assert all(line.startswith(f"::error file={path},") for line in lines)
+    assert main(["test", LOG, str(path), *CONFIG, "-o", "junit"]) == 1
+    suite = ElementTree.fromstring(capsys.readouterr().out)
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    assert len(list(suite.iter("failure"))) == 3
+
+
+def test_the_right_answer_for_another_reason_is_not_met(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", LOG, str(path), *CONFIG]) == 1
+    printed = capsys.readouterr().out
+    assert "is DENIED as expected, but by DefaultDeny, not MatchingAcl" in printed
+    assert "3 of 3 expectations are not met." in printed
+    [command, *_] = re.findall(r"^  metalog (explain .*)$", printed, re.MULTILINE)
+    assert main([*command.split(), *CONFIG]) == 0
+
+
+def test_a_denial_of_a_name_that_nobody_has_is_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "typo.yaml"
+    path.write_text("deny:\n  - {principal: User:biling, operation: Read, resource: topic:pay}\n")
+    assert main(["test", LOG, str(path), *CONFIG]) == 0
+    assert "line 2, column 5: no ACL and no SCRAM user is called User:biling" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("alow: []", "line 1, column 1: unknown key 'alow'"),
+        (
+            "allow:\n  - {principal: User:a, operation: Read}",
+            "line 2, column 5: an expectation has",
+        ),
+        ("allow:\n  - {principal: a, operation: Read, resource: topic:t}", "line 2, column 17"),
+        ("deny:\n  - {principal: User:a, operation: Raed, resource: topic:t}", "line 2, column 36"),
+        ("deny:\n  - {principal: User:a, operation: Read, resource: t}", "line 2, column 52"),
+        (
+            "deny:\n  - {principal: User:a, operation: Read, resource: topic:t, rule: SuperUser}",
+            "no rule 'SuperUser' of deny",
+        ),
+        ("allow: []", "expects nothing"),
+        ("{", "no YAML"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidRequest) as caught:
+        read_expectations([str(path)])
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_page_of_the_format_can_be_read(tmp_path: Path) -> None:
+    found: list[Any] = re.findall(
+        r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S
+    )
+    assert found
+    for number, text in enumerate(found):
+        (tmp_path / f"{number}.yaml").write_text(text)
+    assert read_expectations([str(tmp_path)])
