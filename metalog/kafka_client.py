@@ -15,6 +15,7 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
+_REFUSED: Final = "_AUTHENTICATION"
 
 
 class Troubles:
@@ -25,6 +26,8 @@ class Troubles:
         self.last = ""
         self.is_down = False
         """Whether no broker at all could be reached when something was last reported."""
+        self.is_refused = False
+        """Whether a broker refused the login."""
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
@@ -36,7 +39,8 @@ class Troubles:
 
     def _note(self, error: Any) -> None:
         self.is_down = error.name() == _ALL_DOWN
-        if not self.is_down:
+        self.is_refused = self.is_refused or error.name() == _REFUSED
+        if not self.is_down or not self.last:
             self.last = one_line(error.str() or error.name())
 
 

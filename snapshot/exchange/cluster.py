@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import confluent_kafka.admin
@@ -29,6 +30,7 @@ _api: Any = confluent_kafka.admin
 
 SCHEME: Final = "cluster://"
 _TIMEOUT_S: Final = 20.0
+_LOOK_S: Final = 0.1
 _LIBRARY: Final = "confluent-kafka"
 
 
@@ -211,11 +213,19 @@ class ClusterStore:
             raise InvalidSource(f"{self.url}: cannot {what}: {said(error)}") from None
 
     def _result(self, what: str, future: Any) -> Any:
+        """The library tries a login that was refused again until its time is up; we do not."""
+        deadline = monotonic() + 2 * _TIMEOUT_S
         try:
-            return future.result(timeout=_TIMEOUT_S * 2)
-        except (KafkaException, TimeoutError) as error:
+            while True:
+                try:
+                    return future.result(timeout=_LOOK_S)
+                except TimeoutError as error:
+                    why = self._troubles.why(error)
+                    if self._troubles.is_refused or monotonic() > deadline:
+                        break
+        except KafkaException as error:
             why = self._troubles.why(error)
-            raise InvalidSource(f"{self.url}: cannot {what}: {why}") from None
+        raise InvalidSource(f"{self.url}: cannot {what}: {why}")
 
 
 _KINDS: Final = frozenset(
