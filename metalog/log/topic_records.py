@@ -129,6 +129,7 @@ class _Open(NamedTuple):
 
     first: Stored
     place: Place
+    encoding: Encoding
     records: list[RawRecord]
 
     @property
@@ -164,19 +165,21 @@ class Assembler:
         return self._open is None
 
     def add(self, message: Stored) -> Iterator[LogEvent]:
-        place = read_place(message, self._topic)
-        if self._open is None:
+        append = self._open
+        if append is None:
+            place = read_place(message, self._topic)
             if place.number and self._is_part:
                 self._next = self._start = message.offset + 1
                 return
             self._check_beginning(message, place)
             yield from self._gap_before(message, place)
-            self._open = _Open(message, place, [])
-        self._is_part = False
-        self._check_place(message, place, self._open)
-        self._open.records.append(_record(message, self._open))
-        if place.number + 1 == place.total:
-            yield Appended(self._finished(self._open))
+            append = self._open = _Open(message, place, encoding_of(message), [])
+            self._is_part = False
+        else:
+            self._check_next(message, append)
+        append.records.append(_record(message, append))
+        if len(append.records) == append.place.total:
+            yield Appended(self._finished(append))
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
         """All committed messages below ``offset`` were given."""
@@ -219,14 +222,16 @@ class Assembler:
         elif message.offset > self._next:
             yield Gap(self._next, message.offset, lost=False)
 
-    def _check_place(self, message: Stored, place: Place, append: _Open) -> None:
+    def _check_next(self, message: Stored, append: _Open) -> None:
         number = len(append.records)
+        packed = _APPEND.pack(_FORMAT, *append.place._replace(number=number))
         if (
-            place != append.place._replace(number=number)
+            _header(message, APPEND_HEADER) != packed
             or message.offset != append.next_offset
             or (message.key is None) != (append.first.key is None)
-            or encoding_of(message) != encoding_of(append.first)
+            or encoding_of(message) != append.encoding
         ):
+            read_place(message, self._topic)
             raise self._corrupt(
                 message,
                 f"not record {number} of the append at offset {append.first.offset}, which must"
@@ -234,13 +239,13 @@ class Assembler:
             )
 
     def _finished(self, append: _Open) -> Batch:
-        first, place, records = append
+        first, place, encoding, records = append
         batch = assemble_batch(
             first.offset, place.epoch, first.timestamp, records, is_control=first.key is not None
         )
         self._open = None
         self._next = batch.next_offset
-        self.last = Last(place.epoch, self._next, encoding_of(first))
+        self.last = Last(place.epoch, self._next, encoding)
         return batch._replace(file=self._topic)
 
     def _corrupt(self, message: Stored, problem: str) -> CorruptLog:
@@ -248,8 +253,9 @@ class Assembler:
 
 
 def _record(message: Stored, append: _Open) -> RawRecord:
-    value, schema = message.value, _header(message, SCHEMA_HEADER)
-    if schema is not None:
+    value = message.value
+    if append.encoding == "avro":
+        schema = _header(message, SCHEMA_HEADER) or b""
         value = _frame_of_avro(schema, value or b"", is_control=message.key is not None)
     delta = message.timestamp - append.first.timestamp
     return RawRecord(0, delta, len(append.records), message.key, value, ())
@@ -275,4 +281,7 @@ def _avro_of(entry: Entry) -> tuple[bytes, bytes]:
 
 
 def _header(message: Stored, name: str) -> bytes | None:
-    return next((value for key, value in message.headers if key == name), None)
+    for key, value in message.headers:
+        if key == name:
+            return value
+    return None
