@@ -209,7 +209,7 @@ def _asked(user: str, output: Output) -> str:
 
 
 def _only_line(name: str) -> str:
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    data = _standard_input() if name == "-" else Path(name).read_bytes()
     try:
         lines = data.decode().removesuffix("\n").removesuffix("\r").split("\n")
     except UnicodeDecodeError:
@@ -217,3 +217,11 @@ def _only_line(name: str) -> str:
     if len(lines) > 1:
         raise InvalidRequest(f"{name}: more than one line; a password is the only one")
     return lines[0]
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InvalidRequest(
+            "--password-file -: standard input is a terminal, or closed; leave it out to be asked"
+        )
+    return sys.stdin.buffer.read()

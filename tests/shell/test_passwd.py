@@ -164,6 +164,12 @@ def test_what_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 PROMPTS = ("New password for alice: ", "Once more: ")
 
 
+def test_a_terminal_is_no_file_since_it_would_show_what_is_typed(folder: Path) -> None:
+    command = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice"]
+    printed, code = at_a_terminal([*command, "--password-file", "-"], answers={})
+    assert (code, "leave it out to be asked" in printed) == (2, True)
+
+
 def at_the_prompts(folder: Path, *answers: str) -> tuple[str, int]:
     command = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice"]
     return at_a_terminal(command, answers=dict(zip(PROMPTS, answers, strict=True)))
