@@ -140,6 +140,7 @@ class TopicCluster:
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
             "linger.ms": 0,
+            "queue.buffering.max.messages": 0,
         }
         troubles = Troubles()
         try:

@@ -18,7 +18,7 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.log.memory import NEWEST
 from metalog.log.topic import TopicLog, why_unfit
-from metalog.log.topic_cluster import TopicCluster, Transactions
+from metalog.log.topic_cluster import TopicCluster, TopicFacts, Transactions
 from metalog.log.topic_records import Encoding, outgoing
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark, LogBounds, LogEvent, Split
 from metalog.records.batch import Batch, build_batch
@@ -26,8 +26,10 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import LeaderChangeMessage
 from metalog.records.messages.leader_change_message import Voter
 
+MIN_MESSAGE_BYTES: Final = 1_000_000
+"""What the library sends at a time, and so what a topic must take (``max.message.bytes``)."""
 MAX_RECORD_BYTES: Final = 900_000
-"""Less than what every topic takes (``max.message.bytes``), whatever its headers."""
+"""Leaves room for the rest of a message."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -138,7 +140,7 @@ class WritableTopicLog:
     def _make_sure_of_topic(self) -> None:
         cluster = self._log.cluster
         facts = cluster.facts() or cluster.create(NEW_TOPIC)
-        if (why := why_unfit(facts)) is not None:
+        if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
             raise InvalidTarget(f"{self.path}: {why}")
 
     def _begin_epoch(self) -> None:
@@ -183,3 +185,10 @@ class WritableTopicLog:
         self._follows, self._end = batch.next_offset, end
         self._news += HighWatermark(end), Appended(batch), Gap(batch.next_offset, end, lost=False)
         return end
+
+
+def _why_too_small(facts: TopicFacts) -> str | None:
+    takes = facts.settings.get("max.message.bytes")
+    if takes is None or int(takes) >= MIN_MESSAGE_BYTES:
+        return None
+    return f"its max.message.bytes is {takes}; a writer needs {MIN_MESSAGE_BYTES}"

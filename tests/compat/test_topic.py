@@ -37,9 +37,10 @@ from metalog.ids import SnapshotId
 from metalog.loader import Ready, feed
 from metalog.log import topic_cluster
 from metalog.log.topic_cluster import parse_address
-from metalog.log.topic_writer import NEW_TOPIC
-from metalog.ports import Appended, Gap, HighWatermark
+from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC
+from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark
 from metalog.records.batch import Batch
+from metalog.records.messages import ConfigRecord
 from shell.main import main
 from snapshot.exchange.client_file import client_settings
 from snapshot.writer import write_snapshot
@@ -210,6 +211,21 @@ def test_a_topic_that_loses_records_or_their_order_is_no_log(
         TopicLog(address).check()
     with pytest.raises(InvalidTarget, match=problem):
         WritableTopicLog(address).claim()
+
+
+def test_a_topic_that_takes_too_little_at_a_time_is_read_and_not_written(address: str) -> None:
+    make_topic(address, max_message_bytes="10000")
+    TopicLog(address).check()
+    with pytest.raises(InvalidTarget, match=r"its max.message.bytes is 10000; a writer needs"):
+        WritableTopicLog(address).claim()
+
+
+def test_the_largest_append_is_taken(address: str) -> None:
+    large = ConfigRecord(2, "t", "k", "x" * (MAX_RECORD_BYTES - 20))
+    with closing(WritableTopicLog(address)) as log:
+        epoch = log.claim()
+        log.append(epoch, [(large, 0)] * (MAX_BATCH_BYTES // MAX_RECORD_BYTES))
+    assert batches(address)[-1].record_count == MAX_BATCH_BYTES // MAX_RECORD_BYTES
 
 
 def test_the_topic_that_a_writer_makes_is_fit_and_a_reader_makes_none(address: str) -> None:
