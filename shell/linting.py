@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.insight.lint.finding import Notes, Subject
 from metalog.ids import uuid_text
 from shell.context import opened_source, read_config, replayed_source
-from snapshot.exchange.formats.document import in_order
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -62,7 +61,8 @@ def _of_store(source: Source, store: Store, config: AuthorizerConfig, output: Ou
     document, problems = store.state()
     for problem in problems:
         output.warn(problem)
-    entries = in_order(document.entries)
+    first = {entry.acl: entry for entry in reversed(document.entries)}
+    entries = list(reversed(first.values()))
     subject = Subject(
         tuple(entry.acl for entry in entries),
         config,
