@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
         help="cluster://HOST:PORT, a stopped node's folder or @NAME",
     )
     parser.add_argument("user", metavar="USER", help="its name, as it logs in")
-    parser.add_argument("given", nargs="*", help=SUPPRESS)
+    parser.add_argument("given", nargs="*", default=[], help=SUPPRESS)
     password = parser.add_argument_group("the password")
     password.add_argument(
         "--password-file",

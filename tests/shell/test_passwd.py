@@ -105,6 +105,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str) ->
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ([], "the following arguments are required: USER; see metalog passwd --help"),
         (["alice", "TOP-SECRET"], "a password is never an argument"),
         (["alice", "--", "TOP-SECRET"], "a password is never an argument"),
         (["alice", "--password", "TOP-SECRET"], "unknown option --password"),
