@@ -23,10 +23,10 @@ from metalog.wire.frames import framed
 from metalog.wire.hosts import Address, host_text
 from metalog.wire.messages import write_response
 from metalog.wire.schema import Body
-from metalog_node.apis import Api, spoken
+from metalog_node.apis import spoken
 from metalog_node.authentication import Logins
 from metalog_node.connection import Asked, ServerConnection
-from metalog_node.handlers.question import Answer, Question, Services
+from metalog_node.handlers.question import Answer, Api, Question, Services, answer
 from metalog_node.listeners import Listener
 
 _log = logging.getLogger(__name__)
@@ -155,18 +155,18 @@ class _Client:
         question = Question(
             asked.request, context, self._door.listener, is_encrypted=self._door.tls is not None
         )
-        body = await _body(api.handler(self._services, question))
+        body = await _body(answer(api, self._services, question))
         return framed(write_response(body, head.correlation_id))
 
     def _note(self, why: str) -> None:
         _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
 
 
-async def _body(answer: Answer) -> Body:
-    if isinstance(answer, Future):
-        done: Any = await asyncio.wrap_future(answer)
+async def _body(answered: Answer) -> Body:
+    if isinstance(answered, Future):
+        done: Any = await asyncio.wrap_future(answered)
         return done
-    return answer
+    return answered
 
 
 def _host_of(writer: asyncio.StreamWriter) -> str:

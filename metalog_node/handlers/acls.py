@@ -8,6 +8,7 @@ not know how an ACL is stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
-from metalog.errors import SUCCESS, ApiError, ErrorCode
+from metalog.errors import SUCCESS, ApiError
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import (
     operation_of,
@@ -33,15 +34,16 @@ from metalog.records.acl_codes import (
 )
 from metalog.wire.frames import Malformed
 from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
     Answer,
+    Api,
     Question,
-    Refused,
+    SecurityDisabled,
     Services,
     ask,
     error_fields,
-    told,
     when_done,
 )
 
@@ -49,74 +51,74 @@ DESCRIBE_ACLS: Final = 29
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 
-_LITERAL: Final = int(PatternType.LITERAL)
-_UNEXPECTED: Final = told(ValueError())
-_NO_AUTHORIZER: Final = "No Authorizer is configured."
-_NO_AUTHORIZER_TO_LIST: Final = "No Authorizer is configured on the broker"
-
 
 def describe(services: Services, question: Question) -> Answer:
-    asked = question.request.body
-    parts = response_parts(DESCRIBE_ACLS, question.request.head.version)
-    wanted = _filter_of(asked)
-
-    def body(error: ApiError, resources: tuple[Any, ...] = ()) -> Body:
-        return parts.DescribeAclsResponse(
-            throttle_time=NO_THROTTLING, **error_fields(error), resources=resources
-        )
-
-    try:
-        ask(services, question, Operation.DESCRIBE)
-    except Refused as refused:
-        return body(refused.error)
+    wanted = _filter_of(question.request.body)
+    ask(services, question, Operation.DESCRIBE)
     if services.authorizer is None:
-        return body(ApiError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER_TO_LIST))
+        raise SecurityDisabled("No Authorizer is configured on the broker")
     found = sorted(services.authorizer.acls(wanted), key=_pattern)
+    parts = response_parts(DESCRIBE_ACLS, question.request.head.version)
     resources = tuple(_resource(parts, list(acls)) for _, acls in groupby(found, key=_pattern))
-    return body(SUCCESS, resources)
+    return _described(question, SUCCESS, resources)
+
+
+def refuse_describe(question: Question, error: ApiError) -> Body:
+    return _described(question, error, ())
 
 
 def create(services: Services, question: Question) -> Answer:
-    creations = question.request.body.creations
-    acls = [_acl_of(each) for each in creations]
-    parts = response_parts(CREATE_ACLS, question.request.head.version)
+    acls = [_acl_of(each) for each in question.request.body.creations]
+    _may_alter(services, question)
+    if any(map(_is_for_filters, acls)):
+        raise ValueError("an ACL has ANY or MATCH, which are for filters")
+    return when_done(
+        services.replica.create_acls(question.context, acls), partial(_created, question)
+    )
 
-    def body(errors: Sequence[ApiError]) -> Body:
-        return parts.CreateAclsResponse(
-            throttle_time=NO_THROTTLING,
-            results=tuple(parts.AclCreationResult(**error_fields(error)) for error in errors),
-        )
 
-    try:
-        _may_alter(services, question)
-        if any(map(_is_for_filters, acls)):
-            return body([_UNEXPECTED] * len(acls))
-        return when_done(services.replica.create_acls(question.context, acls), body)
-    except Refused as refused:
-        return body([refused.error] * len(acls))
+def refuse_create(question: Question, error: ApiError) -> Body:
+    return _created(question, [error] * len(question.request.body.creations))
 
 
 def delete(services: Services, question: Question) -> Answer:
     filters = [_filter_of(each) for each in question.request.body.filters]
-    parts = response_parts(DELETE_ACLS, question.request.head.version)
+    _may_alter(services, question)
+    return when_done(
+        services.replica.delete_acls(question.context, filters), partial(_deleted, question)
+    )
 
-    def body(results: Sequence[AclDeleteResult]) -> Body:
-        return parts.DeleteAclsResponse(
-            throttle_time=NO_THROTTLING,
-            filter_results=tuple(_filter_result(parts, result) for result in results),
-        )
 
-    try:
-        _may_alter(services, question)
-        return when_done(services.replica.delete_acls(question.context, filters), body)
-    except Refused as refused:
-        return body([AclDeleteResult(refused.error)] * len(filters))
+def refuse_delete(question: Question, error: ApiError) -> Body:
+    return _deleted(question, [AclDeleteResult(error)] * len(question.request.body.filters))
 
 
 def _may_alter(services: Services, question: Question) -> None:
     ask(services, question, Operation.ALTER)
     if services.authorizer is None:
-        raise Refused(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
+        raise SecurityDisabled("No Authorizer is configured.")
+
+
+def _described(question: Question, error: ApiError, resources: tuple[Any, ...]) -> Body:
+    return response_parts(DESCRIBE_ACLS, question.request.head.version).DescribeAclsResponse(
+        throttle_time=NO_THROTTLING, **error_fields(error), resources=resources
+    )
+
+
+def _created(question: Question, errors: Sequence[ApiError]) -> Body:
+    parts = response_parts(CREATE_ACLS, question.request.head.version)
+    return parts.CreateAclsResponse(
+        throttle_time=NO_THROTTLING,
+        results=tuple(parts.AclCreationResult(**error_fields(error)) for error in errors),
+    )
+
+
+def _deleted(question: Question, results: Sequence[AclDeleteResult]) -> Body:
+    parts = response_parts(DELETE_ACLS, question.request.head.version)
+    return parts.DeleteAclsResponse(
+        throttle_time=NO_THROTTLING,
+        filter_results=tuple(_filter_result(parts, result) for result in results),
+    )
 
 
 def _is_for_filters(acl: Acl) -> bool:
@@ -206,3 +208,10 @@ def _filter_of(asked: Any) -> AclFilter:
 def _check_codes(*codes: int) -> None:
     if 0 in codes:
         raise Malformed("an enum of an ACL is 0 (UNKNOWN)")
+
+
+APIS: Final = {
+    DESCRIBE_ACLS: Api("DescribeAcls", VersionRange(1, 3), describe, refuse_describe),
+    CREATE_ACLS: Api("CreateAcls", VersionRange(1, 3), create, refuse_create),
+    DELETE_ACLS: Api("DeleteAcls", VersionRange(1, 3), delete, refuse_delete),
+}

@@ -14,11 +14,12 @@ from metalog.acl import Operation
 from metalog.errors import SUCCESS, ApiError
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
     Answer,
+    Api,
     Question,
-    Refused,
     Services,
     ask,
     authorized_operations,
@@ -114,18 +115,45 @@ def _mismatch(served: int) -> str:
 
 
 def describe_quotas(services: Services, question: Question) -> Answer:
-    """There are none here; ConfigCommand asks before it shows a user's credentials."""
+    """None is enforced here; ConfigCommand asks before it shows a user's credentials."""
+    ask(services, question, Operation.DESCRIBE_CONFIGS)
+    return _quotas(question, SUCCESS)
+
+
+def refuse_quotas(question: Question, error: ApiError) -> Body:
+    return _quotas(question, error)
+
+
+def refuse_metadata(question: Question, error: ApiError) -> Body:
+    """Its response has no room for an error before version 13."""
+    version = question.request.head.version
+    since: dict[str, Any] = {"throttle_time": NO_THROTTLING} if version >= 3 else {}
+    if version >= 13:
+        since["error_code"] = error_fields(error)["error_code"]
+    parts = response_parts(METADATA, version)
+    return parts.MetadataResponse(brokers=(), topics=(), **since)
+
+
+def refuse_cluster(question: Question, error: ApiError) -> Body:
+    parts = response_parts(DESCRIBE_CLUSTER, question.request.head.version)
+    return parts.DescribeClusterResponse(
+        throttle_time=NO_THROTTLING, **error_fields(error), cluster_id="", brokers=()
+    )
+
+
+def _quotas(question: Question, error: ApiError) -> Body:
     parts = response_parts(DESCRIBE_QUOTAS, question.request.head.version)
+    return parts.DescribeClientQuotasResponse(
+        throttle_time=NO_THROTTLING, **error_fields(error), entries=None if error else ()
+    )
 
-    def body(error: ApiError) -> Body:
-        return parts.DescribeClientQuotasResponse(
-            throttle_time=NO_THROTTLING,
-            **error_fields(error),
-            entries=None if error else (),
-        )
 
-    try:
-        ask(services, question, Operation.DESCRIBE_CONFIGS)
-    except Refused as refused:
-        return body(refused.error)
-    return body(SUCCESS)
+APIS: Final = {
+    DESCRIBE_QUOTAS: Api(
+        "DescribeClientQuotas", VersionRange(0, 1), describe_quotas, refuse_quotas
+    ),
+    DESCRIBE_CLUSTER: Api("DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster),
+}
+OF_BROKERS: Final = {
+    METADATA: Api("Metadata", VersionRange(0, 13), metadata, refuse_metadata),
+}

@@ -1,12 +1,14 @@
 """What every handler is given, what it answers, and who may ask: the ground they share.
 
 A handler is a function of ``Services`` and a ``Question``; its answer is a body, or a future of
-one where something has to be made durable first. ``Refused`` is an answer too: each handler
-puts it where its own response has room for an error. This module must not know any one API.
+one where something has to be made durable first. What it raises, or its future, is told to the
+asker by the API's ``refuse``, which puts an error where its response has room for one. This
+module must not know any one API.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
@@ -18,20 +20,30 @@ from authorizer.api import Action, RequestContext, cluster
 from authorizer.decide import ALLOWED
 from authorizer.interface import Authorizer
 from metalog.acl import Operation
-from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest
+from metalog.errors import (
+    ApiError,
+    ErrorCode,
+    InvalidRequest,
+    MetalogError,
+)
 from metalog.replica import Replica
+from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import Request
 from metalog.wire.schema import Body
+from metalog.wire.versions import VersionRange
 from metalog_node.listeners import Listener
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+_log = logging.getLogger(__name__)
+
 NO_THROTTLING: Final = timedelta()
-NOT_READY_TOLD_AS: Final = ErrorCode.REQUEST_TIMED_OUT
-"""Kafka never numbered AUTHORIZER_NOT_READY: a direct client is told the nearest error that
-its own library counts as worth another try."""
+
+_TOLD_AS: Final = {ErrorCode.AUTHORIZER_NOT_READY: ErrorCode.REQUEST_TIMED_OUT}
+"""Kafka never numbered this one: its clients are told the nearest error that their own library
+counts as worth another try."""
 
 
 class Question(NamedTuple):
@@ -59,29 +71,39 @@ class Services(NamedTuple):
 
 
 Answer = Body | Future[Any]
-Handler = Callable[[Services, Question], Answer]
+Handle = Callable[[Services, Question], Answer]
+Refuse = Callable[[Question, ApiError], Body]
 
 
-class Refused(InvalidRequest):
-    """The request is not carried out; ``error`` says why, in Kafka's code and words."""
+class Api(NamedTuple):
+    """``name`` as Kafka's audit lines have it. ``refuse`` makes the answer that says an error."""
 
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.error = ApiError(code, message)
+    name: str
+    versions: VersionRange
+    handle: Handle
+    refuse: Refuse
+
+
+class ClusterAuthorizationFailed(InvalidRequest):
+    """The asker may not do this to the cluster."""
+
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+class SecurityDisabled(InvalidRequest):
+    """There are no ACLs where nothing is authorized."""
+
+    code = ErrorCode.SECURITY_DISABLED
 
 
 def ask(services: Services, question: Question, operation: Operation) -> None:
-    """``Refused`` unless the asker may do ``operation`` on the cluster."""
+    """``ClusterAuthorizationFailed`` unless the asker may do ``operation`` on the cluster;
+    ``AuthorizerNotReady`` where nobody can say yet."""
     if services.authorizer is None:
         return
-    try:
-        [result] = services.authorizer.authorize(question.context, [Action(operation, cluster())])
-    except AuthorizerNotReady as error:
-        raise Refused(NOT_READY_TOLD_AS, str(error)) from None
+    [result] = services.authorizer.authorize(question.context, [Action(operation, cluster())])
     if result is not ALLOWED:
-        raise Refused(
-            ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"{operation.name} on the cluster is denied"
-        )
+        raise ClusterAuthorizationFailed(f"{operation.name} on the cluster is not allowed")
 
 
 def authorized_operations(services: Services, question: Question) -> int:
@@ -101,10 +123,7 @@ def authorized_operations(services: Services, question: Question) -> int:
         Action(operation, cluster(), log_if_allowed=False, log_if_denied=False)
         for operation in asked
     ]
-    try:
-        results = services.authorizer.authorize(question.context, actions)
-    except AuthorizerNotReady:
-        return 0
+    results = services.authorizer.authorize(question.context, actions)
     return sum(
         1 << operation
         for operation, result in zip(asked, results, strict=True)
@@ -114,7 +133,8 @@ def authorized_operations(services: Services, question: Question) -> int:
 
 def error_fields(error: ApiError) -> dict[str, Any]:
     """An error as the two fields that Kafka's responses have for it."""
-    return {"error_code": KafkaErrorCode(error.code), "error_message": error.message}
+    code = _TOLD_AS.get(error.code, error.code)
+    return {"error_code": KafkaErrorCode(code), "error_message": error.message}
 
 
 def when_done(futures: Sequence[Future[T]], body: Callable[[list[T]], R]) -> Future[R]:
@@ -137,13 +157,42 @@ def when_done(futures: Sequence[Future[T]], body: Callable[[list[T]], R]) -> Fut
     return whole
 
 
-def told(error: Exception) -> ApiError:
+def told(error: BaseException) -> ApiError:
     """What an asker is told of a failure: what is meant for callers, and nothing else."""
-    if isinstance(error, Refused):
-        return error.error
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(
         ErrorCode.UNKNOWN_SERVER_ERROR,
         "The server experienced an unexpected error when processing the request.",
     )
+
+
+def answer(api: Api, services: Services, question: Question) -> Answer:
+    """What ``api`` answers, an error too. ``Malformed`` ends the connection."""
+    try:
+        answered = api.handle(services, question)
+    except Malformed:
+        raise
+    except Exception as error:
+        return refused_by(api, question, error)
+    if not isinstance(answered, Future):
+        return answered
+    return _or_refused(answered, lambda error: refused_by(api, question, error))
+
+
+def _or_refused(answered: Future[Any], refusal: Callable[[BaseException], Body]) -> Future[Body]:
+    whole: Future[Body] = Future()
+
+    def settle(done: Future[Any]) -> None:
+        error = done.exception()
+        whole.set_result(done.result() if error is None else refusal(error))
+
+    answered.add_done_callback(settle)
+    return whole
+
+
+def refused_by(api: Api, question: Question, error: BaseException) -> Body:
+    """The answer that tells ``error``; what nobody foresaw is logged."""
+    if not isinstance(error, MetalogError):
+        _log.error("%s failed", api.name, exc_info=error)
+    return api.refuse(question, told(error))

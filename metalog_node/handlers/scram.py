@@ -19,11 +19,12 @@ from metalog.controller.scram import (
 )
 from metalog.errors import SUCCESS, ApiError
 from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
     Answer,
+    Api,
     Question,
-    Refused,
     Services,
     ask,
     error_fields,
@@ -35,27 +36,20 @@ ALTER_SCRAM: Final = 51
 
 
 def describe(services: Services, question: Question) -> Answer:
-    parts = response_parts(DESCRIBE_SCRAM, question.request.head.version)
+    ask(services, question, Operation.DESCRIBE)
     asked = question.request.body.users
-
-    def body(error: ApiError, found: Mapping[str, ScramDescription]) -> Body:
-        return parts.DescribeUserScramCredentialsResponse(
-            throttle_time=NO_THROTTLING,
-            **error_fields(error),
-            results=tuple(_description(parts, user, each) for user, each in found.items()),
-        )
-
-    try:
-        ask(services, question, Operation.DESCRIBE)
-    except Refused as refused:
-        return body(refused.error, {})
     users = None if asked is None else [each.name for each in asked]
-    return body(SUCCESS, describe_credentials(services.replica.image.scram, users))
+    found = describe_credentials(services.replica.image.scram, users)
+    return _described(question, SUCCESS, found)
+
+
+def refuse_describe(question: Question, error: ApiError) -> Body:
+    return _described(question, error, {})
 
 
 def alter(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.ALTER)
     asked = question.request.body
-    parts = response_parts(ALTER_SCRAM, question.request.head.version)
     request = AlterScramRequest(
         [ScramDeletion(each.name, each.mechanism) for each in asked.deletions],
         [
@@ -65,23 +59,34 @@ def alter(services: Services, question: Question) -> Answer:
             for each in asked.upsertions
         ],
     )
+    done = services.replica.alter_scram(request)
+    return when_done([done], lambda outcomes: _altered(question, outcomes[0]))
 
-    def body(outcomes: Mapping[str, ApiError]) -> Body:
-        return parts.AlterUserScramCredentialsResponse(
-            throttle_time=NO_THROTTLING,
-            results=tuple(
-                parts.AlterUserScramCredentialsResult(user=user, **error_fields(error))
-                for user, error in outcomes.items()
-            ),
-        )
 
-    try:
-        ask(services, question, Operation.ALTER)
-        done = services.replica.alter_scram(request)
-        return when_done([done], lambda results: body(results[0]))
-    except Refused as refused:
-        named = [each.name for each in (*asked.deletions, *asked.upsertions)]
-        return body(dict.fromkeys(named, refused.error))
+def refuse_alter(question: Question, error: ApiError) -> Body:
+    asked = question.request.body
+    named = [each.name for each in (*asked.deletions, *asked.upsertions)]
+    return _altered(question, dict.fromkeys(named, error))
+
+
+def _described(question: Question, error: ApiError, found: Mapping[str, ScramDescription]) -> Body:
+    parts = response_parts(DESCRIBE_SCRAM, question.request.head.version)
+    return parts.DescribeUserScramCredentialsResponse(
+        throttle_time=NO_THROTTLING,
+        **error_fields(error),
+        results=tuple(_description(parts, user, each) for user, each in found.items()),
+    )
+
+
+def _altered(question: Question, outcomes: Mapping[str, ApiError]) -> Body:
+    parts = response_parts(ALTER_SCRAM, question.request.head.version)
+    return parts.AlterUserScramCredentialsResponse(
+        throttle_time=NO_THROTTLING,
+        results=tuple(
+            parts.AlterUserScramCredentialsResult(user=user, **error_fields(error))
+            for user, error in outcomes.items()
+        ),
+    )
 
 
 def _description(parts: Any, user: str, found: ScramDescription) -> Any:
@@ -93,3 +98,11 @@ def _description(parts: Any, user: str, found: ScramDescription) -> Any:
             for mechanism, iterations in found.iterations.items()
         ),
     )
+
+
+APIS: Final = {
+    DESCRIBE_SCRAM: Api(
+        "DescribeUserScramCredentials", VersionRange(0, 0), describe, refuse_describe
+    ),
+    ALTER_SCRAM: Api("AlterUserScramCredentials", VersionRange(0, 0), alter, refuse_alter),
+}

@@ -1,0 +1,87 @@
+"""Envelope: what a broker forwards for its client is judged and carried out as the client's own.
+
+The broker needs CLUSTER_ACTION; the request in the Envelope is asked as the principal and the
+address that the Envelope names (KIP-590). Where the broker had better try again, here or at
+another controller, the Envelope's own error code says so, since the client would not know what
+to do (KIP-801). Whether the client came over TLS cannot be known here, and counts as no.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any, Final
+
+from authorizer.api import RequestContext
+from metalog.acl import Operation
+from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
+from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
+from metalog.wire.messages import Request, read_head, read_request, write_response
+from metalog.wire.own import ENVELOPE
+from metalog.wire.schema import Body, UnsupportedVersion
+from metalog.wire.versions import VersionRange
+from metalog_node.handlers import acls, scram
+from metalog_node.handlers.question import Answer, Api, Question, Services, ask, refused_by
+
+_FORWARDABLE: Final = {
+    key: api
+    for key, api in {**acls.APIS, **scram.APIS}.items()
+    if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM)
+}
+_WORTH_ANOTHER_TRY: Final = (AuthorizerNotReady, NotController)
+
+
+def open_envelope(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.CLUSTER_ACTION)
+    forwarded = unseal(question.request.body)
+    request = _inner(forwarded)
+    api = _FORWARDABLE[request.head.api_key]
+    context = RequestContext(forwarded.principal, forwarded.host, question.listener.name, api.name)
+    inner = Question(request, context, question.listener, is_encrypted=False)
+    try:
+        answered = api.handle(services, inner)
+    except _WORTH_ANOTHER_TRY:
+        raise
+    except Exception as error:
+        answered = refused_by(api, inner, error)
+    if not isinstance(answered, Future):
+        return _sealed(question, request, answered)
+    whole: Future[Body] = Future()
+
+    def settle(done: Future[Any]) -> None:
+        error = done.exception()
+        if isinstance(error, _WORTH_ANOTHER_TRY):
+            whole.set_exception(error)
+            return
+        body = done.result() if error is None else refused_by(api, inner, error)
+        whole.set_result(_sealed(question, request, body))
+
+    answered.add_done_callback(settle)
+    return whole
+
+
+def refuse_envelope(question: Question, error: ApiError) -> Body:
+    return sealed_answer(question.request.head.version, error.code, None)
+
+
+def _inner(forwarded: Forwarded) -> Request:
+    """``InvalidRequest`` for what is not forwarded, ``UnsupportedVersion`` for what is not
+    known: a client's broken bytes are its broker's answer, not the end of the connection."""
+    head = read_head(forwarded.request)
+    api = _FORWARDABLE.get(head.api_key)
+    if api is None:
+        raise InvalidRequest(f"API {head.api_key} is not forwarded in an Envelope")
+    if not api.versions.least <= head.version <= api.versions.most:
+        raise UnsupportedVersion(head.api_key, head.version)
+    return read_request(forwarded.request)
+
+
+def _sealed(question: Question, inner: Request, body: Body) -> Body:
+    response = write_response(body, inner.head.correlation_id)
+    return sealed_answer(question.request.head.version, ErrorCode.NONE, response)
+
+
+OF_CONTROLLERS: Final = {
+    ENVELOPE: Api(
+        "Envelope", VersionRange(VERSIONS[0], VERSIONS[-1]), open_envelope, refuse_envelope
+    ),
+}

@@ -1,0 +1,220 @@
+"""What a node answers, asked without a socket: odd requests, the gate, and Envelopes.
+
+The odd requests are those that were tried against Kafka 4.3.1 (its answers stand beside them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from written_log import formatted
+
+from authorizer import RequestContext, StandardAuthorizer
+from metalog import Replica, WritableDirectoryLog
+from metalog.principal import KafkaPrincipal
+from metalog.wire.envelope import seal, unsealed_answer
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.messages import Head, Request, read_response, write_request
+from metalog.wire.schema import request_parts, request_type, response_type
+from metalog_node.apis import apis_of
+from metalog_node.handlers.question import Question, Services, answer
+from metalog_node.listeners import Listener, SecurityProtocol
+
+CREATE, DELETE, DESCRIBE, ENVELOPE, QUOTAS = 30, 31, 29, 58, 48
+CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
+ADMIN, BROKER, NOBODY = "User:admin", "User:broker", "User:nobody"
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    """Of a node whose replica has loaded; ADMIN may all, BROKER is a super user too."""
+    authorizer = StandardAuthorizer.configured({"super.users": f"{ADMIN};{BROKER}"})
+    yield from _services(tmp_path, authorizer)
+
+
+@pytest.fixture
+def open_services(tmp_path: Path) -> Iterator[Services]:
+    """Of a node that authorizes nothing."""
+    yield from _services(tmp_path, None)
+
+
+def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[Services]:
+    formatted(folder)
+    publishers = [] if authorizer is None else [authorizer]
+    with Replica(WritableDirectoryLog(folder), publishers) as replica:
+        replica.create_acls(None, [])
+        if authorizer is not None:
+            authorizer.start({"CLIENT": ""})["CLIENT"].result(20)
+        yield Services(
+            1,
+            "cluster",
+            frozenset({"controller"}),
+            replica,
+            authorizer,
+            [CONTROLLER],
+            {"CONTROLLER": Address("127.0.0.1", 9093)},
+        )
+
+
+def asked(services: Services, body: Any, principal: str = ADMIN) -> Any:
+    """What the node answers to ``body``, read from its bytes."""
+    head = Head(body.__api_key__, body.__version__, 7)
+    api = apis_of(is_controllers=True)[head.api_key]
+    context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
+    question = Question(Request(head, "test", body), context, CONTROLLER, is_encrypted=False)
+    answered = answer(api, services, question)
+    return answered.result(20) if hasattr(answered, "result") else answered
+
+
+def creation(**changed: object) -> Any:
+    parts = request_parts(CREATE, 3)
+    given = {
+        "resource_type": 2,
+        "resource_name": "orders",
+        "resource_pattern_type": 3,
+        "principal": "User:app",
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+    }
+    return parts.AclCreation(**{**given, **changed})
+
+
+def create(*creations: Any) -> Any:
+    return request_parts(CREATE, 3).CreateAclsRequest(creations=creations)
+
+
+def acl_filter(**changed: object) -> Any:
+    given = {
+        "resource_type_filter": 1,
+        "resource_name_filter": None,
+        "pattern_type_filter": 1,
+        "principal_filter": "User:app",
+        "host_filter": None,
+        "operation": 1,
+        "permission_type": 1,
+    }
+    return request_parts(DELETE, 3).DeleteAclsFilter(**{**given, **changed})
+
+
+def delete(*filters: Any) -> Any:
+    return request_parts(DELETE, 3).DeleteAclsRequest(filters=filters)
+
+
+def describe() -> Any:
+    return request_type(DESCRIBE, 3)(
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter="User:app",
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+
+
+def codes(results: Any) -> list[int]:
+    return [int(each.error_code) for each in results]
+
+
+def test_what_is_created_is_described_and_deleted(services: Services) -> None:
+    assert codes(asked(services, create(creation(), creation())).results) == [0, 0]
+    [resource] = asked(services, describe()).resources
+    assert (resource.resource_name, len(resource.acls)) == ("orders", 1)
+    [result] = asked(services, delete(acl_filter())).filter_results
+    assert [each.resource_name for each in result.matching_acls] == ["orders"]
+    assert asked(services, describe()).resources == ()
+
+
+def test_a_bad_filter_fails_alone(services: Services) -> None:
+    asked(services, create(creation()))
+    good, bad = asked(
+        services, delete(acl_filter(), acl_filter(resource_type_filter=99))
+    ).filter_results
+    assert (int(good.error_code), len(good.matching_acls)) == (0, 1)
+    assert (int(bad.error_code), bad.error_message) == (42, "Unknown patternFilter.")
+
+
+@pytest.mark.parametrize(
+    "body", [create(creation(operation=0)), delete(acl_filter(permission_type=0))]
+)
+def test_the_code_0_ends_the_connection(services: Services, body: Any) -> None:
+    with pytest.raises(Malformed):
+        asked(services, body)
+
+
+def test_any_in_a_create_fails_every_item(services: Services) -> None:
+    answered = asked(services, create(creation(), creation(operation=1)))
+    assert codes(answered.results) == [-1, -1]
+    assert asked(services, describe()).resources == ()
+
+
+def test_too_many_at_once_are_refused_on_every_item(services: Services) -> None:
+    many = [creation(resource_name=str(each)) for each in range(10_001)]
+    answered = asked(services, create(*many))
+    assert set(codes(answered.results)) == {44}
+    assert answered.results[0].error_message == (
+        "Unable to perform excessively large batch operation."
+    )
+
+
+def test_who_may_not_is_told_so_and_nothing_is_changed(services: Services) -> None:
+    assert codes(asked(services, create(creation()), NOBODY).results) == [31]
+    assert codes(asked(services, delete(acl_filter()), NOBODY).filter_results) == [31]
+    assert int(asked(services, describe(), NOBODY).error_code) == 31
+    assert asked(services, describe()).resources == ()
+
+
+def test_without_an_authorizer_there_are_no_acls(open_services: Services) -> None:
+    assert codes(asked(open_services, create(creation())).results) == [54]
+    assert codes(asked(open_services, delete(acl_filter())).filter_results) == [54]
+    assert int(asked(open_services, describe()).error_code) == 54
+
+
+def forwarded(
+    services: Services, body: Any, principal: str, *, version: int = 0, by: str = BROKER
+) -> Any:
+    """The answer to an Envelope with ``body`` as ``principal``'s request."""
+    sealed = seal(
+        version,
+        write_request(body, 9, "client"),
+        KafkaPrincipal(*principal.split(":")),
+        bytes([10, 0, 0, 1]),
+    )
+    return unsealed_answer(asked(services, sealed, by))
+
+
+def test_an_envelope_is_judged_as_the_client_that_it_names(services: Services) -> None:
+    for principal, code in ((ADMIN, 0), (NOBODY, 31)):
+        answered = forwarded(services, create(creation()), principal)
+        assert answered.code == 0
+        body = read_response(answered.response, response_type(CREATE, 3))
+        assert codes(body.results) == [code]
+
+
+def test_who_may_not_forward_is_told_by_the_envelope(services: Services) -> None:
+    assert forwarded(services, create(creation()), ADMIN, by=NOBODY).code == 31
+
+
+def test_what_is_never_forwarded_is_an_invalid_request(services: Services) -> None:
+    assert forwarded(services, describe(), ADMIN).code == 42
+
+
+@pytest.mark.parametrize(("version", "code"), [(0, -1), (1, 20_000)])
+def test_a_gate_that_is_shut_is_said_where_the_version_knows_it(
+    services: Services, version: int, code: int
+) -> None:
+    loading = StandardAuthorizer.configured({"super.users": BROKER})
+    shut = services._replace(authorizer=loading)
+    assert forwarded(shut, create(creation()), NOBODY, version=version).code == code
+    assert codes(asked(shut, create(creation()), NOBODY).results) == [7]
+
+
+def test_a_controller_that_was_fenced_is_said_by_the_envelope(services: Services) -> None:
+    services.replica.close()
+    assert forwarded(services, create(creation()), ADMIN).code == 41
+    assert codes(asked(services, create(creation())).results) == [41]
