@@ -290,11 +290,13 @@ class IndexWriter:
                 groups[name] = [acl]
             else:
                 group.append(acl)
-        self._literals = [self._ordered(groups) for groups in literals]
-        self._prefixed = [self._ordered(groups) for groups in prefixed]
+        literal_buckets = [self._ordered(groups) for groups in literals]
+        prefixed_buckets = [self._ordered(groups) for groups in prefixed]
+        self._literals = [SortedDict(buckets) for buckets in literal_buckets]
+        self._prefixed = [SortedDict(buckets) for buckets in prefixed_buckets]
         self.index = AclIndex(
-            [_frozen(buckets) for buckets in self._literals],
-            [_frozen(buckets) for buckets in self._prefixed],
+            [_frozen(buckets) for buckets in literal_buckets],
+            [_frozen(buckets) for buckets in prefixed_buckets],
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
@@ -308,8 +310,8 @@ class IndexWriter:
                 index = self._with(index, acl)
         self.index = index
 
-    def _ordered(self, groups: dict[str, list[Acl]]) -> SortedDict[str, Bucket]:
-        """The buckets of ``groups``; counts the ids beyond the first of each ACL."""
+    def _ordered(self, groups: dict[str, list[Acl]]) -> dict[str, Bucket]:
+        """The buckets of ``groups`` by name; counts the ids beyond the first of each ACL."""
         buckets: dict[str, Bucket] = {}
         for name in sorted(groups):
             group = groups[name]
@@ -318,7 +320,7 @@ class IndexWriter:
                 self._extra_ids.update({acl: ids - 1 for acl, ids in counts.items() if ids > 1})
                 group = list(counts)
             buckets[name] = bucket_of(group)
-        return SortedDict(buckets)
+        return buckets
 
     def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
         buckets = self._buckets_of(acl)
@@ -349,7 +351,8 @@ class IndexWriter:
         return kinds[acl.resource_type]
 
 
-def _frozen(buckets: SortedDict[str, Bucket]) -> Patterns:
+def _frozen(buckets: dict[str, Bucket]) -> Patterns:
+    """``buckets`` are in the order of their names."""
     if not buckets:
         return NO_PATTERNS
-    return Patterns(Table(buckets.items()), SortedNames.of(list(buckets)))
+    return Patterns(Table.owning(buckets), SortedNames.of(list(buckets)))

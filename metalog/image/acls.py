@@ -28,7 +28,7 @@ from metalog.errors import CorruptLog
 from metalog.ids import Uuid, uuid_text
 from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
-from metalog.image.table import Table, TableBuilder
+from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
 from metalog.records.bulk import AclRun
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
@@ -96,9 +96,7 @@ class AclsImage:
 
     def _ids_by_acl(self) -> Table[Acl, Uuid | Ids]:
         if self._ids is None:
-            table: TableBuilder[Acl, Uuid | Ids] = TableBuilder()
-            table.update((acl, uuid) for uuid, acl in self.by_id.items())
-            ids = table.freeze()
+            ids: Table[Acl, Uuid | Ids] = Table((acl, uuid) for uuid, acl in self.by_id.items())
             if len(ids) < len(self.by_id):
                 ids = ids.changed(_repeated(self.by_id))
             self._ids = ids
@@ -142,7 +140,16 @@ class AclsDelta:
     they seem to: ``may_mislead`` says which those are.
     """
 
-    __slots__ = ("_added", "_changes", "_gone", "_whole", "doubtful", "image", "is_replacement")
+    __slots__ = (
+        "_added",
+        "_changes",
+        "_gone",
+        "_is_given",
+        "_whole",
+        "doubtful",
+        "image",
+        "is_replacement",
+    )
 
     def __init__(self, image: AclsImage, *, is_replacement: bool = False) -> None:
         self.image = image
@@ -151,9 +158,8 @@ class AclsDelta:
         self._changes: dict[Uuid, Acl | None] = {}
         self._gone: dict[Uuid, Acl | None] = {}
         self._added: list[Acl] = []
-        self._whole: TableBuilder[Uuid, Acl] | None = None
-        if is_replacement or not image:
-            self._whole = TableBuilder()
+        self._whole: dict[Uuid, Acl] | None = {} if is_replacement or not image else None
+        self._is_given = False
 
     @property
     def changes(self) -> Mapping[Uuid, Acl | None]:
@@ -165,8 +171,7 @@ class AclsDelta:
         """
         if self._whole is None:
             return self._changes
-        now = self._whole.freeze()
-        return {**now, **self._gone} if self._gone else now
+        return {**self._whole, **self._gone} if self._gone else self._whole
 
     def add(self, record: AccessControlEntryRecord) -> None:
         if may_mislead(record) is not None:
@@ -176,10 +181,11 @@ class AclsDelta:
     def add_run(self, run: AclRun) -> None:
         """A million ACLs come this way at start-up."""
         added = zip(run.ids, run.acls, strict=True)
-        if self._whole is None:
+        whole = self._own_whole()
+        if whole is None:
             self._changes.update(added)
         else:
-            self._whole.update(added)
+            whole.update(added)
             self._added += run.acls
 
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
@@ -192,8 +198,9 @@ class AclsDelta:
 
     def remove(self, record: RemoveAccessControlEntryRecord) -> None:
         uuid = record.id
-        if self._whole is not None:
-            was_there = self._whole.discard(uuid)
+        whole = self._own_whole()
+        if whole is not None:
+            was_there = whole.pop(uuid, None) is not None
         else:
             before = self.image.by_id.get(uuid)
             was_there = self._changes.get(uuid, before) is not None
@@ -213,6 +220,13 @@ class AclsDelta:
         self._gone = {uuid: None for uuid in self.image.by_id if uuid not in now}
 
     def apply(self) -> AclsImage:
-        if self._whole is not None:
-            return AclsImage(self._whole.freeze())
-        return self.image._changed(self._changes)
+        if self._whole is None:
+            return self.image._changed(self._changes)
+        self._is_given = True
+        return AclsImage(Table.owning(self._whole))
+
+    def _own_whole(self) -> dict[Uuid, Acl] | None:
+        """All ACLs, to be changed; not the dict that an image was made of."""
+        if self._is_given and self._whole is not None:
+            self._whole, self._is_given = self._whole.copy(), False
+        return self._whole

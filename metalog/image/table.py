@@ -1,91 +1,136 @@
 """An immutable map that shares what did not change with the map it came from.
 
-Up to ``SMALL`` entries are one plain dict; above that two levels of 64 hold plain
-dicts ("leaves"), chosen by the high bits of the key's hash (the low ones choose the
-slot inside a dict). A change copies the leaves that it touches, the pointers to
-them, and nothing else. Keys must have well spread hashes: bytes, strings, tuples;
-integers work too, but above ``SMALL`` they would all share one leaf.
+What is put in at once (the "bulk") is one plain dict: nothing is faster to fill and to
+ask. What changed since then lies before it, in two levels of 64 small dicts ("leaves")
+chosen by the high bits of the key's hash (the low ones choose the slot inside a dict). A
+change copies the leaf that it touches, the pointers to it, and nothing else. A table of up
+to ``SMALL`` entries is copied whole; and once as much has changed as the bulk holds, the
+next change makes one dict of all, so that what is gone is not kept for ever.
 
-The order of iteration is arbitrary and differs between processes. ``repr`` shows no
-values, since some of them are secrets. This module must not know what is stored.
+Keys must have well spread hashes: bytes, strings, tuples; integers work too, but above
+``SMALL`` all that changed of them would share one leaf.
+
+The order of iteration is arbitrary. ``repr`` shows no values, since some of them are
+secrets. This module must not know what is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Final, Generic, TypeVar, cast, overload
+from typing import Any, Final, TypeVar, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
-Parts = tuple[dict[K, V] | None, list[list[dict[K, V]]], int]
+Leaf = dict[Any, Any]
+Nodes = list[list[Leaf]]
+Parts = tuple[dict[K, V], Nodes | None, int, int]
+"""The bulk, what changed since, how many keys that is, and how many the table has."""
 
 SMALL: Final = 2048
 FAN: Final = 64
 _HIGH: Final = 48
-_LEAVES: Final = FAN * FAN
-_MASK: Final = _LEAVES - 1
+_MASK: Final = FAN * FAN - 1
+
+
+class _Gone:
+    """Stands in a leaf for the value of a key that the bulk has and the table has not."""
+
+
+_GONE: Final = _Gone()
+_NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 
 
 class Table(Mapping[K, V]):
-    """A frozen mapping; ``changed`` and ``TableBuilder`` make others from it."""
+    """A frozen mapping; ``changed`` makes others from it. No value is None."""
 
-    __slots__ = ("_dict", "_nodes", "_size")
+    __slots__ = ("_bulk", "_count", "_nodes", "_size")
 
-    _dict: dict[K, V] | None
-    _nodes: list[list[dict[K, V]]]
+    _bulk: dict[K, V]
+    _nodes: Nodes | None
+    _count: int
     _size: int
 
     def __init__(
-        self, items: Iterable[tuple[K, V]] = (), *, parts: Parts[K, V] | None = None
+        self,
+        items: Mapping[K, V] | Iterable[tuple[K, V]] = (),
+        *,
+        parts: Parts[K, V] | None = None,
     ) -> None:
-        """``parts`` are what a builder gives, instead of ``items``."""
+        """``parts`` are what another table gives, instead of ``items``."""
         if parts is None:
-            builder: TableBuilder[K, V] = TableBuilder()
-            builder.update(items)
-            parts = builder.parts()
-        self._dict, self._nodes, self._size = parts
+            bulk: dict[K, V] = dict(items)
+            parts = bulk, None, 0, len(bulk)
+        self._bulk, self._nodes, self._count, self._size = parts
+
+    @staticmethod
+    def owning(bulk: dict[K, V]) -> Table[K, V]:
+        """A table of ``bulk`` itself, which whoever gives it must not change any more."""
+        return Table(parts=(bulk, None, 0, len(bulk)))
 
     def changed(self, changes: Mapping[K, V | None]) -> Table[K, V]:
         """This map with ``changes``, in which None removes a key (or finds it absent)."""
         if not changes:
             return self
-        if len(changes) == 1 and self._dict is None:
-            for key, value in changes.items():
-                return self._changed_at(key, value)
-        builder = TableBuilder(self)
-        builder.change(changes)
-        return builder.freeze()
+        bulk = self._bulk
+        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk):
+            return Table.owning(self._replaced(changes))
+        nodes = (_NO_CHANGES if self._nodes is None else self._nodes).copy()
+        copied: set[int] = set()
+        count, size = self._count, self._size
+        for key, value in changes.items():
+            bits = hash(key) >> _HIGH & _MASK
+            leaf = _own_leaf(nodes, bits, copied)
+            before, entries = leaf.get(key), len(leaf)
+            was_there = key in bulk if before is None else before is not _GONE
+            if value is not None:
+                leaf[key] = value
+            elif key in bulk:
+                leaf[key] = _GONE
+            else:
+                leaf.pop(key, None)
+            size += (value is not None) - was_there
+            count += len(leaf) - entries
+        return Table(parts=(bulk, nodes, count, size))
+
+    def _replaced(self, changes: Mapping[K, V | None]) -> dict[K, V]:
+        """All of it after ``changes``, in a dict of its own."""
+        plain = self._bulk.copy() if self._nodes is None else self._plain()
+        for key, value in changes.items():
+            if value is None:
+                plain.pop(key, None)
+            else:
+                plain[key] = value
+        return plain
 
     def __getitem__(self, key: K) -> V:
-        if self._dict is not None:
-            return self._dict[key]
-        bits = hash(key) >> _HIGH
-        return self._nodes[bits >> 6 & 63][bits & 63][key]
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
 
     @overload
     def get(self, key: K, /) -> V | None: ...
     @overload
     def get(self, key: K, /, default: V | D) -> V | D: ...
     def get(self, key: K, /, default: Any = None) -> Any:
-        if self._dict is not None:
-            return self._dict.get(key, default)
-        bits = hash(key) >> _HIGH
-        return self._nodes[bits >> 6 & 63][bits & 63].get(key, default)
+        if self._nodes is not None:
+            bits = hash(key) >> _HIGH
+            found = self._nodes[bits >> 6 & 63][bits & 63].get(key)
+            if found is not None:
+                return default if found is _GONE else found
+        return self._bulk.get(key, default)
 
     def __contains__(self, key: object) -> bool:
-        if self._dict is not None:
-            return key in self._dict
-        bits = hash(key) >> _HIGH
-        return key in self._nodes[bits >> 6 & 63][bits & 63]
+        return self.get(key) is not None  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[K]:
-        return chain.from_iterable(self._leaves())
+        return iter(self._plain())
 
     def keys(self) -> KeysView[K]:
         return _Keys(self)
@@ -101,14 +146,7 @@ class Table(Mapping[K, V]):
             return True
         if not isinstance(other, Table):
             return Mapping.__eq__(self, other)
-        if self._size != other._size:
-            return False
-        if self._dict is not None or other._dict is not None:
-            return dict(self.items()) == dict(other.items())
-        return all(
-            mine is theirs or mine == theirs
-            for mine, theirs in zip(self._nodes, other._nodes, strict=True)
-        )
+        return self._size == other._size and self._plain() == other._plain()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -116,139 +154,32 @@ class Table(Mapping[K, V]):
         return f"<Table of {self._size}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (list(self.items()),)
+        return Table, (self._plain(),)
 
-    def _changed_at(self, key: K, value: V | None) -> Table[K, V]:
-        bits = hash(key) >> _HIGH
-        high, low = bits >> 6 & 63, bits & 63
-        nodes = self._nodes.copy()
-        nodes[high] = node = nodes[high].copy()
-        node[low] = leaf = node[low].copy()
-        before = len(leaf)
-        if value is None:
-            leaf.pop(key, None)
-        else:
-            leaf[key] = value
-        return Table(parts=(None, nodes, self._size + len(leaf) - before))
-
-    def _leaves(self) -> Iterator[dict[K, V]]:
-        if self._dict is not None:
-            return iter((self._dict,))
-        return chain.from_iterable(self._nodes)
+    def _plain(self) -> dict[K, V]:
+        """All of it in one dict, which is not to be changed."""
+        if self._nodes is None:
+            return self._bulk
+        plain = self._bulk.copy()
+        for leaf in chain.from_iterable(self._nodes):
+            for key, value in leaf.items():
+                if value is _GONE:
+                    del plain[key]
+                else:
+                    plain[key] = value
+        return plain
 
 
-class TableBuilder(Generic[K, V]):
-    """A table in the making: owns what it copied, and gives it up by ``freeze``.
-
-    Small, it is one dict. Above that it owns single leaves, or, where it began with
-    nothing or much changes, all of them in one list. ``copied`` counts the leaves copied.
-    """
-
-    __slots__ = ("_all", "_base", "_dict", "_owned", "copied")
-
-    def __init__(self, base: Table[K, V] | None = None) -> None:
-        self.copied = 0
-        self._start(EMPTY if base is None else base)
-
-    def _start(self, base: Table[K, V]) -> None:
-        self._base = base
-        self._dict: dict[K, V] | None = None
-        self._owned: dict[int, dict[K, V]] = {}
-        self._all: list[dict[K, V]] | None = None
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.update(((key, value),))
-
-    def discard(self, key: K) -> bool:
-        """Remove ``key``; false if it was not there."""
-        place = self._small()
-        if place is None:
-            place = self._leaf(hash(key) >> _HIGH & _MASK)
-        return place.pop(key, None) is not None
-
-    def change(self, changes: Mapping[K, V | None]) -> None:
-        """Set what is not None in ``changes``; remove the keys of what is."""
-        gone = [key for key, value in changes.items() if value is None]
-        if len(changes) > _LEAVES and self._small() is None:
-            self._own_all()
-        self.update(cast("Iterable[tuple[K, V]]", changes.items()))
-        for key in gone:
-            self.discard(key)
-
-    def update(self, items: Iterable[tuple[K, V]]) -> None:
-        rest = iter(items)
-        small = self._small()
-        if small is not None:
-            for key, value in rest:
-                small[key] = value
-                if len(small) > SMALL:
-                    self._spread(small)
-                    break
-            else:
-                return
-        if self._all is None:
-            for key, value in rest:
-                self._leaf(hash(key) >> _HIGH & _MASK)[key] = value
-        else:
-            leaves, high, mask = self._all, _HIGH, _MASK
-            for key, value in rest:
-                leaves[hash(key) >> high & mask][key] = value
-
-    def freeze(self) -> Table[K, V]:
-        """The table as it is now; the builder may go on, and copies again."""
-        if self._all is None and self._dict is None and not self._owned:
-            return self._base
-        frozen = Table(parts=self.parts())
-        self._start(frozen)
-        return frozen
-
-    def parts(self) -> Parts[K, V]:
-        """What the table is made of now: the small dict, the nodes, and how many entries."""
-        if self._all is not None:
-            nodes = [self._all[at : at + FAN] for at in range(0, _LEAVES, FAN)]
-            return None, nodes, sum(map(len, self._all))
-        if self._dict is not None:
-            return self._dict, [], len(self._dict)
-        if self._owned:
-            return self._with_owned()
-        return self._base._dict, self._base._nodes, self._base._size
-
-    def _with_owned(self) -> Parts[K, V]:
-        nodes, size = self._base._nodes.copy(), self._base._size
-        mine: set[int] = set()
-        for bits, leaf in self._owned.items():
-            high, low = bits >> 6, bits & 63
-            if high not in mine:
-                mine.add(high)
-                nodes[high] = nodes[high].copy()
-            size += len(leaf) - len(nodes[high][low])
-            nodes[high][low] = leaf
-        return None, nodes, size
-
-    def _small(self) -> dict[K, V] | None:
-        """The one dict, to be changed; None for a table in leaves."""
-        if self._dict is None and self._all is None and self._base._dict is not None:
-            self._dict = self._base._dict.copy()
-            self.copied += 1
-        return self._dict
-
-    def _leaf(self, bits: int) -> dict[K, V]:
-        if self._all is not None:
-            return self._all[bits]
-        leaf = self._owned.get(bits)
-        if leaf is None:
-            leaf = self._owned[bits] = self._base._nodes[bits >> 6][bits & 63].copy()
-            self.copied += 1
-        return leaf
-
-    def _own_all(self) -> None:
-        self._all = [self._leaf(bits) for bits in range(_LEAVES)]
-
-    def _spread(self, small: dict[K, V]) -> None:
-        self._dict = None
-        self._all = [{} for _ in range(_LEAVES)]
-        self.copied += _LEAVES
-        self.update(small.items())
+def _own_leaf(nodes: Nodes, bits: int, copied: set[int]) -> Leaf:
+    """The leaf of ``bits``, copied with its node unless ``copied`` says that they were."""
+    high, low = bits >> 6, bits & 63
+    node = nodes[high]
+    if bits not in copied:
+        if ~high not in copied:
+            node = nodes[high] = node.copy()
+        node[low] = node[low].copy()
+        copied.update((bits, ~high))
+    return node[low]
 
 
 class _Keys(KeysView[K]):
@@ -266,7 +197,7 @@ class _Values(ValuesView[V]):
         self._table = table
 
     def __iter__(self) -> Iterator[V]:
-        return chain.from_iterable(leaf.values() for leaf in self._table._leaves())
+        return iter(self._table._plain().values())
 
 
 class _Items(ItemsView[K, V]):
@@ -275,7 +206,7 @@ class _Items(ItemsView[K, V]):
         self._table = table
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
-        return chain.from_iterable(leaf.items() for leaf in self._table._leaves())
+        return iter(self._table._plain().items())
 
 
-EMPTY: Final[Table[Any, Any]] = Table(parts=({}, [], 0))
+EMPTY: Final[Table[Any, Any]] = Table()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metalog.image.table import EMPTY, FAN, SMALL, Table, TableBuilder
+from metalog.image.table import EMPTY, FAN, SMALL, Table
 
-KEYS = st.text(max_size=3)
+KEYS = st.text(max_size=3) | st.integers(0, 9).map("key-{}".format)
 CHANGES = st.dictionaries(KEYS, st.one_of(st.none(), st.integers()))
 
 
@@ -71,25 +72,33 @@ def test_growing_and_shrinking_across_the_small_form_keeps_equality() -> None:
 
 @pytest.mark.parametrize("size", [10_000, 50_000])
 def test_a_change_copies_the_leaves_that_it_touches_and_no_other(size: int) -> None:
-    table = Table(large(size).items())
-    builder = TableBuilder(table)
-    builder["key-7"] = 0
-    assert builder.discard("key-8")
-    builder["key-7"] = 1
-    assert builder.copied <= 2
-    after = builder.freeze()
-    shared = sum(
-        mine is theirs for mine, theirs in zip(table._leaves(), after._leaves(), strict=True)
-    )
-    assert shared >= FAN * FAN - 2
+    table = Table(large(size)).changed({f"key-{number}": -1 for number in range(2_000)})
+    after = table.changed({"key-7": 0, "key-8": None})
+    leaves, leaves_after = (list(chain.from_iterable(each._nodes)) for each in (table, after))
+    shared = sum(mine is theirs for mine, theirs in zip(leaves, leaves_after, strict=True))
+    assert FAN * FAN - 2 <= shared < FAN * FAN
+    assert after._bulk is table._bulk
 
 
-def test_a_builder_goes_on_after_freezing_without_touching_what_it_froze() -> None:
-    builder: TableBuilder[str, int] = TableBuilder(Table(large().items()))
-    first = builder.freeze()
-    builder["key-1"] = -1
-    assert first["key-1"] == 1
-    assert builder.freeze()["key-1"] == -1
+def test_what_is_gone_is_not_kept_for_ever() -> None:
+    model = large()
+    table = Table(model)
+    for start in range(0, len(model) - 100, 100):
+        gone = {f"key-{number}": None for number in range(start, start + 100)}
+        table = table.changed(gone).changed({f"new-{start}": start})
+        model = changed(model, {**gone, f"new-{start}": start})
+        assert table._count <= len(table._bulk)
+        assert len(table) == len(model)
+    assert table == model
+    assert len(table._bulk) < len(large()) / 2
+
+
+def test_it_owns_the_dict_that_it_is_given() -> None:
+    bulk = large()
+    table = Table.owning(bulk)
+    assert table._bulk is bulk
+    assert table.changed({"key-1": None}).changed({"key-1": 1}) == bulk
+    assert bulk == large()
 
 
 def test_a_removal_of_an_absent_key_changes_nothing() -> None:
