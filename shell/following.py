@@ -6,7 +6,8 @@ prints. This module must not know how a change is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -49,23 +50,28 @@ class _Handover:
             self.waiting.put(found)
 
 
-def follow(replayed: Replayed) -> Iterator[list[Change]]:
+def follow(replayed: Replayed, tell: Callable[[Exception], None]) -> Iterator[list[Change]]:
     """The changes after ``replayed``, those together that came at once, for as long as they
-    are asked for. A fault that keeps the log from being read is raised."""
+    are asked for. ``tell`` is told, in place of the log of the program, of each fault that
+    keeps the log from being read; it is tried again."""
     log = replayed.source.log
     if not isinstance(log, LiveLog):
         raise InvalidSource(
             f"{replayed.source.text}: nothing is ever added to it; --follow needs the folder "
             "that a node writes"
         )
+    logging.getLogger("metalog").addHandler(logging.NullHandler())
     handover = _Handover(replayed.image)
+    told: Exception | None = None
     with Replica(log, [handover], tolerant=True) as replica:
         while True:
             try:
                 yield handover.waiting.get(timeout=_WAIT_S)
             except Empty:
-                if isinstance(replica.state, Stale):
-                    raise replica.state.fault from None
+                state = replica.state
+                if isinstance(state, Stale) and state.fault is not told:
+                    told = state.fault
+                    tell(told)
 
 
 def _changes_since(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:

@@ -91,6 +91,10 @@ class Output:
         self._progress = progress if wanted else None
         return progress
 
+    def go_on(self) -> None:
+        """What is written from here on comes as it happens, and is not paged."""
+        self._pager = None
+
     def line(self, text: str = "") -> None:
         """One line of text, which is safe already."""
         self.out.write(text + "\n")

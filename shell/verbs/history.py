@@ -107,6 +107,8 @@ def run(arguments: Namespace, output: Output) -> int:
     wanted = None if asked is not None else _filter(arguments)
     if arguments.follow and arguments.to is not None:
         raise InvalidRequest("--follow goes on, and --to ends; give one of them")
+    if arguments.follow:
+        output.go_on()
     source = opened_source(arguments)
     begin, arguments.at = getattr(arguments, "from"), arguments.to
     first = -1
@@ -169,17 +171,16 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
         return
     if within.shows_past:
         _print(lines, output)
-    from shell.following import follow
-
-    for changes in _following(follow(within.replayed), output):
+    for changes in _following(within.replayed, output):
         _print(_lines(changes, bound, wanted), output)
 
 
-def _following(groups: Iterator[list[Change]], output: Output) -> Iterator[list[Change]]:
+def _following(replayed: Replayed, output: Output) -> Iterator[list[Change]]:
     """What has come is shown before more is waited for."""
+    from shell.following import follow
+
     output.note("following; Ctrl-C ends it")
-    output.flush()
-    for group in groups:
+    for group in follow(replayed, lambda fault: output.warn(f"{fault}; it is tried again")):
         yield group
         output.flush()
 
@@ -262,9 +263,7 @@ def _answers(question: Question, config: AuthorizerConfig, within: _Asked, outpu
         return
     if within.shows_past:
         _print_turns(found, output)
-    from shell.following import follow
-
-    for changes in _following(follow(within.replayed), output):
+    for changes in _following(within.replayed, output):
         of_acls = (each for each in changes if isinstance(each, AclChange))
         _print_turns(turns.following(of_acls), output)
 

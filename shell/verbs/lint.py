@@ -138,8 +138,8 @@ def _print_said(said: tuple[Severity, str, str], output: Output) -> None:
 
 
 def _print_subject(finding: Finding, looked: Looked, output: Output) -> None:
-    where = "".join(f"  {text}" for text in _where(finding, looked))
-    output.line(f"    {_subject(finding)}{output.paint(where, 'faint')}")
+    where = [output.paint(text, "faint") for text in _where(finding, looked)]
+    output.line("  ".join([f"    {_subject(finding)}", *where]))
     if finding.by is not None:
         output.line(f"      by {sentence(finding.by)}")
     for command in finding.commands:
