@@ -47,7 +47,7 @@ def passwd(cluster: ScramKafka, *arguments: str, target: str | None = None) -> i
 
 
 def password_file(tmp_path: Path, password: str) -> tuple[str, str]:
-    file = tmp_path / "password"
+    file = tmp_path / "password.txt"
     file.write_text(password, encoding="utf-8")
     return "--password-file", str(file)
 

@@ -48,7 +48,7 @@ def accepts(folder: Path, user: str, mechanism: ScramMechanism, password: str) -
 
 def passwd(folder: Path, *arguments: str, password: str = "") -> None:
     """Expected to go well, its password read from a file."""
-    file = folder.parent / "password"
+    file = folder.parent / "password.txt"
     file.write_text(password + "\n", encoding="utf-8")
     given = ["--password-file", str(file)] if password else []
     assert main(["passwd", str(folder), *arguments, *given]) == 0
@@ -106,22 +106,22 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str) ->
     ("arguments", "said"),
     [
         ([], "the following arguments are required: USER; see metalog passwd --help"),
-        (["alice", "TOP-SECRET"], "a password is never an argument"),
-        (["alice", "--", "TOP-SECRET"], "a password is never an argument"),
-        (["alice", "--password", "TOP-SECRET"], "unknown option --password"),
-        (["alice", "--password=TOP-SECRET"], "unknown option --password"),
+        (["alice", "top-secret-1"], "a password is never an argument"),
+        (["alice", "--", "top-secret-1"], "a password is never an argument"),
+        (["alice", "--password", "top-secret-1"], "unknown option --password"),
+        (["alice", "--password=top-secret-1"], "unknown option --password"),
         (["alice"], "nobody is there to be asked; give --password-file"),
         (["alice", "--password-file", "no-such-file"], "no-such-file: No such file"),
-        (["alice", "--password-file", "empty"], "the password is empty"),
-        (["alice", "--password-file", "two"], "two: more than one line"),
-        (["alice", "--password-file", "latin"], "latin: no UTF-8"),
-        (["User:alice", "--password-file", "one"], "the SCRAM user of it is alice"),
-        (["", "--password-file", "one"], "USER is empty"),
+        (["alice", "--password-file", "empty.txt"], "the password is empty"),
+        (["alice", "--password-file", "two.txt"], "two.txt: more than one line"),
+        (["alice", "--password-file", "latin.txt"], "latin.txt: no UTF-8"),
+        (["User:alice", "--password-file", "one.txt"], "the SCRAM user of it is alice"),
+        (["", "--password-file", "one.txt"], "USER is empty"),
         (["alice", "--iterations", "4095"], "give a number from 4096 to 16384"),
         (["alice", "--iterations", "16385"], "give a number from 4096 to 16384"),
         (["alice", "--mechanism", "PLAIN"], "invalid choice: 'PLAIN'"),
         (["known", "--delete", "--iterations", "4096"], "--delete needs no --iterations"),
-        (["known", "--delete", "--password-file", "one"], "--delete needs no --password-file"),
+        (["known", "--delete", "--password-file", "one.txt"], "--delete needs no --password-file"),
         (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),
         (
             *(["known", "--delete", "--mechanism", "SCRAM-SHA-512"],),
@@ -141,17 +141,17 @@ def test_what_is_refused_changes_nothing_and_quotes_no_password(
     before = users_in(folder)
     monkeypatch.chdir(folder.parent)
     for name, content in (
-        ("one", b"TOP-SECRET"),
-        ("empty", b"\n"),
-        ("two", b"TOP-SECRET\nTOP-SECRET\n"),
-        ("latin", b"TOP-SECRET\xe9"),
+        ("one.txt", b"top-secret-1"),
+        ("empty.txt", b"\n"),
+        ("two.txt", b"top-secret-1\ntop-secret-1\n"),
+        ("latin.txt", b"top-secret-1\xe9"),
     ):
         Path(name).write_bytes(content)
     assert main(["passwd", str(folder), *arguments]) == 2
     printed = capsys.readouterr()
     assert said in printed.err
     assert printed.err.count("\n") == 1
-    assert "TOP-SECRET" not in printed.out + printed.err
+    assert "top-secret-1" not in printed.out + printed.err
     assert users_in(folder) == before
 
 
@@ -177,19 +177,19 @@ def at_the_prompts(folder: Path, *answers: str) -> tuple[str, int]:
 
 
 def test_it_asks_twice_and_shows_nothing_that_is_typed(folder: Path) -> None:
-    printed, code = at_the_prompts(folder, "my-secret\n", "my-secret\n")
+    printed, code = at_the_prompts(folder, "top-secret-1\n", "top-secret-1\n")
     assert code == 0
     assert printed.startswith("New password for alice: \nOnce more: \nSet the SCRAM-SHA-256")
     assert "secret" not in printed
-    assert accepts(folder, "alice", SHA_512, "my-secret")
+    assert accepts(folder, "alice", SHA_512, "top-secret-1")
 
 
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        (("my-secret\n", "my-secred\n"), "the two passwords differ; nothing was changed"),
+        (("top-secret-1\n", "top-secret-2\n"), "the two passwords differ; nothing was changed"),
         (("\n", "\n"), "the password is empty; nothing was changed"),
-        (("my-secret\n", "\x04"), "no password was given; nothing was changed"),
+        (("top-secret-1\n", "\x04"), "no password was given; nothing was changed"),
     ],
 )
 def test_what_is_typed_wrongly_changes_nothing(
@@ -197,5 +197,5 @@ def test_what_is_typed_wrongly_changes_nothing(
 ) -> None:
     printed, code = at_the_prompts(folder, *answers)
     assert (code, printed.splitlines()[-1]) == (2, f"metalog: {said}")
-    assert "secre" not in printed
+    assert "top-secret" not in printed
     assert mechanisms_of(folder, "alice") == {}

@@ -180,10 +180,10 @@ def test_a_policy_that_fails_accepts_nothing_and_tells_nothing() -> None:
         async def accept(self, password: str) -> bool:  # type: ignore[override]
             return True
 
-    [broken] = answers(carried_out(planned(("a", 1, "my-secret"), policy=Broken()))[1]).values()
+    [broken] = answers(carried_out(planned(("a", 1, "top-secret-1"), policy=Broken()))[1]).values()
     assert broken == (ErrorCode.UNKNOWN_SERVER_ERROR, "The password policy failed: ValueError")
     with pytest.warns(RuntimeWarning, match="never awaited"):
-        plan = planned(("a", 1, "my-secret"), policy=Awaited())
+        plan = planned(("a", 1, "top-secret-1"), policy=Awaited())
     assert list(codes(plan).values()) == [ErrorCode.POLICY_VIOLATION]
 
 
@@ -223,13 +223,13 @@ def test_each_that_is_named_has_one_result_and_only_what_is_carried_out_changes(
 
 
 def test_no_password_is_shown() -> None:
-    plan = planned(("alice", 1, "my-secret"))
+    plan = planned(("alice", 1, "top-secret-1"))
     [upsertion] = plan.requests[SHA_256].upsertions
     shown = repr(
-        [ScramPasswordRequest([ScramCredentials("alice", 1, "my-secret")]), plan, plan.requests]
+        [ScramPasswordRequest([ScramCredentials("alice", 1, "top-secret-1")]), plan, plan.requests]
     )
     assert "alice" in shown
-    assert "my-secret" not in shown
+    assert "top-secret-1" not in shown
     assert repr(upsertion.salted_password)[2:-1] not in shown
     assert "ssss" not in shown
     assert isinstance(plan.requests[SHA_256], AlterScramRequest)
