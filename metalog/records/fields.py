@@ -157,7 +157,10 @@ def write_bool(out: bytearray, value: bool) -> None:
 
 
 def write_int8(out: bytearray, value: int) -> None:
-    out += _INT8.pack(value)
+    if 0 <= value <= 0x7F:
+        out.append(value)
+    else:
+        out += _INT8.pack(value)
 
 
 def write_int16(out: bytearray, value: int) -> None:
@@ -227,6 +230,9 @@ def write_structs(out: bytearray, items: Sequence[Struct], version: int) -> None
 
 def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
     """In order of their tags, as KIP-482 wants them."""
+    if not tagged:
+        out.append(0)
+        return
     write_unsigned_varint(out, len(tagged))
     for tag, field in sorted(tagged, key=lambda entry: entry[0]):
         write_unsigned_varint(out, tag)

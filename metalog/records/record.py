@@ -117,6 +117,9 @@ def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
 def write_records(records: Sequence[RawRecord]) -> bytes:
     out = bytearray()
     for record in records:
+        if record.key is None and record.value is not None and not record.headers:
+            _write_plain(out, record, record.value)
+            continue
         body = bytearray((record.attributes,))
         write_varlong(body, record.timestamp_delta)
         write_varint(body, record.offset_delta)
@@ -129,6 +132,19 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
         write_varint(out, len(body))
         out += body
     return bytes(out)
+
+
+def _write_plain(out: bytearray, record: RawRecord, value: bytes) -> None:
+    """A record of a value alone, as nearly all are, without a copy of it."""
+    head = bytearray((record.attributes,))
+    write_varlong(head, record.timestamp_delta)
+    write_varint(head, record.offset_delta)
+    write_varint(head, -1)
+    write_varint(head, len(value))
+    write_varint(out, len(head) + len(value) + 1)
+    out += head
+    out += value
+    out.append(0)
 
 
 def _write_nullable(out: bytearray, value: bytes | None) -> None:

@@ -62,12 +62,18 @@ def read_varlong(data: bytes, at: int) -> tuple[int, int]:
 
 
 def write_unsigned_varint(out: bytearray, value: int) -> None:
+    if 0 <= value <= 0x7F:
+        out.append(value)
+        return
     if not 0 <= value <= _MASK_32:
         raise OverflowError(f"{value} does not fit in 32 bits")
     _write(out, value)
 
 
 def write_varint(out: bytearray, value: int) -> None:
+    if -0x40 <= value < 0x40:
+        out.append((value << 1) ^ (value >> 31))
+        return
     if not -(1 << 31) <= value < 1 << 31:
         raise OverflowError(f"{value} does not fit in 32 bits")
     _write(out, (value << 1) ^ (value >> 31))
