@@ -42,7 +42,10 @@ def simple_acl_config(
 ) -> SimpleAclConfig:
     """``ConfigException`` names the key that cannot be used, and why."""
     path = _text(config, CONFIG_PATH)
-    settings = {**config, **(_own_file(Path(path), files) if path else {})}
+    of_its_own = _own_file(Path(path), files) if path else {}
+    for key in of_its_own.keys() & config.keys():
+        raise ConfigException(f"{key} is given here and in {path}; keep one of them")
+    settings = {**config, **of_its_own}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(
             f"{ZOOKEEPER_URL}: ACLs are kept in the metadata log, not in ZooKeeper (KIP-801); "
@@ -54,6 +57,8 @@ def simple_acl_config(
             f"{ALLOW_EVERYONE} allows what no ACL denies"
         )
     todays = dict(settings)
+    if not isinstance(todays.get(SUPER_USERS), str | None):
+        raise ConfigException(f"{SUPER_USERS}: give one text, its users separated by semicolons")
     users = _text(todays, SUPER_USERS)
     if users:
         if _text(todays, TODAYS_SUPER_USERS):

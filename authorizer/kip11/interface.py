@@ -51,7 +51,7 @@ class Authorizer:
 
     def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
         """Raises ``refusal`` unless it is authorized, as KIP-11's server does."""
-        if not self.authorize(session, operation, resource):
+        if self.authorize(session, operation, resource) is not True:
             raise self.refusal(session, operation, resource)
 
     def as_todays(self) -> TodaysAuthorizer:

@@ -12,6 +12,7 @@ from kip11_acls import HOSTS, NAMES, OPERATIONS, PRINCIPALS, Attached, attached,
 from authorizer import Action, AuthorizationResult, RequestContext, StandardAuthorizer, topic
 from authorizer.kip11 import (
     Acl,
+    AuthorizationException,
     Authorizer,
     Operation,
     PermissionType,
@@ -123,6 +124,8 @@ def test_an_authorizer_of_ones_own_is_asked_and_denies_what_it_does_not_know() -
         AuthorizationResult.ALLOWED,
         AuthorizationResult.DENIED,
     ]
+    with pytest.raises(AuthorizationException):
+        Own().demand(Session("User:alice", "h"), Operation.WRITE, Resource("TOPIC", "t"))
     asked = (alice, Operation.READ, ResourceType.TOPIC)
     assert todays.authorize_by_resource_type(*asked) is AuthorizationResult.DENIED
     with pytest.raises(InvalidRequest, match="does not list ACLs"):

@@ -50,6 +50,7 @@ def test_todays_key_for_super_users_is_read_too() -> None:
         ({"kafka.superusers": "kafka"}, "kafka.superusers: .* write it as User:kafka"),
         ({"kafka.superusers": "user:a,b"}, "separate users by semicolons"),
         ({"kafka.superusers": "user:a", "super.users": "User:b"}, "give one of them"),
+        ({"kafka.superusers": ["user:a"]}, "kafka.superusers: give one text"),
         ({"zookeeper.url": "zk:2181"}, r"in the metadata log, not in ZooKeeper \(KIP-801\)"),
         ({"zookeeper.url": ""}, "zookeeper.url: "),
         ({"zookeeper.connect": "zk:2181"}, "zookeeper.connect: .*KIP-801"),
@@ -58,7 +59,7 @@ def test_todays_key_for_super_users_is_read_too() -> None:
         ({"authorizer.config.path": "/no/such/file"}, "authorizer.config.path=/no/such/file: No"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_its_key(config: dict[str, str], said: str) -> None:
+def test_what_cannot_be_used_is_refused_by_its_key(config: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidRequest, match=said) as refused:
         SimpleAclAuthorizer().initialize(config)
     assert isinstance(refused.value, ConfigException) or "zookeeper.connect" in config
@@ -75,6 +76,9 @@ def test_a_file_of_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
         f"{file}: {key} is not known there; allow.everyone is"
         for key in ("super.users", "allow.everyon")
     ]
+    both = {"authorizer.config.path": str(file), "allow.everyone": "false"}
+    with pytest.raises(ConfigException, match=r"allow\.everyone is given here and in "):
+        SimpleAclAuthorizer().initialize(both)
     file.write_text("zookeeper.url=zk:2181\n")
     with pytest.raises(ConfigException, match="KIP-801"):
         initialized(authorizer_config_path=str(file))
