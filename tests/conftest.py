@@ -11,9 +11,11 @@ from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
 from figures import PROPERTY, Figures
 from hypothesis import settings
+from kafka_quorum import KafkaQuorum
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
 from scram_kafka import ScramKafka, scram_kafka
+from secrets_net import SHOWS_CREDENTIALS, SecretsNet
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.load_profile("no timing gates a test")
@@ -25,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     The README's figures are those of the whole set of fixtures; without it, unchecked.
     """
     check_build()
+    config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
+    config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(NoSkips())
     task = os.environ.get("METALOG_FIGURES")
@@ -88,3 +92,13 @@ def scram_cluster(
     """A running Kafka whose clients log in; for ``xdist_group("real-kafka")``, as the other."""
     with scram_kafka(kafka_tools, tmp_path_factory.mktemp("scram-kafka")) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def kafka_quorum(
+    kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaQuorum]:
+    """Three running nodes, for the whole session; see ``real_kafka``. Mark their tests
+    ``@pytest.mark.xdist_group("kafka-quorum")``, and leave all three running."""
+    with KafkaQuorum.started(kafka_tools, tmp_path_factory.mktemp("kafka-quorum")) as quorum:
+        yield quorum

@@ -1,7 +1,8 @@
 """A real quorum of three: Kafka nodes that are broker and controller in one, to be killed.
 
 Started in processes of their own, all at once. A node can be killed, frozen and started
-again. This module must not know the code under test.
+again. Each has a second controller listener, SECURE, for clients that log in over TLS. This
+module must not know the code under test.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NODES = (1, 2, 3)
+FOLLOWER, NOBODY = "follower", "nobody"
+"""Users of the SECURE listener; what they may do is for a test to say."""
+PASSWORDS = {FOLLOWER: "follower=1", NOBODY: "nobody=1"}
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_STORE_PASSWORD = "of-the-store"
 
 
 class KafkaQuorum:
@@ -32,10 +39,13 @@ class KafkaQuorum:
     def __init__(self, tools: KafkaTools, folder: Path, overrides: Mapping[str, str]) -> None:
         self.tools = tools
         self.folder = folder
-        ports = free_ports(2 * len(NODES))
-        self.brokers = {node: f"127.0.0.1:{ports[2 * at]}" for at, node in enumerate(NODES)}
-        self.controllers = {node: f"127.0.0.1:{ports[2 * at + 1]}" for at, node in enumerate(NODES)}
+        ports = iter(free_ports(3 * len(NODES)))
+        self.brokers = {node: f"127.0.0.1:{next(ports)}" for node in NODES}
+        self.controllers = {node: f"127.0.0.1:{next(ports)}" for node in NODES}
+        self.secure_controllers = {node: f"127.0.0.1:{next(ports)}" for node in NODES}
+        self.certificate = folder / "certificate.pem"
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._make_certificate()
         for node in NODES:
             self._configure(node, overrides)
 
@@ -122,29 +132,70 @@ class KafkaQuorum:
 
     def _configure(self, node: int, overrides: Mapping[str, str]) -> None:
         voters = ",".join(f"{each}@{address}" for each, address in self.controllers.items())
-        listeners = f"CLIENT://{self.brokers[node]},CONTROLLER://{self.controllers[node]}"
+        listeners = {
+            "CLIENT": self.brokers[node],
+            "CONTROLLER": self.controllers[node],
+            "SECURE": self.secure_controllers[node],
+        }
+        plain = " ".join(f'user_{user}="{word}"' for user, word in PASSWORDS.items())
         settings = {
             "process.roles": "broker,controller",
             "node.id": str(node),
             "controller.quorum.voters": voters,
-            "controller.listener.names": "CONTROLLER",
-            "listeners": listeners,
+            "controller.listener.names": "CONTROLLER,SECURE",
+            "listeners": ",".join(f"{name}://{place}" for name, place in listeners.items()),
             "inter.broker.listener.name": "CLIENT",
-            "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.security.protocol.map": (
+                "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL"
+            ),
+            "listener.name.secure.ssl.keystore.location": str(self._keystore),
+            "listener.name.secure.ssl.keystore.password": _STORE_PASSWORD,
+            "listener.name.secure.ssl.keystore.type": "PKCS12",
+            "listener.name.secure.sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+            "listener.name.secure.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+            "listener.name.secure.plain.sasl.jaas.config": f"{_PLAIN} required {plain};",
             "log.dirs": str(self._home(node) / "log-dir"),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
+            "metadata.log.max.record.bytes.between.snapshots": "9000",
             **overrides,
         }
         self._home(node).mkdir(parents=True)
         lines = [f"{key}={value}\n" for key, value in settings.items()]
         (self._home(node) / "server.properties").write_text("".join(lines), encoding="utf-8")
 
+    def client_settings(
+        self, user: str, mechanism: str, password: str | None = None
+    ) -> dict[str, str]:
+        """In Kafka's keys, for the SECURE listener."""
+        module = _PLAIN if mechanism == "PLAIN" else _SCRAM
+        login = f'username="{user}" password="{password or PASSWORDS[user]}"'
+        return {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": f"{module} required {login};",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.certificate),
+        }
+
+    @property
+    def _keystore(self) -> Path:
+        return self.folder / "keystore.p12"
+
+    def _make_certificate(self) -> None:
+        store = ["-keystore", str(self._keystore), "-storepass", _STORE_PASSWORD, "-alias", "node"]
+        make = ["-genkeypair", "-keyalg", "EC", "-dname", "CN=node", "-ext", "SAN=IP:127.0.0.1"]
+        show = ["-exportcert", "-rfc", "-file", str(self.certificate)]
+        for arguments in (make, show):
+            subprocess.run(["keytool", *arguments, *store], check=True, capture_output=True)
+
     def _format(self) -> None:
         """One node by Kafka's tool; the others are given its folder under their own names."""
         first, *others = NODES
         config = self._home(first) / "server.properties"
-        self.tools.storage("format", "-t", CLUSTER_ID, "-c", config)
+        users = [f"SCRAM-SHA-512=[name={user},password={word}]" for user, word in PASSWORDS.items()]
+        scram = [part for user in users for part in ("--add-scram", user)]
+        self.tools.storage("format", "-t", CLUSTER_ID, "-c", config, *scram)
         for node in others:
             folder = self._home(node) / "log-dir"
             shutil.copytree(self._home(first) / "log-dir", folder)

@@ -1,0 +1,372 @@
+"""A real quorum of three, followed live: what it committed is what we show, and nothing else.
+
+METALOG_QUORUM_CHANGES=500 makes as many random changes as issue and release ask for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
+from kafka_tools import CLUSTER_ID
+
+from metalog.errors import InvalidSource
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.loader import Loader, Ready
+from metalog.log.directory import DirectoryLog
+from metalog.log.quorum import QuorumLog
+from metalog.ports import Appended, Gap, HighWatermark, LogEvent, Truncated
+from metalog.records.batch import encode_batch
+from metalog.replica import Replica
+from metalog.scram import ScramMechanism, salted_password
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.hosts import parse_addresses
+from metalog.wire.schema import request_parts
+from metalog.wire.security import PLAINTEXT, client_settings
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+pytestmark = pytest.mark.xdist_group("kafka-quorum")
+
+CHANGES = int(os.environ.get("METALOG_QUORUM_CHANGES", "60"))
+LIMIT_S = 60.0
+CREATE_ACLS, DELETE_ACLS, ALTER_SCRAM, DESCRIBE_QUORUM = 30, 31, 51, 55
+
+
+class Watched:
+    """A log that also keeps what it gave."""
+
+    def __init__(self, log: QuorumLog) -> None:
+        self.log = log
+        self.given: list[LogEvent] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.log, name)
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        for event in self.log.read(start):
+            self.given.append(event)
+            yield event
+
+    def poll(self, timeout_s: float) -> list[LogEvent]:
+        events = list(self.log.poll(timeout_s))
+        self.given += events
+        return events
+
+
+class Published:
+    """A publisher that keeps each image, and how long after its last batch was made."""
+
+    def __init__(self) -> None:
+        self.images: list[MetadataImage] = []
+        self.delays_ms: list[float] = []
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self.images.append(image)
+        self.delays_ms.append(time.time() * 1000 - image.provenance.timestamp)
+
+
+@contextlib.contextmanager
+def followed(quorum: KafkaQuorum) -> Iterator[tuple[Replica, Published, Watched]]:
+    """The replica of a live log, ready."""
+    published = Published()
+    with observed(quorum) as bare:
+        log = Watched(bare)
+        with Replica(log, [published]) as replica:  # type: ignore[arg-type]
+            until(lambda: isinstance(replica.state, Ready), "the replica is ready")
+            yield replica, published, log
+
+
+def observed(quorum: KafkaQuorum) -> contextlib.closing[QuorumLog]:
+    return contextlib.closing(QuorumLog(quorum.controller_bootstrap))
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline, f"not in {LIMIT_S} s: {what}"
+        time.sleep(0.05)
+
+
+def leader_of(quorum: KafkaQuorum) -> int:
+    with observed(quorum) as log:
+        return log.leader.id
+
+
+def quorum_state(quorum: KafkaQuorum) -> tuple[set[int], set[int]]:
+    """Voters and observers, as the leader's DescribeQuorum has them."""
+    parts = request_parts(DESCRIBE_QUORUM, 2)
+    partition = parts.PartitionData(partition_index=0)
+    topic = parts.TopicData(topic_name="__cluster_metadata", partitions=(partition,))
+    answer = ask(
+        quorum.controllers[leader_of(quorum)], parts.DescribeQuorumRequest(topics=(topic,))
+    )
+    [told] = answer.topics[0].partitions
+    return {each.replica_id for each in told.current_voters}, {
+        each.replica_id for each in told.observers
+    }
+
+
+def ask(address: str, request: Any) -> Any:
+    """Kafka's Admin API by the wire: no client says which node it asks, and librdkafka waits
+    for a minute, spinning, for one that was killed."""
+    [parsed] = parse_addresses(address)
+    with Connection(parsed, PLAINTEXT) as connection:
+        return connection.ask(request)
+
+
+def creation(topic: str, **parts: Any) -> Any:
+    return acls(CREATE_ACLS).AclCreation(**acl_of(topic, **parts))
+
+
+def acls(api_key: int) -> Any:
+    return request_parts(api_key, 3)
+
+
+def acl_of(topic: str, **parts: Any) -> dict[str, Any]:
+    """LITERAL, User:a, any host, READ, ALLOW of a topic, but for ``parts``, in Kafka's codes."""
+    return {
+        "resource_type": 2,
+        "resource_name": topic,
+        "resource_pattern_type": 3,
+        "principal": "User:a",
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+        **parts,
+    }
+
+
+def create(address: str, *creations: Any) -> None:
+    with contextlib.suppress(Unreachable):
+        ask(address, acls(CREATE_ACLS).CreateAclsRequest(creations=creations))
+
+
+class RandomChanges:
+    """Of few ACLs and users, so that they often meet. A change may fail: what was committed is
+    for the log to say."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def make_one(self, brokers: Sequence[str]) -> None:
+        request = self._random.choice((self._create, self._create, self._delete, self._scram))()
+        with contextlib.suppress(Unreachable):
+            ask(self._random.choice(brokers), request)
+
+    def _create(self) -> Any:
+        topic, parts = self._acl()
+        return acls(CREATE_ACLS).CreateAclsRequest(creations=(creation(topic, **parts),))
+
+    def _delete(self) -> Any:
+        topic, parts = self._acl()
+        known = acl_of(topic, **parts)
+        names = {"resource_type": "resource_type_filter", "resource_name": "resource_name_filter"}
+        names |= {"resource_pattern_type": "pattern_type_filter"}
+        names |= {"principal": "principal_filter", "host": "host_filter"}
+        kind = acls(DELETE_ACLS)
+        exactly = kind.DeleteAclsFilter(**{names.get(key, key): known[key] for key in known})
+        return kind.DeleteAclsRequest(filters=(exactly,))
+
+    def _acl(self) -> tuple[str, dict[str, Any]]:
+        draw = self._random
+        return f"t{draw.randrange(8)}", {
+            "resource_pattern_type": draw.choice((3, 4)),
+            "principal": f"User:u{draw.randrange(4)}",
+            "operation": draw.choice((3, 4)),
+            "permission_type": draw.choice((2, 3)),
+        }
+
+    def _scram(self) -> Any:
+        kind = request_parts(ALTER_SCRAM, 0)
+        user, mechanism = f"u{self._random.randrange(4)}", ScramMechanism.SCRAM_SHA_256
+        if self._random.random() < 0.3:
+            gone = kind.ScramCredentialDeletion(name=user, mechanism=mechanism)
+            return kind.AlterUserScramCredentialsRequest(deletions=(gone,), upsertions=())
+        salt = self._random.randbytes(16)
+        set_to = kind.ScramCredentialUpsertion(
+            name=user,
+            mechanism=mechanism,
+            iterations=4096,
+            salt=salt,
+            salted_password=salted_password(mechanism, "password", salt, 4096),
+        )
+        return kind.AlterUserScramCredentialsRequest(deletions=(), upsertions=(set_to,))
+
+
+def test_each_image_is_that_of_kafkas_own_log_though_leaders_are_killed(
+    kafka_quorum: KafkaQuorum, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = RandomChanges(seed=CHANGES)
+    dead: int | None = None
+    with followed(kafka_quorum) as (replica, published, _):
+        for number in range(CHANGES):
+            if number in (CHANGES // 3, 2 * CHANGES // 3):
+                if dead is not None:
+                    kafka_quorum.start(dead)
+                dead = leader_of(kafka_quorum)
+                kafka_quorum.kill(dead)
+            living = [kafka_quorum.brokers[node] for node in NODES if node != dead]
+            changes.make_one(living)
+            if number % 20 == 0:
+                voters, observers = quorum_state(kafka_quorum)
+                assert (voters, observers & {-1}) == (set(NODES), set())
+                assert observers <= set(NODES)
+        with observed(kafka_quorum) as log:
+            end = log.bounds().end
+        until(lambda: replica.image.provenance.offset >= end, "all that was committed is seen")
+        image = replica.image
+    assert dead is not None
+    kafka_quorum.start(dead)
+    compare_with_log(published.images, kafka_quorum.metadata_dir(leader_of(kafka_quorum)))
+    assert len(image.acls) > 0
+    steady = sorted(published.delays_ms[1:])
+    with capsys.disabled():
+        print(
+            f"\nquorum: {CHANGES} changes, {len(published.images)} images; from a record's time "
+            f"(before the leader's 25 ms of linger) to our publish: p50 "
+            f"{statistics.median(steady):.0f} ms, p99 {steady[len(steady) * 99 // 100]:.0f} ms"
+        )
+
+
+def compare_with_log(images: list[MetadataImage], folder: Path) -> None:
+    """Each image is what a replay of the leader's own files has at that offset."""
+    replayed = Loader()
+    events = (event for event in DirectoryLog(folder).read(0) if isinstance(event, Appended))
+    for image in images:
+        offset = image.provenance.offset
+        while replayed.position < offset:
+            replayed.handle(next(events))
+        replayed.handle(HighWatermark(offset))
+        assert replayed.image.provenance == image.provenance
+        assert replayed.image == image
+
+
+def test_a_record_that_never_was_committed_is_seen_and_never_shown(
+    kafka_quorum: KafkaQuorum,
+) -> None:
+    """With both followers frozen the leader takes a change that none of them has, once it has
+    answered the fetches of theirs that waited."""
+    leader = leader_of(kafka_quorum)
+    others = [node for node in NODES if node != leader]
+    with followed(kafka_quorum) as (replica, published, log), ThreadPoolExecutor(1) as pool:
+        kafka_quorum.freeze(*others)
+        seen = len(log.given)
+        try:
+            until(lambda: len(log.given) > seen, "the fetches that wait at the leader are answered")
+            asked = pool.submit(
+                create, kafka_quorum.controllers[leader], creation("never-committed")
+            )
+            until(lambda: "never-committed" in given_names(log), "the record was sent to us")
+            assert "never-committed" not in names(replica.image)
+        finally:
+            kafka_quorum.freeze(leader)
+            kafka_quorum.thaw(*others)
+        until(lambda: leads(kafka_quorum, others), "another leads")
+        create(kafka_quorum.controllers[leader_of(kafka_quorum)], creation("committed"))
+        until(lambda: "committed" in names(replica.image), "the change that was committed is shown")
+        kafka_quorum.thaw(leader)
+        assert any(isinstance(event, Truncated) for event in log.given)
+        asked.exception(timeout=LIMIT_S)
+        assert all("never-committed" not in names(image) for image in published.images)
+    until(lambda: in_sync(kafka_quorum), "all three follow again")
+
+
+def leads(quorum: KafkaQuorum, nodes: list[int]) -> bool:
+    with contextlib.suppress(InvalidSource):
+        return leader_of(quorum) in nodes
+    return False
+
+
+def in_sync(quorum: KafkaQuorum) -> bool:
+    ends = {DirectoryLog(quorum.metadata_dir(node)).bounds().end for node in NODES}
+    return max(ends) - min(ends) < 10
+
+
+def names(image: MetadataImage) -> set[str]:
+    return {acl.resource_name for acl in image.acls.by_id.values()}
+
+
+def given_names(log: Watched) -> set[str]:
+    return {
+        getattr(message, "resource_name", "")
+        for event in tuple(log.given)
+        if isinstance(event, Appended)
+        for message in event.batch.messages()
+    }
+
+
+def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
+    kafka_quorum: KafkaQuorum, tmp_path: Path
+) -> None:
+    quorum = kafka_quorum
+    bootstrap = ",".join(quorum.secure_controllers.values())
+    may_follow = {"resource_type": 4, "principal": f"User:{FOLLOWER}", "operation": 9}
+    create(quorum.brokers[1], creation("kafka-cluster", **may_follow))
+    for mechanism in ("SCRAM-SHA-512", "PLAIN"):
+        settings = client_settings(quorum.client_settings(FOLLOWER, mechanism))
+        with contextlib.closing(QuorumLog(bootstrap, settings)) as log:
+            assert log.leader.id in NODES
+            assert log.cluster_id is None
+            assert sum(isinstance(event, Appended) for event in log.read(0)) > 3
+    refused = {
+        "following the log needs CLUSTER_ACTION": quorum.client_settings(NOBODY, "PLAIN"),
+        "refused the login: Authentication failed": quorum.client_settings(
+            FOLLOWER, "SCRAM-SHA-512", "wrong"
+        ),
+        "does not offer SASL mechanism SCRAM-SHA-256, but ": quorum.client_settings(
+            FOLLOWER, "SCRAM-SHA-256"
+        ),
+        "its certificate is not trusted": {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": quorum.client_settings(NOBODY, "PLAIN")["sasl.jaas.config"],
+        },
+        "it speaks TLS; set security.protocol": {"client.id": "plain"},
+    }
+    for said, properties in refused.items():
+        file = tmp_path / "client.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        source = open_source(f"quorum://{bootstrap}", environ={}, command_config=file)
+        with pytest.raises(InvalidSource) as raised:
+            source.log.bounds()
+        assert said in str(raised.value)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_brokers_listener_is_told_from_a_controllers(kafka_quorum: KafkaQuorum) -> None:
+    with pytest.raises(InvalidSource, match="is a broker's listener; give a controller's"):
+        QuorumLog(kafka_quorum.bootstrap).bounds()
+
+
+def test_a_fetched_snapshot_has_the_bytes_of_its_file(kafka_quorum: KafkaQuorum) -> None:
+    create(kafka_quorum.brokers[1], *(creation(f"snapshot-{each}") for each in range(100)))
+    source = open_source(f"quorum://{kafka_quorum.controller_bootstrap}", environ={})
+    log = source.log
+    assert isinstance(log, QuorumLog)
+    with contextlib.closing(log):
+        until(lambda: bool(log.refresh() or log.snapshots()), "a snapshot is made")
+        [known] = log.snapshots()
+        fetched = b"".join(map(encode_batch, log.open_snapshot(known)))
+        file = kafka_quorum.metadata_dir(log.leader.id) / f"{known}.checkpoint"
+        assert fetched == file.read_bytes()
+        from_snapshot = replay_source(source)
+        events = list(log.read(0))
+    assert from_snapshot.snapshot == known
+    assert from_snapshot.cluster_id == CLUSTER_ID
+    assert Gap(0, 1, lost=False) in events
+    from_log = Loader()
+    for event in events:
+        from_log.handle(event)
+    assert from_log.image.acls == from_snapshot.image.acls
