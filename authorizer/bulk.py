@@ -91,7 +91,7 @@ class BulkDecider:
         return self._decider.scope(_RESOURCE_TYPES[resource_type], (host, principal))
 
 
-def _invalid(columns: Columns) -> InvalidRequest | None:
+def _invalid(columns: Sequence[Sequence[object]]) -> InvalidRequest | None:
     """What is wrong with the first row that is no request; None where none is."""
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:

@@ -34,7 +34,7 @@ REMEMBERED = 1 << 17
 prefixes come to is counted too, or a deep nest of them would fill the memory by sessions."""
 LONGEST_REMEMBERED: Final = 255
 """A name longer than any topic's is worked out each time: what is remembered stays small."""
-STEM_LENGTHS = (32, 16, 8, 4, 0)
+STEM_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """So many characters of a name are tried as its stem, from long to short."""
 BESIDE_STEMS = 512
 """A scope that remembers fewer names also remembers by name, which is quicker, what a stem told."""

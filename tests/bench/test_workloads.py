@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from itertools import islice
@@ -53,6 +54,7 @@ def test_our_side_runs():
     arguments = ["-", "0.01", "0.01", "1", "small"]
     done = subprocess.run(
         [sys.executable, str(BENCH / "ours.py"), *arguments],
+        env={**os.environ, "PYTHONPATH": str(BENCH)},
         capture_output=True,
         check=True,
     )
