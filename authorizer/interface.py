@@ -54,5 +54,9 @@ class Authorizer:
         """How many ACL ids there are; -1 where an authorizer cannot say (KIP-801)."""
         return -1
 
+    def is_super_user(self, principal: str) -> bool:
+        """Whether ``Type:name`` may do anything, whatever the ACLs; KIP-506 asks for it."""
+        return False
+
     def close(self) -> None:
         raise NotImplementedError

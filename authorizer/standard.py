@@ -161,6 +161,9 @@ class StandardAuthorizer(Authorizer):
     def acl_count(self) -> int:
         return len(self._by_id)
 
+    def is_super_user(self, principal: str) -> bool:
+        return principal in self._config.super_users
+
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
         """Who changes the log that this is fed from; a Replica that writes says so itself."""
         self._mutator = mutator

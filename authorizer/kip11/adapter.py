@@ -101,6 +101,9 @@ class AdaptedView(Adapted):
     def acl_count(self) -> int:
         return self._standard.acl_count()
 
+    def is_super_user(self, principal: str) -> bool:
+        return self._standard.is_super_user(principal)
+
     def create_acls(
         self, context: RequestContext, acls: Sequence[Acl]
     ) -> Sequence[Future[AclCreateResult]]:

@@ -26,6 +26,17 @@ def test_kafkas_class_names_are_ours(name: str) -> None:
     assert loaded.is_allowed(ADMIN, WRITE)
 
 
+def test_a_super_user_is_known_as_one_whoever_decides() -> None:
+    """KIP-506 lets no one else set passwords."""
+    standard = load_authorizer({KEY: STANDARD, "super.users": "User:admin"}, [])
+    simple = load_authorizer({KEY: SIMPLE, "kafka.superusers": "user:admin"}, [])
+    for loaded in (standard, simple):
+        assert loaded is not None
+        assert loaded.is_super_user("User:admin")
+        assert not loaded.is_super_user("User:eve")
+        assert not loaded.is_super_user("user:admin")
+
+
 @pytest.mark.parametrize("name", [SIMPLE, "authorizer.kip11.SimpleAclAuthorizer"])
 def test_kip_11s_is_loaded_behind_todays_interface(name: str) -> None:
     loaded = load_authorizer({KEY: name, "kafka.superusers": "user:admin"}, [])
