@@ -102,11 +102,15 @@ transcripts: .venv/test-ready ## Write anew what the command prints: transcripts
 	$(BIN)/python docs/images/draw.py
 
 .PHONY: bench bench-quick
-bench: build/bench/ready ## Kafka's authorizer and ours side by side, into bench/results.md
+bench: build/bench/ready build/compiled-venv/ready ## Kafka's authorizer and ours side by side, into bench/results.md
 	$(BIN)/python bench/run.py
 
-bench-quick: build/bench/ready ## The same in under five minutes, too rough to keep: into build/bench
+bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under five minutes, too rough to keep: into build/bench
 	$(BIN)/python bench/run.py --quick
+
+.PHONY: bench-changes
+bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
+	PYTHONPATH=tests/support $(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock

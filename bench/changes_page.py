@@ -1,0 +1,96 @@
+"""Turns what ``changes`` measured into the page bench/changes.md.
+
+It must not measure, and holds no number.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from statistics import median
+from typing import Any, NamedTuple
+
+LINGER = "controller.quorum.append.linger.ms"
+OURS = "kraft-metalog"
+_CREATES = f"""\
+## Durable creates
+
+Each caller creates an ACL, waits until that is durable and in force, and creates the next. Kafka's
+callers have a Java Admin client each and ask a broker and controller in one process over loopback;
+its CPU is theirs and the server's. Ours call `Replica.create_acls` inside their own process, so
+without a network; an authorizer is its publisher. Both sync each group to the same disk. Kafka
+waits `{LINGER}` (25) for a group to fill, unless that is 0; its broker hands one request at a time
+to the controller, which can be asked directly too."""
+_SNAPSHOTS = """\
+## A snapshot of 500,000 ACLs
+
+Nanoseconds an ACL, in Kafka's format on both sides: what one wrote the other reads. A ratio above
+1 means that ours is ahead."""
+
+
+class Round(NamedTuple):
+    """What was created in ``wall_s``, and the CPU of all processes that took part."""
+
+    creates: int
+    wall_s: float
+    cpu_s: float
+
+
+def page(
+    creates: dict[str, dict[int, list[Round]]],
+    snapshots: tuple[dict[str, Any], dict[str, Any]],
+    command: str,
+    kafka_version: str,
+) -> str:
+    parts = [
+        "# Changes, Kafka's and ours side by side",
+        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
+        f"{os.cpu_count()} CPUs with a load of {os.getloadavg()[0]:.1f}, {platform.system()} "
+        f"{platform.machine()}, Kafka {kafka_version}, Python {platform.python_version()}; medians "
+        "of the rounds.",
+        _CREATES,
+        _of_creates(creates),
+        _SNAPSHOTS,
+        _of_snapshots(*snapshots),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_creates(creates: dict[str, dict[int, list[Round]]]) -> str:
+    rows = []
+    for callers, ours in creates[OURS].items():
+        for side, found in creates.items():
+            rounds = found[callers]
+            ratios = [_speed(ours) / _speed(rounds), _cost(rounds) / _cost(ours)]
+            said = ["", ""] if side == OURS else [f"{ratio:.2f}" for ratio in ratios]
+            cost = f"{_cost(rounds) * 1e6:,.0f}"
+            rows.append([str(callers), side, f"{_speed(rounds):,.0f}", cost, *said])
+    heads = ["callers", "side", "creates/s", "CPU µs each", "ours is faster by", "cheaper by"]
+    return _table(heads, rows)
+
+
+def _of_snapshots(kafka: dict[str, Any], ours: dict[str, Any]) -> str:
+    rows = []
+    for figure, said in (("write", "written and synced"), ("load", "loaded into an image")):
+        row = [said]
+        for kind in (0, 1):
+            theirs, mine = (median(each[kind] for each in side[figure]) for side in (kafka, ours))
+            row += [f"{theirs:,.0f}", f"{mine:,.0f}", f"{theirs / mine:.2f}"]
+        rows.append(row)
+    heads = ["", "Kafka, clock", "ours", "ratio", "Kafka, CPU", "ours", "ratio"]
+    return _table(heads, rows)
+
+
+def _speed(rounds: list[Round]) -> float:
+    return median(each.creates / each.wall_s for each in rounds)
+
+
+def _cost(rounds: list[Round]) -> float:
+    """Seconds of CPU for one; a round in which nothing was answered has no such figure."""
+    return median(each.cpu_s / each.creates for each in rounds if each.creates)
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
