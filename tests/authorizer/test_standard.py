@@ -339,6 +339,39 @@ def test_audit_levels_are_kafkas(
     assert {record.levelno for record in lines} <= {logging.INFO, logging.DEBUG, 5}
 
 
+def test_a_change_of_level_is_seen_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Answers look at what the logger remembers: whatever changes a level must show."""
+    authorizer = StandardAuthorizer.from_acls([])
+    logger, parent = logging.getLogger(LOGGER), logging.getLogger("kafka.authorizer")
+
+    def is_logged() -> bool:
+        caplog.clear()
+        authorizer.authorize(APP, [READ])
+        authorizer.authorize_by_resource_type(APP, Operation.READ, ResourceType.GROUP)
+        return len([record for record in caplog.records if record.name == LOGGER]) == 1
+
+    before = logger.level, parent.level
+    try:
+        for quieten, wake in [
+            (lambda: logger.setLevel("WARNING"), lambda: logger.setLevel("INFO")),
+            (lambda: logger.setLevel("NOTSET"), lambda: parent.setLevel("INFO")),
+            (lambda: parent.setLevel("ERROR"), lambda: parent.setLevel("DEBUG")),
+            (lambda: logging.disable("INFO"), lambda: logging.disable("NOTSET")),
+            (lambda: setattr(logger, "disabled", True), lambda: setattr(logger, "disabled", False)),
+        ]:
+            quieten()
+            assert not is_logged()
+            assert not is_logged()
+            wake()
+            assert is_logged()
+            assert is_logged()
+    finally:
+        logging.disable("NOTSET")
+        logger.disabled = False
+        logger.setLevel(before[0])
+        parent.setLevel(before[1])
+
+
 def test_one_call_is_answered_from_one_image_while_a_writer_writes() -> None:
     """Two topics are always granted together, by one snapshot or delta, or not at all."""
     both = {_id(1): _acl("payments"), _id(2): _acl("orders")}
