@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import shlex
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -13,6 +16,7 @@ from typing import Any
 
 import confluent_kafka
 import pytest
+from cases import REPOSITORY
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -325,8 +329,8 @@ def test_every_reading_verb_reads_it(written: str, capsys: pytest.CaptureFixture
         (line["offset"], line.get("type", line.get("control"))) for line in lines("dump", written)
     ]
     assert dumped[-2:] == [(6, "ACCESS_CONTROL_ENTRY_RECORD"), (8, "ACCESS_CONTROL_ENTRY_RECORD")]
-    time = next(line["timestamp"] for line in lines("dump", written) if line["offset"] == 6)
-    for moment in ("7", "8", f"@{time}"):
+    at = next(line["timestamp"] for line in lines("dump", written) if line["offset"] == 6)
+    for moment in ("7", "8", f"@{at}"):
         found = [line["resourceName"] for line in lines("acls", written, "--at", moment)]
         assert found == ["topic-1"], moment
     [answer] = lines("can", written, "User:a", "Read", "topic:topic-2")
@@ -387,3 +391,25 @@ def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
         assert problem in said
         assert said.count("\n") == 1
         assert not any(secret in said for secret in ("wrong-password", *PASSWORDS.values()))
+
+
+def test_what_the_guide_says_to_type(
+    real_kafka: RealKafka,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("client.properties").write_text("security.protocol=PLAINTEXT\n")
+    address = f"topic://{real_kafka.bootstrap}/acls-of-prod"
+    hours_ago = (time.time_ns() // 1_000_000) - 8 * 3_600_000
+    with Replica(WritableTopicLog(address, now_ms=lambda: hours_ago)) as replica:
+        replica.submit(lambda image: ControllerResult([(ace(1), 0)], None)).result(20)
+    write(address, 2)
+    page = (REPOSITORY / "docs" / "guide" / "sources.md").read_text()
+    commands = re.findall(r"^metalog .*topic://.*$", page, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        typed = re.sub(r"topic://[^/]*", f"topic://{real_kafka.bootstrap}", command)
+        assert main(shlex.split(typed)[1:]) == 0, command
+    assert "snapshots" in capsys.readouterr().out
