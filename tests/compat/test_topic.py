@@ -162,6 +162,24 @@ def test_writers_that_race_write_one_order_for_everyone(address: str) -> None:
     assert fenced, "there was no race"
 
 
+def test_a_controller_that_is_fenced_stops_and_reads_no_more_into_it(address: str) -> None:
+    def submit(replica: Replica, number: int) -> None:
+        records = [(ace(number), 0)]
+        replica.submit(lambda image: ControllerResult(records, None)).result(20)
+
+    with Replica(WritableTopicLog(address, node_id=1)) as first:
+        submit(first, 1)
+        with Replica(WritableTopicLog(address, node_id=2)) as second:
+            submit(second, 2)
+            for number in (3, 4):
+                with pytest.raises(LogFenced):
+                    submit(first, number)
+            submit(second, 5)
+            assert ids(second.image) == {1, 2, 5}
+        assert ids(first.image) == {1}
+    assert ids(read(address)) == {1, 2, 5}
+
+
 def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
     write(address, 1)
     unfinished(address, 5).abort_transaction(10)
