@@ -64,6 +64,7 @@ def without_reason(record: dict[str, Any]) -> dict[str, Any]:
     return record | {"undecodable": "undecodable" in record}
 
 
+@pytest.mark.shows_credentials
 def test_dump_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
     found = ask("dump", kafka_case.log_dir)
     assert found.code == 0
@@ -80,6 +81,7 @@ def test_dump_ends_at_the_moment_inside_a_batch_too(ask: Any) -> None:
     assert found[-1]["offset"] == large["baseOffset"]
 
 
+@pytest.mark.shows_credentials
 def test_dump_of_a_snapshot_has_every_record(kafka_case: KafkaCase, ask: Any) -> None:
     for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
         name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
@@ -87,6 +89,7 @@ def test_dump_of_a_snapshot_has_every_record(kafka_case: KafkaCase, ask: Any) ->
         assert found == kafka_case.json_lines(expected.name)
 
 
+@pytest.mark.shows_credentials
 def test_dump_of_the_bootstrap_records(kafka_case: KafkaCase, ask: Any) -> None:
     if kafka_case.expects("bootstrap.records.jsonl"):
         found = ask("dump", kafka_case.log_dir / "bootstrap.checkpoint")

@@ -50,6 +50,7 @@ def test_users_are_compared_and_no_secret_is_shown(capsys: pytest.CaptureFixture
     assert set(users[0]) == {"change", "user", "mechanism", "iterationsBefore", "iterations"}
 
 
+@pytest.mark.shows_credentials
 def test_a_new_password_is_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources = []
     for number, key in enumerate(("c2FsdA==", "b3RoZXI=")):

@@ -72,6 +72,7 @@ def test_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes], tmp_path:
     assert printed.startswith(b"acls:\n")
 
 
+@pytest.mark.shows_credentials
 def test_users_are_named_and_their_credentials_only_when_asked_for(tmp_path: Path) -> None:
     target = tmp_path / "a.yaml"
     assert main(["export", str(BASIC), "--to", str(target)]) == 0

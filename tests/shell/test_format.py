@@ -42,7 +42,7 @@ def first_records(folder: Path) -> list[object]:
 
 
 def test_users_and_acls_are_there_from_the_start(tmp_path: Path) -> None:
-    folder, users = tmp_path / "node", tmp_path / "users"
+    folder, users = tmp_path / "node", tmp_path / "users.txt"
     users.write_text("# ours\nSCRAM-SHA-512=[name=bob,password=b0b-secret,iterations=8192]\n")
     done = run_metalog(
         *("format", folder, "--json", "--add-scram", "SCRAM-SHA-256=[name=al,password=al-secret]"),
@@ -78,7 +78,8 @@ def test_credentials_come_from_standard_input(tmp_path: Path) -> None:
 
 def test_what_another_folder_has_is_imported(tmp_path: Path) -> None:
     """ACLs and credentials as they are; of two credentials the one that is typed counts."""
-    old, new, file = tmp_path / "old", tmp_path / "new", tmp_path / "old.yaml"
+    old, new = tmp_path / "old", tmp_path / "new"
+    file = tmp_path / "include-credentials.yaml"
     scram = "SCRAM-SHA-512=[name=a,password=a-secret]\nSCRAM-SHA-256=[name=b,password=b-secret]\n"
     acl = ("--add-acl", "ALLOW User:a READ,WRITE topic:t")
     run_metalog("format", old, "--add-scram-file", "-", *acl, stdin=scram)

@@ -20,6 +20,8 @@ from shell.main import main
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
+pytestmark = pytest.mark.shows_credentials
+
 SECRETS = ("c2FsdA==", "c3RvcmVk", "c2VydmVy")
 KEYS = ", ".join(
     f"{key}: {value}"
