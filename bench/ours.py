@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from stopwatch import Stopwatch
-from workloads import SplitMix64, small_acls, small_requests
+from workloads import PREFIX, RESOURCES, SplitMix64, small_acls, small_requests
 
-from authorizer import Action, RequestContext, StandardAuthorizer
+from authorizer import Action, AuthorizerConfig, RequestContext, StandardAuthorizer
+from authorizer import decide as decisions
 from authorizer.api import ResourcePattern
+from authorizer.bulk import BulkDecider, Columns
+from authorizer.index import AclIndex
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.collector import resting_collector
 from metalog.ids import Uuid
@@ -92,6 +95,50 @@ def decide(folder: Path, watch: Stopwatch, acl_set: str, request_list: str) -> N
     watch.time_repeated("authorize", authorizer.authorize, requests)
     watch.time_repeated("decision", authorizer.is_allowed, single)
     watch.time_repeated("rule", authorizer.decide, single)
+
+
+def many(folder: Path, watch: Stopwatch, acl_set: str, request_list: str, count: str) -> None:
+    """So many actions, each by a call of its own, and all by one call."""
+    authorizer = loaded(read_acls(folder, acl_set))
+    requests = read_requests(folder, request_list)[: int(count)]
+    context = requests[0][0]
+    actions = [action for _, [action] in requests]
+    gc.collect()
+    gc.freeze()
+    watch.time_repeated("single", authorizer.authorize, requests)
+    watch.time_repeated("many", authorizer.authorize, [(context, actions)])
+
+
+def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
+    """Each time by a decider that remembers nothing yet."""
+    index = AclIndex.of(read_acls(folder, acl_set).values())
+    gc.collect()
+    gc.freeze()
+    for name, columns in (("skewed", _columns(folder, "zipf")), ("distinct", _distinct())):
+
+        def decide_all(asked: Columns = columns) -> list[bool]:
+            return BulkDecider(index, AuthorizerConfig()).allowed(asked)
+
+        watch.time_whole(name, len(columns.hosts), decide_all)
+
+
+def _columns(folder: Path, request_list: str) -> Columns:
+    with (folder / f"{request_list}.requests.tsv").open() as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    principals, hosts, kinds, names, operations = zip(*rows, strict=True)
+    return Columns(principals, hosts, operations, kinds, names)
+
+
+def _distinct() -> Columns:
+    """READ and WRITE on every resource of ``plain``, in an order of chance."""
+    random = SplitMix64(11)
+    rows = [
+        ("User:test-user", "127.0.0.1", operation, "TOPIC" if i % 10 else "GROUP", f"{PREFIX}{i}")
+        for i in range(RESOURCES)
+        for operation in ("READ", "WRITE")
+    ]
+    rows.sort(key=lambda _: random.next())
+    return Columns(*zip(*rows, strict=True))
 
 
 def small(_: Path, watch: Stopwatch) -> None:
@@ -239,6 +286,8 @@ def first_decision(folder: Path, _: Stopwatch, log: str) -> None:
 
 JOBS: dict[str, Callable[..., None]] = {
     "decide": decide,
+    "many": many,
+    "bulk": bulk,
     "small": small,
     "by-resource-type": by_resource_type,
     "load": load,
@@ -252,6 +301,7 @@ JOBS: dict[str, Callable[..., None]] = {
 def main(arguments: list[str]) -> None:
     folder, warmup_s, round_s, rounds, job, *rest = arguments
     watch = Stopwatch(float(warmup_s), float(round_s), int(rounds))
+    watch.note("is_compiled", not str(decisions.__file__).endswith(".py"))
     JOBS[job](Path(folder), watch, *rest)
     print(json.dumps(watch.figures))
 

@@ -1,10 +1,11 @@
 """Measures Kafka's authorizer and ours side by side and writes bench/results.md.
 
-Each workload is a fresh process on either side, Kafka and ours in turn, several passes.
+Each workload is a fresh process on each side, in turn, several passes: Kafka, our source as
+Python runs it, and the same source compiled.
 What counts is CPU time, medians over all rounds of all passes, since machines are shared;
 the ratio by the clock stands beside it. Every number in the results is put there by this
-program. ``--quick`` takes under five minutes on a quiet machine, and writes its results to
-build/bench, since they are too rough to keep.
+program. ``--quick`` takes under five minutes on a quiet machine, leaves out the workloads that
+are much like others, and writes its results to build/bench, since they are too rough to keep.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import report
 import workloads
+from measured import FIRST_DECISION, Figures, Results, Seconds, Sides
 
 ROOT = Path(__file__).parents[1]
 FOLDER = workloads.FOLDER
@@ -28,7 +30,8 @@ PEER = FOLDER / "peer"
 LIBRARIES = FOLDER / "libraries"
 DEMO = ROOT / "tests" / "fixtures" / "demo" / "log-dir"
 
-Figures = dict[str, list[tuple[float, float]]]
+COMPILED_PYTHON = ROOT / "build" / "compiled-venv" / "bin" / "python"
+PYTHONS = {"pure": Path(sys.executable), "compiled": COMPILED_PYTHON}
 
 
 class Effort(NamedTuple):
@@ -45,11 +48,15 @@ class Effort(NamedTuple):
     whole_runs: int
     replayed: int
     starts: int
+    left_out: tuple[str, ...] = ()
 
 
 FULL = Effort(2, 5.0, 0.5, 0.5, 5, 2, 1_000_000, 5)
-QUICK = Effort(1, 2.0, 0.2, 0.25, 3, 1, 200_000, 1)
+QUICK = Effort(
+    1, 1.5, 0.1, 0.2, 3, 1, 200_000, 1, left_out=("W2-plain-hot", "W4-plain-zipf", "W7b-chain")
+)
 START_RECORDS = 500_000
+MANY = 5_000
 
 DECISIONS = {
     "W1-kafka-bench": ("bench", "hot"),
@@ -77,9 +84,9 @@ def kafka_command(effort: Effort, *job: str) -> list[str]:
     ]
 
 
-def our_command(effort: Effort, *job: str) -> list[str]:
+def our_command(effort: Effort, *job: str, side: str = "pure") -> list[str]:
     return [
-        sys.executable,
+        str(PYTHONS[side]),
         str(ROOT / "bench" / "ours.py"),
         *_arguments(effort, effort.our_warmup_s),
         *job,
@@ -108,16 +115,25 @@ def run(command: list[str]) -> Figures:
     return found
 
 
-def side_by_side(name: str, effort: Effort, *job: str) -> report.Pair:
-    """Kafka and ours in turn; the figures of all passes together."""
-    kafka: Figures = {}
-    ours: Figures = {}
+def side_by_side(name: str, effort: Effort, *job: str, with_kafka: bool = True) -> Sides:
+    """All sides in turn; the figures of all passes together."""
+    sides = Sides({}, {}, {})
     for _ in range(effort.passes):
-        for together, command in ((kafka, kafka_command), (ours, our_command)):
-            for figure, rounds in run(command(effort, *job)).items():
-                together.setdefault(figure, []).extend(rounds)
+        if with_kafka:
+            _add(sides.kafka, run(kafka_command(effort, *job)))
+        _add(sides.pure, run(our_command(effort, *job)))
+        _add(sides.compiled, run(our_command(effort, *job, side="compiled")))
+    if {pair[0] for pair in sides.pure["is_compiled"]} != {0}:
+        raise SystemExit(f"{sys.executable} does not run our source as Python")
+    if {pair[0] for pair in sides.compiled["is_compiled"]} != {1}:
+        raise SystemExit(f"{COMPILED_PYTHON} does not run the compiled wheel; `make wheel` anew")
     say(f"{name}: measured")
-    return report.Pair(kafka, ours)
+    return sides
+
+
+def _add(together: Figures, found: Figures) -> None:
+    for figure, rounds in found.items():
+        together.setdefault(figure, []).extend(rounds)
 
 
 def started(command: list[str], times: int) -> tuple[float, float]:
@@ -140,7 +156,7 @@ def started(command: list[str], times: int) -> tuple[float, float]:
     return median(walls), median(cpus)
 
 
-def start_ups(effort: Effort) -> report.Seconds:
+def start_ups(effort: Effort) -> Seconds:
     log = workloads.shorter_log(START_RECORDS)
     metalog = str(Path(sys.executable).with_name("metalog"))
     once = effort._replace(warmup_s=0, our_warmup_s=0, rounds=0)
@@ -148,8 +164,9 @@ def start_ups(effort: Effort) -> report.Seconds:
         "`python -c pass`": [sys.executable, "-c", "pass"],
         "`metalog --version`": [metalog, "--version"],
         "`metalog acls` of a small log": [metalog, "acls", str(DEMO)],
-        report.FIRST_DECISION_KAFKA: kafka_command(once, "first-decision", log),
-        report.FIRST_DECISION_OURS: our_command(once, "first-decision", log),
+        f"kafka: {FIRST_DECISION}": kafka_command(once, "first-decision", log),
+        f"pure: {FIRST_DECISION}": our_command(once, "first-decision", log),
+        f"compiled: {FIRST_DECISION}": our_command(once, "first-decision", log, side="compiled"),
     }
     return {name: started(command, effort.starts) for name, command in commands.items()}
 
@@ -167,26 +184,37 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def measure(effort: Effort) -> report.Results:
+def measure(effort: Effort) -> Results:
     whole = effort._replace(warmup_s=0, our_warmup_s=0, rounds=effort.whole_runs)
     log, records = "replay.log", effort.replayed
     if records < workloads.REPLAY_BATCHES * workloads.REPLAY_BATCH_RECORDS:
         log = workloads.shorter_log(records)
-    return report.Results(
+    return Results(
         decisions={
-            name: side_by_side(name, effort, "decide", *job) for name, job in DECISIONS.items()
+            name: side_by_side(name, effort, "decide", *job)
+            for name, job in DECISIONS.items()
+            if name not in effort.left_out
         },
         by_type=side_by_side("W8-by-resource-type", effort, "by-resource-type", "bench"),
+        many=MANY,
+        many_actions=side_by_side("many actions", effort, "many", "plain", "uniform", str(MANY)),
+        bulk=side_by_side("bulk", effort, "bulk", "plain", with_kafka=False),
         load=side_by_side("load", whole, "load", "load"),
         update=side_by_side("update", effort, "update", "load"),
-        heap=report.Pair(
-            run(kafka_command(whole, "heap", "load")),
-            run(our_command(whole, "heap", workloads.shorter_log(START_RECORDS))),
-        ),
+        heap=heap(whole),
         replayed=records,
         replay=side_by_side("replay", whole, "replay", log, str(records)),
         start_ups=start_ups(effort),
         libraries=libraries(effort),
+    )
+
+
+def heap(effort: Effort) -> Sides:
+    log = workloads.shorter_log(START_RECORDS)
+    return Sides(
+        run(kafka_command(effort, "heap", "load")),
+        run(our_command(effort, "heap", log)),
+        run(our_command(effort, "heap", log, side="compiled")),
     )
 
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
@@ -12,6 +13,7 @@ import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.metadata.authorizer.DecisionAlone;
 import org.apache.kafka.metadata.authorizer.StandardAcl;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
+import org.apache.kafka.server.authorizer.Action;
 
 /**
  * Times one job on Kafka's own classes and prints one line of JSON.
@@ -29,6 +31,7 @@ public final class Peer {
             Integer.parseInt(arguments[3]));
         switch (arguments[4]) {
             case "decide" -> decide(files, watch, arguments[5], arguments[6]);
+            case "many" -> many(files, watch, arguments[5], arguments[6], arguments[7]);
             case "by-resource-type" -> byResourceType(files, watch, arguments[5]);
             case "load" -> load(files, watch, arguments[5]);
             case "update" -> update(files, watch, arguments[5]);
@@ -54,6 +57,21 @@ public final class Peer {
             Request request = requests[next[0] = (next[0] + 1) % requests.length];
             return alone.authorize(request.context(), request.actions().get(0));
         });
+    }
+
+    /** So many actions, each by a call of its own, and all by one call. */
+    private static void many(Files files, Stopwatch watch, String set, String list, String count)
+            throws Exception {
+        StandardAuthorizer authorizer = Authorizers.of(files.acls(set));
+        Request[] requests =
+            files.requests(list).subList(0, Integer.parseInt(count)).toArray(new Request[0]);
+        List<Action> actions = Stream.of(requests).map(each -> each.actions().get(0)).toList();
+        int[] next = new int[1];
+        watch.timeRepeated("single", () -> {
+            Request request = requests[next[0] = (next[0] + 1) % requests.length];
+            return authorizer.authorize(request.context(), request.actions());
+        });
+        watch.timeRepeated("many", () -> authorizer.authorize(requests[0].context(), actions));
     }
 
     private static void byResourceType(Files files, Stopwatch watch, String set) throws Exception {

@@ -1,0 +1,118 @@
+"""What is hoped for, beside what was measured.
+
+The reason why a goal is not met, and what was tried, is kept in ``unmet.toml`` by the goal's
+key, and shown only where the figures say that it is not. This module must not measure.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from measured import FIRST_DECISION, WALL, Results, Seconds, bytes_an_acl, middle
+
+REASONS = Path(__file__).with_name("unmet.toml")
+
+AHEAD = {
+    "W1-kafka-bench": 100,
+    "W2-plain-hot": 1,
+    "W3-plain-uniform": 3,
+    "W4-plain-zipf": 3,
+    "W5-plain-miss": 1,
+    "W6-long-names": 3,
+    "W7-nested": 3,
+    "W7b-chain": 1,
+    "W9-one-resource": 100,
+}
+"""Kafka's time over that of ours, pure Python, remembered answers used."""
+COMPILED = 2.0
+COMPILED_W5 = 1.5
+
+
+class Goal(NamedTuple):
+    """``key`` finds the reason in unmet.toml; ``is_most`` if ``bound`` is not to be exceeded."""
+
+    key: str
+    said: str
+    bound: float
+    measured: float
+    unit: str = "times"
+    is_most: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        return self.measured <= self.bound if self.is_most else self.measured >= self.bound
+
+
+def all_of(results: Results) -> list[Goal]:
+    return [
+        *_of_decisions(results),
+        *_of_compiled_decisions(results),
+        *_of_many(results),
+        *_of_changes(results),
+        *_of_replay(results),
+    ]
+
+
+def reasons() -> dict[str, str]:
+    with REASONS.open("rb") as file:
+        return tomllib.load(file)
+
+
+def _of_decisions(results: Results) -> Iterator[Goal]:
+    for name, sides in results.decisions.items():
+        yield Goal(f"pure {name}", f"{name}: ahead of Kafka", AHEAD[name], sides.ratio("authorize"))
+    for answer in ("allowed", "denied"):
+        ratio = results.by_type.ratio(answer)
+        yield Goal(f"pure W8 {answer}", f"W8, {answer}: ahead of Kafka", 1_000, ratio)
+    yield Goal("list", "listing all ACLs: ahead of Kafka", 1, results.by_type.ratio("list_all"))
+
+
+def _of_compiled_decisions(results: Results) -> Iterator[Goal]:
+    for name, sides in results.decisions.items():
+        bound = COMPILED_W5 if name.startswith("W5") else COMPILED
+        gain = middle(sides.pure, "authorize") / middle(sides.compiled, "authorize")
+        yield Goal(f"compiled {name}", f"{name}: compiled, ahead of pure", bound, gain)
+
+
+def _of_many(results: Results) -> Iterator[Goal]:
+    for side in ("pure", "compiled"):
+        found = getattr(results.many_actions, side)
+        gain = middle(found, "single") / (middle(found, "many") / results.many)
+        said = f"{results.many:,} actions in one call, {side}: an action, ahead of single calls"
+        yield Goal(f"many {side}", said, 1, gain)
+    for rows, bound in (("skewed", 1_000_000), ("distinct", 400_000)):
+        a_second = 1e9 / middle(results.bulk.pure, rows)
+        yield Goal(
+            f"bulk {rows}", f"decisions on columns, {rows}, pure", bound, a_second, "a second"
+        )
+
+
+def _of_changes(results: Results) -> Iterator[Goal]:
+    yield Goal("add", "load one by one: ahead of Kafka", 1, results.load.ratio("add"))
+    yield Goal("snapshot", "load a snapshot: ahead of Kafka", 4, results.load.ratio("snapshot"))
+    change_us = middle(results.update.pure, "update") / 2 / 1e3
+    yield Goal("update", "change one ACL of 500,000, pure", 50, change_us, "µs", is_most=True)
+    yield Goal("update ratio", "change one ACL: ahead of Kafka", 1, results.update.ratio("update"))
+    ours, kafka = bytes_an_acl(results.heap.pure), bytes_an_acl(results.heap.kafka)
+    yield Goal("memory", "memory an ACL, Kafka's at most", kafka, ours, "bytes", is_most=True)
+
+
+def _of_replay(results: Results) -> Iterator[Goal]:
+    replay = results.replay
+    ready = "from disk to a ready authorizer"
+    yield Goal("replay pure", f"{ready}, pure: ahead of Kafka", 4, replay.ratio("ready"))
+    compiled = replay.ratio("ready", side="compiled")
+    yield Goal("replay compiled", f"{ready}, compiled: ahead of Kafka", 10, compiled)
+    apply_us = middle(replay.compiled, "apply") / 1e3
+    yield Goal("apply", "decode and apply a record, compiled", 1, apply_us, "µs", is_most=True)
+    pause = middle(replay.pure, "longest_pause_ms")
+    yield Goal("pause", "longest pause of the collector", 20, pause, "ms", is_most=True)
+    seconds = _first_decisions(results.start_ups)
+    yield Goal("start", f"{FIRST_DECISION}: ahead of Kafka", 1, seconds["kafka"] / seconds["pure"])
+
+
+def _first_decisions(start_ups: Seconds) -> dict[str, float]:
+    return {side: start_ups[f"{side}: {FIRST_DECISION}"][WALL] for side in ("kafka", "pure")}

@@ -1,0 +1,54 @@
+"""What one run of the benchmark measured, on each side, and the middle of it.
+
+It must not measure, nor know what is hoped for.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import NamedTuple
+
+Figures = dict[str, list[tuple[float, float]]]
+"""By name: wall and CPU nanoseconds an operation, a pair a round."""
+Seconds = dict[str, tuple[float, float]]
+WALL, CPU = 0, 1
+
+FIRST_DECISION = "from start to the first decision over 500,000 ACLs"
+SIDES = ("kafka", "pure", "compiled")
+
+
+class Sides(NamedTuple):
+    """The same job on Kafka, on our source as Python runs it, and on it compiled."""
+
+    kafka: Figures
+    pure: Figures
+    compiled: Figures
+
+    def ratio(self, figure: str, of: int = CPU, *, side: str = "pure", kafka: str = "") -> float:
+        """Kafka's ``figure``, or that which ``kafka`` names, over ours."""
+        return middle(self.kafka, kafka or figure, of) / middle(getattr(self, side), figure, of)
+
+
+class Results(NamedTuple):
+    """``many`` is the number of actions of one call in ``many_actions``."""
+
+    decisions: dict[str, Sides]
+    by_type: Sides
+    many: int
+    many_actions: Sides
+    bulk: Sides
+    load: Sides
+    update: Sides
+    heap: Sides
+    replayed: int
+    replay: Sides
+    start_ups: Seconds
+    libraries: dict[str, Figures]
+
+
+def middle(figures: Figures, name: str, of: int = CPU) -> float:
+    return median(pair[of] for pair in figures[name])
+
+
+def bytes_an_acl(figures: Figures) -> float:
+    return middle(figures, "objects") + middle(figures, "index")
