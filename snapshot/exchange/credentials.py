@@ -38,5 +38,8 @@ def credential_target_of(source: Source) -> CredentialTarget:
     """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
-        raise InvalidTarget(f"{source.text}: SCRAM users cannot be changed there")
+        raise InvalidTarget(
+            f"{source.text}: SCRAM users cannot be changed there; give cluster://HOST:PORT "
+            "or a stopped node's folder"
+        )
     return target
