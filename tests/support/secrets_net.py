@@ -16,6 +16,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ class SecretsNet:
         self.saw("an error", " ".join(map(str, arguments)))
 
     def _process_started(self, process: Any, arguments: Any, *rest: Any, **named: Any) -> None:
-        if sys._getframe(2).f_code.co_filename.startswith(_OWN_CODE):
+        if _caller_of_subprocess().startswith(_OWN_CODE):
             words = [arguments] if isinstance(arguments, str) else map(str, arguments)
             self.saw("the arguments of a process", " ".join(words))
 
@@ -144,6 +145,14 @@ class SecretsNet:
             token[:_BEGINNING] in self._beginnings or token[:_BEGINNING].lower() in self._beginnings
             for token in _TOKEN.findall(data)
         )
+
+
+def _caller_of_subprocess() -> str:
+    """The file whose code starts a process, be it by ``Popen`` or by ``run``."""
+    frame: FrameType | None = sys._getframe(3)
+    while frame is not None and frame.f_code.co_filename == subprocess.__file__:
+        frame = frame.f_back
+    return "" if frame is None else frame.f_code.co_filename
 
 
 def _encoded(secret: bytes) -> set[bytes]:
