@@ -42,6 +42,7 @@ from metalog.records.batch import Batch
 
 _SPLIT_OFFSETS: Final = 100_000
 _LOOK_BACK: Final = 16
+_FOREVER: Final = ("-1", str(2**63 - 1))
 WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
 
 
@@ -144,10 +145,10 @@ class TopicLog:
         self._follow(assembler)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        if self._follower is None:
-            self._follow(Assembler(self.path, self._known().stable, self._last))
-        assert self._follower is not None
-        return self._follower.poll(timeout_s)
+        follower = self._follower
+        if follower is None:
+            follower = self._follow(Assembler(self.path, self._known().stable, self._last))
+        return follower.poll(timeout_s)
 
     def close(self) -> None:
         """Let go of the connection on which ``poll`` waits; it may be called again."""
@@ -207,9 +208,10 @@ class TopicLog:
         if missing:
             yield from self._whole_appends(start, stable)
 
-    def _follow(self, assembler: Assembler) -> None:
+    def _follow(self, assembler: Assembler) -> _Follower:
         self.close()
         self._follower = _Follower(self.cluster, assembler)
+        return self._follower
 
     def _in_folder(self) -> list[SnapshotId]:
         if self._folder is None:
@@ -287,7 +289,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
     if "compact" in policies:
         return "it is compacted, which takes records out of a log; set cleanup.policy=delete"
     for key in ("retention.ms", "retention.bytes"):
-        if "delete" in policies and settings.get(key) != "-1":
+        if "delete" in policies and settings.get(key) not in _FOREVER:
             return (
                 f"its {key} is {settings.get(key)}, so that records will go; set {key}=-1, then"
                 " nothing is deleted"

@@ -144,6 +144,7 @@ def test_what_is_too_large_is_refused_and_fences_nobody(writer: WritableTopicLog
         (1, {}, None),
         (1, {"cleanup.policy": ""}, None),
         (1, {"cleanup.policy": "", "retention.ms": "1000"}, None),
+        (1, {"retention.ms": "9223372036854775807"}, None),
         (3, {}, "it has 3 partitions"),
         (1, {"cleanup.policy": "compact"}, "it is compacted"),
         (1, {"cleanup.policy": "compact, delete"}, "it is compacted"),
