@@ -287,11 +287,13 @@ def why_unfit(facts: TopicFacts) -> str | None:
     if facts.partitions != 1:
         return f"it has {facts.partitions} partitions; a log has one, in which all is in order"
     if "compact" in policies:
-        return "it is compacted, which takes records out of a log; set cleanup.policy=delete"
+        return (
+            "it is compacted, which takes records out; the topic of a log has cleanup.policy=delete"
+        )
     for key in ("retention.ms", "retention.bytes"):
         if "delete" in policies and settings.get(key) not in _FOREVER:
             return (
-                f"its {key} is {settings.get(key)}, so that records will go; set {key}=-1, then"
-                " nothing is deleted"
+                f"its {key} is {settings.get(key)}, so that records will go; the topic of a log"
+                f" has {key}=-1"
             )
     return None
