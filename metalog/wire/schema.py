@@ -5,6 +5,7 @@ This module must not know what any message is for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import kio.index
@@ -31,22 +32,25 @@ class UnsupportedVersion(InvalidRequest):
 
 def request_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
-    declared = own.REQUESTS.get((api_key, version))
-    if declared is not None:
-        return declared
-    try:
-        return kio.index.load_request_schema(api_key, version)
-    except kio.index.KioIndexError:
-        raise UnsupportedVersion(api_key, version) from None
+    return _declared(own.REQUESTS, kio.index.load_request_schema, api_key, version)
 
 
 def response_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
-    declared = own.RESPONSES.get((api_key, version))
+    return _declared(own.RESPONSES, kio.index.load_response_schema, api_key, version)
+
+
+def _declared(
+    ours: Mapping[tuple[int, int], type[Body]],
+    kios: Callable[[int, int], type[Body]],
+    api_key: int,
+    version: int,
+) -> type[Body]:
+    declared = ours.get((api_key, version))
     if declared is not None:
         return declared
     try:
-        return kio.index.load_response_schema(api_key, version)
+        return kios(api_key, version)
     except kio.index.KioIndexError:
         raise UnsupportedVersion(api_key, version) from None
 

@@ -89,20 +89,21 @@ class RealKafka:
     ) -> None:
         self.tools = tools
         self.log_dir = folder / "log-dir"
-        self.port, controller_port = free_ports(2)
+        self.port, self.controller_port = free_ports(2)
         self.bootstrap = f"127.0.0.1:{self.port}"
+        controller = f"127.0.0.1:{self.controller_port}"
         self.config = folder / "server.properties"
         self.output = folder / "server.out"
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
             **(
-                {"controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}"}
+                {"controller.quorum.bootstrap.servers": controller}
                 if dynamic
-                else {"controller.quorum.voters": f"1@127.0.0.1:{controller_port}"}
+                else {"controller.quorum.voters": f"1@{controller}"}
             ),
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"CLIENT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller_port}",
+            "listeners": f"CLIENT://{self.bootstrap},CONTROLLER://{controller}",
             "inter.broker.listener.name": "CLIENT",
             "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "log.dirs": str(self.log_dir),
