@@ -2,7 +2,7 @@
 
 The mark that a reader must reach is the last stable offset of when it begins, by position:
 the end of a log is taken by transactions' markers, and by what was aborted. Snapshots lie
-in a folder beside it, if there is one. Reading changes nothing, at the cluster either.
+in a folder beside it, if there is one. Reading changes nothing.
 This module must not apply any record.
 """
 
