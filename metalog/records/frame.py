@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.records.acl_value import plain_acl_value
 from metalog.records.fields import UNREADABLE, UNWRITABLE
 from metalog.records.message import ControlMessage, Message
+from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.registry import message_type
 from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
 
@@ -95,6 +97,10 @@ def unreadable_value(reason: str) -> bytes:
 
 def encode_value(message: Message, version: int) -> bytes:
     """``InvalidRequest`` if the message cannot be written in ``version``."""
+    if type(message) is AccessControlEntryRecord and version == 0:
+        value = plain_acl_value(message)
+        if value is not None:
+            return value
     out = bytearray((FRAME_VERSION,))
     write_unsigned_varint(out, message.API_KEY)
     write_unsigned_varint(out, version)

@@ -134,12 +134,16 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
     return bytes(out)
 
 
+_NULL: Final = 1
+"""The varint -1."""
+
+
 def _write_plain(out: bytearray, record: RawRecord, value: bytes) -> None:
     """A record of a value alone, as nearly all are, without a copy of it."""
     head = bytearray((record.attributes,))
     write_varlong(head, record.timestamp_delta)
     write_varint(head, record.offset_delta)
-    write_varint(head, -1)
+    head.append(_NULL)
     write_varint(head, len(value))
     write_varint(out, len(head) + len(value) + 1)
     out += head

@@ -80,6 +80,9 @@ def write_varint(out: bytearray, value: int) -> None:
 
 
 def write_varlong(out: bytearray, value: int) -> None:
+    if -0x40 <= value < 0x40:
+        out.append((value << 1) ^ (value >> 63))
+        return
     if not -(1 << 63) <= value < 1 << 63:
         raise OverflowError(f"{value} does not fit in 64 bits")
     _write(out, (value << 1) ^ (value >> 63))

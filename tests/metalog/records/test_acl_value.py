@@ -1,0 +1,47 @@
+"""The short way to an ACL record's value gives the bytes of the long one, or leaves it to that."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalog.errors import InvalidRequest
+from metalog.ids import Uuid
+from metalog.records.acl_value import plain_acl_value
+from metalog.records.frame import FRAME_VERSION, decode_value, encode_body, encode_value
+from metalog.records.messages import AccessControlEntryRecord
+
+codes = st.integers(-129, 129)
+texts = st.text(max_size=300)
+records = st.builds(
+    AccessControlEntryRecord,
+    st.binary(min_size=16, max_size=16).map(Uuid),
+    *(codes, texts, codes, texts, texts, codes, codes),
+    st.sampled_from([(), ((0, b"x"),)]),
+)
+
+
+@given(records)
+def test_the_same_bytes(record: AccessControlEntryRecord) -> None:
+    value = plain_acl_value(record)
+    out = bytearray((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
+    try:
+        encode_body(record, 0, out)
+    except InvalidRequest:
+        assert value is None
+        with pytest.raises(InvalidRequest):
+            encode_value(record, 0)
+        return
+    assert value in (None, out)
+    assert encode_value(record, 0) == out
+    if all(text < "\ud800" for text in record[2:6] if isinstance(text, str)):
+        assert decode_value(bytes(out)) == (0, record)
+
+
+def test_it_is_taken_for_what_a_kafka_has() -> None:
+    plain = AccessControlEntryRecord(Uuid(bytes(16)), 2, "t", 3, "User:a", "*", 3, 3)
+    assert plain_acl_value(plain) is not None
+    assert plain_acl_value(plain._replace(id=Uuid(b"short"))) is None
+    with pytest.raises(InvalidRequest, match="has no version 1"):
+        encode_value(plain, 1)
