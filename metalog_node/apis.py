@@ -22,9 +22,12 @@ _OF_CONNECTIONS: Final[Versions] = {
 }
 
 
-def apis_of(*, is_controllers: bool) -> Mapping[int, Api]:
-    """By key, those that a listener's clients may ask once they are known."""
-    return {**_ADMIN, **(envelope.OF_CONTROLLERS if is_controllers else cluster.OF_BROKERS)}
+def apis_of(*, is_controllers: bool, forwards: bool = False) -> Mapping[int, Api]:
+    """By key, those that a listener's clients may ask once they are known; ``forwards`` where
+    the node is no controller itself."""
+    if is_controllers:
+        return {**_ADMIN, **envelope.OF_CONTROLLERS}
+    return {**_ADMIN, **cluster.OF_BROKERS, **(envelope.OF_BROKERS if forwards else {})}
 
 
 def spoken(apis: Mapping[int, Api]) -> Versions:

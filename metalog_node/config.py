@@ -33,6 +33,7 @@ from metalog_node.listeners import (
     LISTENERS,
     PROTOCOL_MAP,
     Listener,
+    SecurityProtocol,
     parse_advertised,
     parse_listeners,
     parse_protocols,
@@ -51,6 +52,15 @@ _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
 _PER_LISTENER: Final = re.compile(r"listener\.name\.(?P<listener>[^.]+)\.(?P<key>.+)")
 _JAAS_USER: Final = re.compile(r"""\buser_(?P<name>[^\s=]+)\s*=\s*"(?P<password>[^"]*)\"""")
 _JAAS: Final = "plain.sasl.jaas.config"
+_CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
+_TLS_CLIENT: Final = (
+    "ssl.truststore.location",
+    "ssl.truststore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.type",
+    "ssl.key.password",
+    "ssl.endpoint.identification.algorithm",
+)
 
 
 def _comma_list(value: object) -> object:
@@ -109,7 +119,8 @@ class TlsFiles(NamedTuple):
 
 class NodeConfig(NamedTuple):
     """``properties`` is all that was given, for what reads its own keys from it;
-    ``notes`` are lines about keys that are not used."""
+    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are lines
+    about keys that are not used."""
 
     roles: frozenset[str]
     node_id: int
@@ -118,6 +129,7 @@ class NodeConfig(NamedTuple):
     tls: Mapping[str, TlsFiles]
     early_start: frozenset[str]
     bootstrap_servers: tuple[Address, ...]
+    controller_client: Mapping[str, str]
     mechanisms: tuple[str, ...]
     plain_passwords: Mapping[str, Mapping[str, str]]
     principal_mapping_rules: str
@@ -179,6 +191,7 @@ class _Reading:
             tls={each.name: self._tls(each) for each in listeners if each.protocol.has_tls},
             early_start=self._early_start(decides.early_start_listeners, listeners),
             bootstrap_servers=self._bootstrap_servers(settings.bootstrap_servers),
+            controller_client=self._controller_client(settings, protocols),
             mechanisms=settings.sasl_enabled_mechanisms,
             plain_passwords=self._plain_passwords(settings, listeners),
             principal_mapping_rules=self._properties.get("ssl.principal.mapping.rules", "DEFAULT"),
@@ -243,6 +256,36 @@ class _Reading:
         key = "controller.quorum.bootstrap.servers"
         return tuple(self._with_place(key, parse_addresses, text))
 
+    def _controller_client(
+        self, settings: _Settings, protocols: Mapping[str, SecurityProtocol]
+    ) -> dict[str, str]:
+        """How this node connects to the controllers, in the keys of a client."""
+        if not settings.controller_listener_names:
+            return {}
+        name = settings.controller_listener_names[0]
+        protocol = protocols.get(name, SecurityProtocol.PLAINTEXT)
+        client = {
+            "security.protocol": protocol.value,
+            "client.id": str(settings.node_id),
+            "request.timeout.ms": str(settings.request_timeout_ms),
+        }
+        wanted = list(_TLS_CLIENT) if protocol.has_tls else []
+        if protocol.has_login:
+            mechanism = self._properties.get(_CONTROLLER_MECHANISM)
+            if mechanism is None:
+                raise self._wrong(_CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+            client["sasl.mechanism"] = mechanism
+            _, jaas = self._for_name(name, f"{mechanism.lower()}.sasl.jaas.config")
+            if jaas is not None:
+                client["sasl.jaas.config"] = jaas
+            else:
+                wanted.append("sasl.jaas.config")
+        for key in wanted:
+            _, value = self._for_name(name, key)
+            if value is not None:
+                client[key] = value
+        return client
+
     def _plain_passwords(
         self, settings: _Settings, listeners: tuple[Listener, ...]
     ) -> dict[str, dict[str, str]]:
@@ -290,8 +333,11 @@ class _Reading:
         )
 
     def _for_listener(self, listener: Listener, key: str) -> tuple[str, str | None]:
-        """The key that is in force for ``listener``, and its value."""
-        own = f"listener.name.{listener.name.lower()}.{key}"
+        return self._for_name(listener.name, key)
+
+    def _for_name(self, name: str, key: str) -> tuple[str, str | None]:
+        """The key that is in force for the listener called ``name``, and its value."""
+        own = f"listener.name.{name.lower()}.{key}"
         return (
             (own, self._properties[own])
             if own in self._properties
@@ -307,6 +353,7 @@ class _Reading:
             *(str(field.alias) for field in _Settings.model_fields.values()),
             *_AUTHORIZER_KEYS,
             *SCRAM_PASSWORD_KEYS,
+            _CONTROLLER_MECHANISM,
         ]
         notes, others = [], []
         for key in self._properties:

@@ -19,13 +19,16 @@ from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
 from metalog.errors import ConfigException
 from metalog.log.config import log_config
+from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
 from metalog.ports import Publisher
 from metalog.replica import Replica
 from metalog.wire.hosts import Address
+from metalog.wire.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
 from metalog_node.authentication import Logins
 from metalog_node.config import NodeConfig
+from metalog_node.forward import Forwarder
 from metalog_node.handlers.question import Services
 from metalog_node.listeners import Listener
 from metalog_node.publishers import Credentials, Readiness
@@ -63,10 +66,17 @@ class Node:
         self._tls = {name: server_context(name, files) for name, files in config.tls.items()}
         self.addresses: dict[str, Address] = dict(config.advertised)
         """Where clients find each listener; by its name."""
+        self._cluster_id = ""
+        self._log: QuorumLog | None = None
         self.replica = self._replica()
+        self._forwarder = (
+            None
+            if self._log is None
+            else Forwarder(config.bootstrap_servers, self._controller_settings())
+        )
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self.replica.start)
+        await asyncio.to_thread(self._start)
         try:
             await self._begin()
         except BaseException:
@@ -116,17 +126,39 @@ class Node:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in self._open))
+        if self._forwarder is not None:
+            await asyncio.to_thread(self._forwarder.close)
         await asyncio.to_thread(self.replica.close)
         if self.authorizer is not None:
             self.authorizer.close()
 
+    def _start(self) -> None:
+        if self._log is not None:
+            self._cluster_id = self._log.cluster_id or ""
+        self.replica.start()
+
+    def _publishers(self) -> list[Publisher]:
+        kept: list[Publisher] = [self._credentials, self._readiness]
+        if self.authorizer is not None:
+            kept.insert(0, self.authorizer)  # type: ignore[arg-type]
+        return kept
+
     def _replica(self) -> Replica:
+        if "controller" in self._config.roles:
+            return self._controller()
+        log = QuorumLog(
+            ",".join(map(str, self._config.bootstrap_servers)), self._controller_settings()
+        )
+        self._log = log
+        return Replica(log, self._publishers())
+
+    def _controller(self) -> Replica:
+        """The replica of a quorum of one, which writes its log."""
         config = self._config
         if config.metadata_dir is None:
             raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
-        limits = log_config(config.properties)
-        voters = {config.node_id}
-        log = WritableDirectoryLog(config.metadata_dir, voters=voters, limits=limits.limits)
+        kept = log_config(config.properties)
+        log = WritableDirectoryLog(config.metadata_dir, voters={config.node_id}, limits=kept.limits)
         meta = log.folder.meta_properties
         if meta is None or meta.cluster_id is None:
             raise ConfigException(
@@ -139,10 +171,11 @@ class Node:
                 f"for node {meta.node_id}"
             )
         self._cluster_id = meta.cluster_id
-        publishers: list[Publisher] = [self._credentials, self._readiness, Upkeep(log, limits)]
-        if self.authorizer is not None:
-            publishers.insert(0, self.authorizer)  # type: ignore[arg-type]
-        return Replica(log, publishers, idle_s=limits.idle_interval_ms / 1000 or None)
+        publishers = [*self._publishers(), Upkeep(log, kept)]
+        return Replica(log, publishers, idle_s=kept.idle_interval_ms / 1000 or None)
+
+    def _controller_settings(self) -> ClientSettings:
+        return client_settings(self._config.controller_client)
 
     async def _begin(self) -> None:
         """Open what may be open at once; the rest follows in the background."""
@@ -179,7 +212,7 @@ class Node:
             )
         door = Door(
             listener,
-            apis_of(is_controllers=listener.is_controllers),
+            apis_of(is_controllers=listener.is_controllers, forwards=self._forwarder is not None),
             logins,
             self._tls.get(listener.name),
             config.request_max_bytes,
@@ -203,4 +236,5 @@ class Node:
             self.authorizer,
             config.listeners,
             self.addresses,
+            self._forwarder,
         )

@@ -153,16 +153,22 @@ class _Client:
             api.name,
         )
         question = Question(
-            asked.request, context, self._door.listener, is_encrypted=self._door.tls is not None
+            asked.request,
+            asked.payload,
+            context,
+            self._door.listener,
+            is_encrypted=self._door.tls is not None,
         )
-        body = await _body(answer(api, self._services, question))
-        return framed(write_response(body, head.correlation_id))
+        answered = await _settled(answer(api, self._services, question))
+        if isinstance(answered, bytes):
+            return framed(answered)
+        return framed(write_response(answered, head.correlation_id))
 
     def _note(self, why: str) -> None:
         _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
 
 
-async def _body(answered: Answer) -> Body:
+async def _settled(answered: Answer) -> Body | bytes:
     if isinstance(answered, Future):
         done: Any = await asyncio.wrap_future(answered)
         return done

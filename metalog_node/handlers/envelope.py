@@ -1,19 +1,22 @@
-"""Envelope: what a broker forwards for its client is judged and carried out as the client's own.
+"""Envelopes, both ends: what a broker forwards for its client, and how a controller takes it.
 
-The broker needs CLUSTER_ACTION; the request in the Envelope is asked as the principal and the
-address that the Envelope names (KIP-590). Where the broker had better try again, here or at
-another controller, the Envelope's own error code says so, since the client would not know what
-to do (KIP-801). Whether the client came over TLS cannot be known here, and counts as no.
+It is judged and carried out as the client's own. The broker needs CLUSTER_ACTION; the request
+in the Envelope is asked as the principal and the address that it names (KIP-590). Where the
+broker had better try again, here or at another controller, the Envelope's own error code says
+so, since the client would not know what to do (KIP-801). Whether the client came over TLS
+cannot be known here, and counts as no.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import Future
+from ipaddress import ip_address
 from typing import Any, Final
 
 from authorizer.api import RequestContext
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
+from metalog.principal import parse_principal
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
 from metalog.wire.messages import Request, read_head, read_request, write_response
 from metalog.wire.own import ENVELOPE
@@ -36,7 +39,7 @@ def open_envelope(services: Services, question: Question) -> Answer:
     request = _inner(forwarded)
     api = _FORWARDABLE[request.head.api_key]
     context = RequestContext(forwarded.principal, forwarded.host, question.listener.name, api.name)
-    inner = Question(request, context, question.listener, is_encrypted=False)
+    inner = Question(request, forwarded.request, context, question.listener, is_encrypted=False)
     try:
         answered = api.handle(services, inner)
     except _WORTH_ANOTHER_TRY:
@@ -80,6 +83,21 @@ def _sealed(question: Question, inner: Request, body: Body) -> Body:
     return sealed_answer(question.request.head.version, ErrorCode.NONE, response)
 
 
+def forward(services: Services, question: Question) -> Answer:
+    """Hand the request on as it came, with whose it is; the answer goes back as it comes."""
+    if services.forwarder is None:
+        raise NotController("there is no controller to forward to")
+    return services.forwarder.forward(
+        question.payload,
+        parse_principal(question.context.principal),
+        ip_address(question.context.host).packed,
+    )
+
+
+OF_BROKERS: Final = {
+    key: Api(api.name, api.versions, forward, api.refuse) for key, api in _FORWARDABLE.items()
+}
+"""On a node that is no controller."""
 OF_CONTROLLERS: Final = {
     ENVELOPE: Api(
         "Envelope", VersionRange(VERSIONS[0], VERSIONS[-1]), open_envelope, refuse_envelope

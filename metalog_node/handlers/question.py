@@ -32,6 +32,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.messages import Request
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange
+from metalog_node.forward import Forwarder
 from metalog_node.listeners import Listener
 
 T = TypeVar("T")
@@ -47,9 +48,11 @@ counts as worth another try."""
 
 
 class Question(NamedTuple):
-    """``context`` says who asks: the connection's client, or whom an Envelope speaks for."""
+    """``context`` says who asks: the connection's client, or whom an Envelope speaks for.
+    ``payload`` is the whole request as it came."""
 
     request: Request
+    payload: bytes
     context: RequestContext
     listener: Listener
     is_encrypted: bool
@@ -58,7 +61,8 @@ class Question(NamedTuple):
 class Services(NamedTuple):
     """What a node has to answer from. ``authorizer`` is None where nothing is authorized.
 
-    ``addresses`` are where clients find each listener.
+    ``addresses`` are where clients find each listener. ``forwarder`` is there where another
+    node is the controller.
     """
 
     node_id: int
@@ -68,9 +72,11 @@ class Services(NamedTuple):
     authorizer: Authorizer | None
     listeners: Sequence[Listener]
     addresses: Mapping[str, Address]
+    forwarder: Forwarder | None = None
 
 
 Answer = Body | Future[Any]
+"""A body, or bytes that are a whole response already; or a future of either."""
 Handle = Callable[[Services, Question], Answer]
 Refuse = Callable[[Question, ApiError], Body]
 

@@ -65,7 +65,7 @@ def asked(services: Services, body: Any, principal: str = ADMIN) -> Any:
     head = Head(body.__api_key__, body.__version__, 7)
     api = apis_of(is_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
-    question = Question(Request(head, "test", body), context, CONTROLLER, is_encrypted=False)
+    question = Question(Request(head, "test", body), b"", context, CONTROLLER, is_encrypted=False)
     answered = answer(api, services, question)
     return answered.result(20) if hasattr(answered, "result") else answered
 

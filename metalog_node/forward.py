@@ -1,0 +1,132 @@
+"""Forwards what only the controller may do, in Envelopes, until somebody there has answered.
+
+As KIP-590 and KIP-801 have it: a controller that does not lead, is not ready, or cannot be
+reached is no answer, and the next one is asked until the request's time is up. What was sent
+before a connection broke may have been carried out; it is sent again, as Kafka's brokers do.
+Blocking, on threads of its own. This module must not know what is forwarded.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, LifoQueue
+from typing import Final
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.wire.client import Connection
+from metalog.wire.envelope import VERSIONS, ForwardedAnswer, seal, unsealed_answer
+from metalog.wire.hosts import Address
+from metalog.wire.own import ENVELOPE
+from metalog.wire.schema import error_name
+from metalog.wire.security import ClientSettings
+
+_log = logging.getLogger(__name__)
+
+_THREADS: Final = 16
+_PAUSE_S: Final = 0.1
+_ASK_ANOTHER: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.AUTHORIZER_NOT_READY)
+
+
+class NoAnswerInTime(InvalidRequest):
+    """No controller carried it out before the request's time was up."""
+
+    code = ErrorCode.REQUEST_TIMED_OUT
+
+
+class ForwardingRefused(InvalidRequest):
+    """The controller takes no Envelope of ours: the client cannot mend that."""
+
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class Forwarder:
+    """``controllers`` are asked in turn, beginning with the one that answered last."""
+
+    def __init__(
+        self,
+        controllers: Sequence[Address],
+        settings: ClientSettings,
+        *,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._controllers = tuple(controllers)
+        self._settings = settings
+        self._monotonic_s = monotonic_s
+        self._turn = 0
+        self._idle: LifoQueue[Connection] = LifoQueue()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
+
+    def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
+        """The answer to ``request``, header and body, as it goes to the client.
+
+        ``NoAnswerInTime`` or ``ForwardingRefused`` where there is none.
+        """
+        deadline = self._monotonic_s() + self._settings.request_timeout_s
+        return self._threads.submit(self._until_answered, request, principal, address, deadline)
+
+    def close(self) -> None:
+        """Wait for what is under way, then let go of the connections."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        while (held := self._idle_connection()) is not None:
+            held.close()
+
+    def _until_answered(
+        self, request: bytes, principal: KafkaPrincipal, address: bytes, deadline: float
+    ) -> bytes:
+        trouble = "nobody was asked"
+        while (left := deadline - self._monotonic_s()) > 0:
+            turn = self._turn
+            try:
+                answered = self._sent(request, principal, address, left)
+            except InvalidRequest as error:
+                trouble = str(error)
+            else:
+                if answered.response is not None:
+                    return answered.response
+                if answered.code not in _ASK_ANOTHER:
+                    raise _refused(answered.code)
+                trouble = f"the controller answers {error_name(answered.code)}"
+            if self._turn == turn:
+                self._turn = (turn + 1) % len(self._controllers)
+            time.sleep(min(_PAUSE_S, max(left, 0)))
+        _log.warning("a request could not be forwarded in time: %s", trouble)
+        raise NoAnswerInTime(f"no controller carried it out in time: {trouble}")
+
+    def _sent(
+        self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
+    ) -> ForwardedAnswer:
+        """One try, with a connection to whose turn it is."""
+        wanted = self._controllers[self._turn]
+        connection = self._idle_connection()
+        if connection is not None and connection.address != wanted:
+            connection.close()
+            connection = None
+        if connection is None:
+            connection = Connection(wanted, self._settings)
+        try:
+            version = connection.version(ENVELOPE, VERSIONS)
+            sealed = seal(version, request, principal, address)
+            answered = unsealed_answer(connection.ask(sealed, left))
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.put(connection)
+        return answered
+
+    def _idle_connection(self) -> Connection | None:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            return None
+
+
+def _refused(code: int) -> ForwardingRefused:
+    _log.error(
+        "the controller takes no Envelope of this node: %s; its principal needs CLUSTER_ACTION",
+        error_name(code),
+    )
+    return ForwardingRefused("the controller did not take what was forwarded")

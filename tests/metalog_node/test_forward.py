@@ -1,0 +1,79 @@
+"""What is forwarded to a controller of ours, over sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from running_node import running_in
+from written_log import formatted
+
+from metalog.principal import KafkaPrincipal
+from metalog.wire.hosts import Address
+from metalog.wire.messages import correlation_of, read_response, write_request
+from metalog.wire.schema import request_parts, response_type
+from metalog.wire.security import client_settings
+from metalog_node.forward import Forwarder, ForwardingRefused, NoAnswerInTime
+from metalog_node.node import Node
+
+CREATE = 30
+NOBODY_THERE = Address("127.0.0.1", 1)
+ADMIN, NOBODY = KafkaPrincipal("User", "admin"), KafkaPrincipal("User", "nobody")
+CLIENT = bytes([10, 0, 0, 1])
+SETTINGS = client_settings({"request.timeout.ms": "5000"})
+
+
+@pytest.fixture
+def controller(tmp_path: Path) -> Iterator[Node]:
+    formatted(tmp_path)
+    with running_in(tmp_path) as node:
+        yield node
+
+
+def create(correlation_id: int) -> bytes:
+    parts = request_parts(CREATE, 3)
+    creation = parts.AclCreation(
+        resource_type=2,
+        resource_name="forwarded",
+        resource_pattern_type=3,
+        principal="User:app",
+        host="*",
+        operation=3,
+        permission_type=3,
+    )
+    return write_request(parts.CreateAclsRequest(creations=(creation,)), correlation_id, "client")
+
+
+def test_the_answer_is_the_controllers_to_the_client(controller: Node) -> None:
+    forwarder = Forwarder([NOBODY_THERE, controller.addresses["CONTROLLER"]], SETTINGS)
+    try:
+        for correlation_id, principal, code in ((3, ADMIN, 0), (4, NOBODY, 31)):
+            answer = forwarder.forward(create(correlation_id), principal, CLIENT).result(20)
+            assert correlation_of(answer) == correlation_id
+            body = read_response(answer, response_type(CREATE, 3))
+            assert [int(each.error_code) for each in body.results] == [code]
+    finally:
+        forwarder.close()
+    names = {acl.resource_name for acl in controller.replica.image.acls.by_id.values()}
+    assert "forwarded" in names
+
+
+def test_nobody_is_waited_for_longer_than_the_request_may_take() -> None:
+    forwarder = Forwarder([NOBODY_THERE], client_settings({"request.timeout.ms": "300"}))
+    try:
+        with pytest.raises(NoAnswerInTime, match=r"127\.0\.0\.1:1: connection refused"):
+            forwarder.forward(create(1), ADMIN, CLIENT).result(20)
+    finally:
+        forwarder.close()
+
+
+def test_a_controller_that_takes_no_envelope_of_ours_is_not_asked_again(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path, **{"super.users": "User:admin"}) as node:
+        forwarder = Forwarder([node.addresses["CONTROLLER"]], SETTINGS)
+        try:
+            with pytest.raises(ForwardingRefused):
+                forwarder.forward(create(1), ADMIN, CLIENT).result(20)
+        finally:
+            forwarder.close()
