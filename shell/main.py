@@ -77,6 +77,11 @@ VERBS: Final = {
         "What apply would change, for whom, and which real requests it would break",
         "shell.verbs.plan",
     ),
+    "archive": Verb(
+        "Change",
+        "Keep segments and snapshots past the controller's retention",
+        "shell.verbs.archive",
+    ),
     "format": Verb("Change", "Make a new metadata log folder", "shell.verbs.format"),
     "apply": Verb(
         "Change",
@@ -202,6 +207,7 @@ def _unknown_verb(verb: str) -> int:
 def _run_verb(name: str, module: ModuleType, arguments: list[str]) -> int:
     from shell.options import build_parser, parse
     from shell.pager import Pager
+    from shell.wrapping import terminal_width
 
     parsed = parse(build_parser(name, VERBS[name].line, module), arguments)
     out, err = prepare_streams(json=parsed.output == "json")
@@ -212,6 +218,7 @@ def _run_verb(name: str, module: ModuleType, arguments: list[str]) -> int:
         format=parsed.output,
         color=parsed.output == "text" and colored(parsed.color, out),
         quiet=parsed.quiet,
+        width=terminal_width(out) if parsed.output == "text" else None,
         pager=pager.start,
     )
     try:

@@ -70,18 +70,23 @@ class Replayed(NamedTuple):
     @property
     def cluster_id(self) -> str | None:
         """As ``meta.properties`` or the controllers have it; the log itself does not say."""
-        log = self.source.log
-        if self.source.kind == "quorum":
-            return _told_cluster_id(log)
-        folder = log.source if isinstance(log, FoldersLog) else log
-        if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
-            return None
-        return folder.meta_properties.cluster_id
+        return cluster_id_of(self.source)
 
     @property
     def metadata_version(self) -> str | None:
         """Kafka's name for it, such as 4.3-IV0."""
         return self.image.features.metadata_version_name
+
+
+def cluster_id_of(source: Source) -> str | None:
+    """Of a log; None where nobody tells it."""
+    log = source.log
+    if source.kind == "quorum":
+        return _told_cluster_id(log)
+    folder = log.source if isinstance(log, FoldersLog) else log
+    if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
+        return None
+    return folder.meta_properties.cluster_id
 
 
 def _told_cluster_id(log: OpenedLog) -> str | None:

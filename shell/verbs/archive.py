@@ -1,0 +1,69 @@
+"""``metalog archive SOURCE FOLDER``: keeps the log past the controller's retention.
+
+This module must not know how an archive is laid out.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES
+from shell.context import add_command_config, opened_source
+from shell.output import Output
+from shell.safe import safe
+
+USAGE: Final = "SOURCE FOLDER [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog archive /var/kafka/metadata /archive/prod                 from cron, often enough
+metalog archive node-1+node-2+node-3 /archive/prod                what their majority has
+metalog history /archive/prod --from 2026-01-01                   an archive is a SOURCE
+
+Only what is proven to be committed is kept, and it only grows. A run adds what came since the
+last; if the controller deleted some of that before, begin another folder.
+Exit code: 0 it is kept, 2 it is not."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what is kept, and where")
+    group.add_argument("source", metavar="SOURCE", help="a log: a folder, several joined by +, …")
+    group.add_argument("folder", metavar="FOLDER", help="made if missing; for this log alone")
+    add_command_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from snapshot.archive import archive_log
+    from snapshot.exchange.replay import cluster_id_of
+
+    source = opened_source(arguments)
+    proven = source.log.proven
+    if proven.offset == 0:
+        raise InvalidSource(f"{source.text}: nothing in it is proven to be committed: {proven.why}")
+    target = Path(arguments.folder)
+    done = archive_log(
+        source.log, proven.offset, target, cluster_id=cluster_id_of(source), files=LOCAL_FILES
+    )
+    if not output.is_text:
+        output.record(
+            {
+                "startOffset": done.start,
+                "endOffset": done.end,
+                "added": done.end - done.added_from,
+                "snapshotsAdded": done.snapshots,
+            }
+        )
+        return 0
+    added = done.end - done.added_from
+    news = f"{added:,} records added" if added else "no record added"
+    if done.snapshots:
+        news += f", and {done.snapshots:,} snapshot{'' if done.snapshots == 1 else 's'}"
+    output.line(f"{safe(str(target))} holds offsets {done.start:,} to {done.end:,}: {news}.")
+    if source.log.bounds().end > done.end:
+        output.note(
+            f"what is past offset {done.end:,} is not proven to be committed yet: {proven.why}"
+        )
+    return 0

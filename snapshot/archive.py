@@ -1,0 +1,174 @@
+"""Keeps what a controller will delete: its log and snapshots, in a folder that only grows.
+
+An archive is a ``metadata.log.dir`` of ours, read as any other, with the node's own files left
+out and ``archive.properties`` in their place. Only what is proven to be committed goes in, since
+that never changes; it goes in as the very batches, in segments of which each run adds its
+own. Offsets have no gap: where records are gone before they were archived, another folder has to
+begin. This module must not know what the records mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
+from metalog.files import Files, read_whole, replace_whole
+from metalog.log import layout
+from metalog.log.directory import DirectoryLog
+from metalog.log.folder import unreadable
+from metalog.ports import Appended, Log
+from metalog.properties import parse_properties, properties_mapping
+from metalog.records.batch import Batch, batch_bytes
+from metalog.records.checkpoint import check_snapshot
+from snapshot.reader import read_snapshot
+from snapshot.writer import write_durably
+
+MARK: Final = "archive.properties"
+_CLUSTER: Final = "cluster.id"
+SEGMENT_BYTES = 256 << 20
+"""A run that adds more than this adds several segments."""
+
+
+class Archived(NamedTuple):
+    """The archive holds offsets ``start`` to ``end``; a run added those from ``added_from``
+    on, and ``snapshots``."""
+
+    start: int
+    added_from: int
+    end: int
+    snapshots: int
+
+
+def archive_log(
+    log: Log, proven: int, target: Path, *, cluster_id: str | None, files: Files
+) -> Archived:
+    """Add to the archive in ``target``, which is made if missing, what ``log`` has beyond it,
+    up to offset ``proven``.
+
+    ``InvalidTarget`` where ``target`` is something else, or of another log; ``InvalidSource``
+    where records between the two are gone.
+    """
+    try:
+        return _archived(log, proven, target, cluster_id, files)
+    except BlockingIOError:
+        raise InvalidTarget(f"{target}: another run is adding to it") from None
+
+
+def _archived(
+    log: Log, proven: int, target: Path, cluster_id: str | None, files: Files
+) -> Archived:
+    partition = target / layout.PARTITION_FOLDER
+    _begin(target, partition, cluster_id, files)
+    held = files.lock(target / ".lock")
+    try:
+        begun = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
+        bounds = None if begun is None else begun.bounds()
+        begin = log.bounds().start if bounds is None else bounds.end
+        if begun is not None and begun.damage is not None:
+            raise begun.damage
+        if begin < log.bounds().start:
+            raise InvalidSource(
+                f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
+                "what was between is gone; begin another folder, and read both"
+            )
+        if begun is not None:
+            _check_same_log(begun, log, begin, target)
+        for segment in _segments(log, begin, proven):
+            path = partition / layout.segment_name(segment[0].base_offset)
+            write_durably(path, segment, files)
+        added = _add_snapshots(log, proven, partition, files)
+        now = DirectoryLog(target, files=files)
+        if now.damage is not None:
+            raise now.damage
+        return Archived(now.bounds().start, begin, now.bounds().end, added)
+    finally:
+        held.close()
+
+
+def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) -> None:
+    mark = target / MARK
+    if files.is_file(mark):
+        known = properties_mapping(parse_properties(read_whole(files, mark))).get(_CLUSTER)
+        if cluster_id is not None and known not in (None, cluster_id):
+            raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
+        return
+    if files.is_folder(target) and files.names(target):
+        raise InvalidTarget(f"{target}: neither empty nor an archive; name a folder of its own")
+    files.make_folder(partition)
+    text = "# An archive of a Kafka metadata log, made by metalog archive.\n"
+    text += "" if cluster_id is None else f"{_CLUSTER}={cluster_id}\n"
+    replace_whole(files, mark, text.encode())
+
+
+def _has_segments(partition: Path, files: Files) -> bool:
+    try:
+        return bool(layout.segments(files.names(partition)))
+    except OSError as error:
+        raise unreadable(partition, error) from None
+
+
+def _check_same_log(begun: DirectoryLog, log: Log, end: int, target: Path) -> None:
+    """The last batch of the archive is the log's own at that offset, if it still has it."""
+    last = None
+    for last in begun.batches(begun.folder.segments[-1]):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None or last.base_offset < log.bounds().start:
+        return
+    theirs = next(_batches(log, last.base_offset, end), None)
+    if theirs is None or batch_bytes(theirs) != batch_bytes(last):
+        if log.bounds().end < end:
+            raise InvalidSource(
+                f"{target}: holds more than the log, which ends at offset {log.bounds().end}"
+            )
+        raise InvalidTarget(
+            f"{target}: the archive of another log: offset {last.base_offset} differs in it"
+        )
+
+
+def _segments(log: Log, begin: int, proven: int) -> Iterator[list[Batch]]:
+    """What is to be added, in segments of a size; a batch of it at a time is in the memory
+    of whoever writes, and a segment here."""
+    segment: list[Batch] = []
+    size = 0
+    expected = begin
+    for batch in _batches(log, begin, proven):
+        if batch.base_offset != expected:
+            raise InvalidSource(
+                f"offsets {expected} to {batch.base_offset - 1} are not in the log; only what a "
+                "quorum wrote has no gaps, and can be archived"
+            )
+        if size >= SEGMENT_BYTES:
+            yield segment
+            segment, size = [], 0
+        segment.append(batch)
+        size += batch.size
+        expected = batch.next_offset
+    if segment:
+        yield segment
+
+
+def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
+    for event in log.read(begin):
+        if isinstance(event, Appended):
+            if event.batch.next_offset > end:
+                return
+            yield event.batch
+
+
+def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
+    """Whole ones only; a damaged one is left out, since the log says the same."""
+    held = set(layout.snapshots(files.names(partition)))
+    added = 0
+    for each in log.snapshots():
+        if each in held or each.end_offset > proven:
+            continue
+        try:
+            for _ in check_snapshot(read_snapshot(log, each)):
+                pass
+        except CorruptLog:
+            continue
+        write_durably(partition / layout.snapshot_name(each), log.open_snapshot(each), files)
+        added += 1
+    return added

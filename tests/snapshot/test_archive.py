@@ -1,0 +1,136 @@
+"""An archive holds all that its log ever held, however much the controller has deleted since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import DEMO, KafkaCase, kafka_case
+from tiny_log import ace
+from written_log import batches_in, copied, formatted
+
+from metalog.errors import InvalidSource, InvalidTarget
+from metalog.files import LOCAL_FILES
+from metalog.ids import SnapshotId
+from metalog.log.appender import SegmentLimits
+from metalog.log.directory import DirectoryLog
+from metalog.log.writer import WritableDirectoryLog
+from metalog.records.batch import batch_bytes
+from shell.main import main
+from snapshot import archive
+from snapshot.archive import archive_log
+from snapshot.exchange.moment import AtOffset
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+from snapshot.writer import write_snapshot
+
+
+def archived(folder: Path, target: Path, cluster_id: str | None = "c") -> archive.Archived:
+    log = DirectoryLog(folder)
+    return archive_log(log, log.proven.offset, target, cluster_id=cluster_id, files=LOCAL_FILES)
+
+
+def image_at(folder: Path, offset: int | None = None):  # type: ignore[no-untyped-def]
+    at = None if offset is None else AtOffset(offset)
+    return replay_source(open_source(str(folder), environ={}), at=at).image
+
+
+def trimmed(log: WritableDirectoryLog, folder: Path) -> None:
+    """What retention does: a snapshot at the end, then the segments before it go."""
+    image = image_at(folder)
+    control = log.snapshot_control
+    write_snapshot(image, log.folder.partition, timestamp=1, control=control)
+    log.trim(SnapshotId(image.provenance.offset, image.provenance.epoch))
+
+
+def test_it_holds_what_the_controller_deleted(tmp_path: Path) -> None:
+    folder, target = formatted(tmp_path / "node"), tmp_path / "archive"
+    log = WritableDirectoryLog(folder, limits=SegmentLimits(max_bytes=600))
+    epoch = log.claim()
+    acls_at = {}
+    for number in range(2, 40):
+        end = log.append(epoch, [(ace(number, f"t{number}"), 0)])
+        acls_at[end] = set(image_at(folder).acls.by_id.values())
+        if number % 7 == 0:
+            archived(folder, target)
+        if number % 14 == 0:
+            trimmed(log, folder)
+    last = archived(folder, target)
+    assert (last.start, last.end) == (0, end)
+    assert DirectoryLog(folder).bounds().start > 0
+    log.close()
+    for offset, acls in acls_at.items():
+        assert set(image_at(target, offset).acls.by_id.values()) == acls
+    kept = {batch.base_offset: batch_bytes(batch) for batch in batches_in(target)}
+    for batch in DirectoryLog(folder).batches(DirectoryLog(folder).bounds().start):
+        assert kept[batch.base_offset] == batch_bytes(batch)
+
+
+def test_kafkas_log_is_kept_byte_for_byte(kafka_case: KafkaCase, tmp_path: Path) -> None:
+    if kafka_case.is_invalid or not (kafka_case.log_dir / "meta.properties").is_file():
+        return
+    log = DirectoryLog(kafka_case.log_dir)
+    if log.proven.offset < log.bounds().end:
+        return
+    archived(kafka_case.log_dir, tmp_path / "archive")
+    theirs = [batch_bytes(each) for each in log.batches(log.bounds().start)]
+    kept = DirectoryLog(tmp_path / "archive")
+    assert [batch_bytes(each) for each in kept.batches(kept.bounds().start)] == theirs
+    assert kept.snapshots() == log.snapshots()
+
+
+def test_a_second_run_adds_nothing(tmp_path: Path) -> None:
+    first = archived(DEMO / "log-dir", tmp_path / "archive")
+    second = archived(DEMO / "log-dir", tmp_path / "archive")
+    assert (first.added_from, first.end, first.snapshots) == (0, 179, 1)
+    assert (second.added_from, second.end, second.snapshots) == (179, 179, 0)
+
+
+def test_a_long_log_is_cut_into_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "SEGMENT_BYTES", 1000)
+    archived(DEMO / "log-dir", tmp_path / "archive")
+    kept = DirectoryLog(tmp_path / "archive")
+    assert len(kept.folder.segments) > 5
+    assert image_at(tmp_path / "archive").acls == image_at(DEMO / "log-dir").acls
+
+
+def test_records_that_are_gone_are_no_part_of_an_archive(tmp_path: Path) -> None:
+    folder, target = formatted(tmp_path / "node"), tmp_path / "archive"
+    log = WritableDirectoryLog(folder, limits=SegmentLimits(max_bytes=600))
+    epoch = log.claim()
+    log.append(epoch, [(ace(2), 0)])
+    archived(folder, target)
+    for number in range(3, 30):
+        log.append(epoch, [(ace(number), 0)])
+    trimmed(log, folder)
+    log.close()
+    with pytest.raises(InvalidSource, match="what was between is gone"):
+        archived(folder, target)
+
+
+def test_another_log_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "archive"
+    archived(copied("basic-4.3", tmp_path / "one"), target, "one")
+    with pytest.raises(InvalidTarget, match="another cluster, one"):
+        archived(DEMO / "log-dir", target, "two")
+    with pytest.raises(InvalidSource, match="holds more than the log"):
+        archived(DEMO / "log-dir", target, None)
+    archived(DEMO / "log-dir", tmp_path / "demo", None)
+    with pytest.raises(InvalidTarget, match="the archive of another log"):
+        archived(kafka_case("basic-4.3").log_dir, tmp_path / "demo", None)
+
+
+def test_a_folder_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path / "node")
+    before = sorted(folder.rglob("*"))
+    assert main(["archive", str(DEMO / "log-dir"), str(folder)]) == 2
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_what_proves_nothing_is_not_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    segment = next((DEMO / "log-dir" / "__cluster_metadata-0").glob("*.log"))
+    assert main(["archive", str(segment), str(tmp_path / "archive")]) == 2
+    assert "proven to be committed" in capsys.readouterr().err
+    assert not (tmp_path / "archive").exists()
