@@ -11,10 +11,15 @@ from typing import Final
 
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
-from metalog_node.handlers import acls, cluster, envelope, scram
+from metalog_node.handlers import acls, cluster, envelope, passwords, scram
 from metalog_node.handlers.question import Api
 
-_ADMIN: Final[Mapping[int, Api]] = {**acls.APIS, **scram.APIS, **cluster.APIS}
+_ADMIN: Final[Mapping[int, Api]] = {
+    **acls.APIS,
+    **scram.APIS,
+    **passwords.APIS,
+    **cluster.APIS,
+}
 _OF_CONNECTIONS: Final[Versions] = {
     SASL_HANDSHAKE: VersionRange(0, 1),
     API_VERSIONS: VersionRange(0, 4),

@@ -11,16 +11,19 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Self
 
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
+from metalog.controller.scram_password import ScramPasswordPolicy
+from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
 from metalog.log.config import log_config
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
+from metalog.plugins import class_named, made_of
 from metalog.ports import Publisher
 from metalog.replica import Replica
 from metalog.wire.hosts import Address
@@ -29,7 +32,7 @@ from metalog_node.apis import apis_of
 from metalog_node.authentication import Logins
 from metalog_node.config import NodeConfig
 from metalog_node.forward import Forwarder
-from metalog_node.handlers.question import Services
+from metalog_node.handlers.question import PasswordSetting, Services
 from metalog_node.listeners import Listener
 from metalog_node.publishers import Credentials, Readiness
 from metalog_node.server import Door, OpenListener
@@ -39,6 +42,7 @@ from snapshot.upkeep import Upkeep
 _log = logging.getLogger(__name__)
 
 _SECRET_BYTES: Final = 32
+_SALTING_THREADS: Final = 2
 
 
 class Node:
@@ -63,6 +67,11 @@ class Node:
         self._credentials = Credentials()
         self._readiness = Readiness()
         self._secret = os.urandom(_SECRET_BYTES)
+        self._passwords = PasswordSetting(
+            config.scram_passwords,
+            _policy(config.scram_passwords),
+            ThreadPoolExecutor(_SALTING_THREADS, thread_name_prefix="metalog-salt"),
+        )
         self._tls = {name: server_context(name, files) for name, files in config.tls.items()}
         self.addresses: dict[str, Address] = dict(config.advertised)
         """Where clients find each listener; by its name."""
@@ -126,6 +135,7 @@ class Node:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in self._open))
+        await asyncio.to_thread(self._passwords.threads.shutdown)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
         await asyncio.to_thread(self.replica.close)
@@ -236,5 +246,15 @@ class Node:
             self.authorizer,
             config.listeners,
             self.addresses,
+            self._passwords,
             self._forwarder,
         )
+
+
+def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:
+    """The class that the configuration names, made; ``ConfigException`` where it cannot be."""
+    if config.policy_class is None:
+        return None
+    found = class_named(config.policy_class, POLICY_CLASS)
+    policy: ScramPasswordPolicy = made_of(found, POLICY_CLASS, ("accept", "describe"))
+    return policy

@@ -1,8 +1,9 @@
-"""Versions of APIs that Kafka's schemas have not, declared as kio declares Kafka's.
+"""APIs, and versions of them, that Kafka's schemas have not, declared as kio declares Kafka's.
 
 Envelope in version 1 has the bytes of version 0, but its error code is any number: those that
-Kafka never numbered are ours (docs/formats/README.md). This module must not know what any
-message is for. The annotations are read when it runs, so they may not be put off.
+Kafka never numbered are ours. ScramPassword has the fields of KIP-506, which never gave it a
+number (docs/formats/README.md has ours). This module must not know what any message is for.
+The annotations are read when it runs, so they may not be put off.
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from kio.schema.envelope.v0 import request, response
+from kio.schema.request_header.v1.header import RequestHeader
+from kio.schema.response_header.v0.header import ResponseHeader
 from kio.static.constants import EntityType
-from kio.static.primitive import i16
+from kio.static.primitive import i8, i16, i32Timedelta
 
 ENVELOPE: Final = 58
+SCRAM_PASSWORD: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,74 @@ class EnvelopeResponse:
     error_code: i16 = field(metadata={"kafka_type": "int16"})
 
 
-REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {(ENVELOPE, 1): EnvelopeRequest}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScramCredentials:
+    """KIP-506's: a ``password`` of None deletes; it is never shown by ``repr``."""
+
+    __type__: ClassVar = EntityType.nested
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = False
+    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+    __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
+    username: str = field(metadata={"kafka_type": "string"})
+    hash_type: i8 = field(metadata={"kafka_type": "int8"})
+    password: str | None = field(metadata={"kafka_type": "string"}, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScramPasswordRequest:
+    """Version 0."""
+
+    __type__: ClassVar = EntityType.request
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = False
+    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+    __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
+    credentials: tuple[ScramCredentials, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserResult:
+    __type__: ClassVar = EntityType.nested
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = False
+    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+    __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
+    username: str = field(metadata={"kafka_type": "string"})
+    error_code: i16 = field(metadata={"kafka_type": "int16"})
+    error_message: str | None = field(metadata={"kafka_type": "string"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashResult:
+    __type__: ClassVar = EntityType.nested
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = False
+    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+    __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
+    hash_type: i8 = field(metadata={"kafka_type": "int8"})
+    user_results: tuple[UserResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScramPasswordResponse:
+    """Version 0."""
+
+    __type__: ClassVar = EntityType.response
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = False
+    __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
+    __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
+    throttle_time: i32Timedelta = field(metadata={"kafka_type": "timedelta_i32"})
+    hash_results: tuple[HashResult, ...]
+
+
+REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
+    (ENVELOPE, 1): EnvelopeRequest,
+    (SCRAM_PASSWORD, 0): ScramPasswordRequest,
+}
 """By API key and version."""
-RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {(ENVELOPE, 1): EnvelopeResponse}
+RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
+    (ENVELOPE, 1): EnvelopeResponse,
+    (SCRAM_PASSWORD, 0): ScramPasswordResponse,
+}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -20,6 +20,8 @@ from authorizer.api import Action, RequestContext, cluster
 from authorizer.decide import ALLOWED
 from authorizer.interface import Authorizer
 from metalog.acl import Operation
+from metalog.controller.scram_password import ScramPasswordPolicy
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import (
     ApiError,
     ErrorCode,
@@ -58,6 +60,14 @@ class Question(NamedTuple):
     is_encrypted: bool
 
 
+class PasswordSetting(NamedTuple):
+    """How passwords that come to the node are judged (KIP-506), and where they are salted."""
+
+    config: ScramPasswordConfig
+    policy: ScramPasswordPolicy | None
+    threads: ThreadPoolExecutor
+
+
 class Services(NamedTuple):
     """What a node has to answer from. ``authorizer`` is None where nothing is authorized.
 
@@ -72,6 +82,7 @@ class Services(NamedTuple):
     authorizer: Authorizer | None
     listeners: Sequence[Listener]
     addresses: Mapping[str, Address]
+    passwords: PasswordSetting
     forwarder: Forwarder | None = None
 
 

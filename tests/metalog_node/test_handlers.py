@@ -6,6 +6,7 @@ The odd requests are those that were tried against Kafka 4.3.1 (its answers stan
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from written_log import formatted
 
 from authorizer import RequestContext, StandardAuthorizer
 from metalog import Replica, WritableDirectoryLog
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.principal import KafkaPrincipal
+from metalog.scram import ScramMechanism
+from metalog.wire import own
 from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import Head, Request, read_response, write_request
 from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
-from metalog_node.handlers.question import Question, Services, answer
+from metalog_node.handlers.question import PasswordSetting, Question, Services, answer
 from metalog_node.listeners import Listener, SecurityProtocol
 
 CREATE, DELETE, DESCRIBE, ENVELOPE, QUOTAS = 30, 31, 29, 58, 48
@@ -45,7 +49,10 @@ def open_services(tmp_path: Path) -> Iterator[Services]:
 def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[Services]:
     formatted(folder)
     publishers = [] if authorizer is None else [authorizer]
-    with Replica(WritableDirectoryLog(folder), publishers) as replica:
+    with (
+        Replica(WritableDirectoryLog(folder), publishers) as replica,
+        ThreadPoolExecutor(1) as threads,
+    ):
         replica.create_acls(None, [])
         if authorizer is not None:
             authorizer.start({"CLIENT": ""})["CLIENT"].result(20)
@@ -57,15 +64,18 @@ def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[S
             authorizer,
             [CONTROLLER],
             {"CONTROLLER": Address("127.0.0.1", 9093)},
+            PasswordSetting(ScramPasswordConfig(), None, threads),
         )
 
 
-def asked(services: Services, body: Any, principal: str = ADMIN) -> Any:
+def asked(
+    services: Services, body: Any, principal: str = ADMIN, *, is_encrypted: bool = False
+) -> Any:
     """What the node answers to ``body``, read from its bytes."""
     head = Head(body.__api_key__, body.__version__, 7)
     api = apis_of(is_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
-    question = Question(Request(head, "test", body), b"", context, CONTROLLER, is_encrypted=False)
+    question = Question(Request(head, "test", body), b"", context, CONTROLLER, is_encrypted)
     answered = answer(api, services, question)
     return answered.result(20) if hasattr(answered, "result") else answered
 
@@ -218,3 +228,46 @@ def test_a_controller_that_was_fenced_is_said_by_the_envelope(services: Services
     services.replica.close()
     assert forwarded(services, create(creation()), ADMIN).code == 41
     assert codes(asked(services, create(creation())).results) == [41]
+
+
+def passwords(*given: tuple[str, int, str | None]) -> Any:
+    return own.ScramPasswordRequest(
+        credentials=tuple(
+            own.ScramCredentials(username=user, hash_type=hash_type, password=password)
+            for user, hash_type, password in given
+        )
+    )
+
+
+def results(answered: Any) -> dict[tuple[int, str], int]:
+    return {
+        (hashed.hash_type, user.username): int(user.error_code)
+        for hashed in answered.hash_results
+        for user in hashed.user_results
+    }
+
+
+def test_passwords_that_come_over_tls_are_set_and_deleted(services: Services) -> None:
+    request = passwords(("alice", 1, "a" * 12), ("alice", 2, "b" * 12), ("bob", 9, "c"))
+    answered = asked(services, request, is_encrypted=True)
+    assert results(answered) == {(1, "alice"): 0, (2, "alice"): 0, (9, "bob"): 33}
+    known = services.replica.image.scram.mechanisms
+    assert sorted(mechanism for mechanism, users in known.items() if "alice" in users) == [1, 2]
+    answered = asked(services, passwords(("alice", 1, None)), is_encrypted=True)
+    assert results(answered) == {(1, "alice"): 0}
+    assert services.replica.image.scram.credential(ScramMechanism.SCRAM_SHA_256, "alice") is None
+
+
+@pytest.mark.parametrize(
+    ("principal", "is_encrypted", "code"), [(ADMIN, False, 20_001), (NOBODY, True, 20_002)]
+)
+def test_passwords_are_taken_over_tls_and_from_super_users_only(
+    services: Services, principal: str, is_encrypted: bool, code: int
+) -> None:
+    request = passwords(("alice", 1, "secret"), ("bob", 2, None))
+    answered = asked(services, request, principal, is_encrypted=is_encrypted)
+    assert results(answered) == {(1, "alice"): code, (2, "bob"): code}
+
+
+def test_a_password_is_in_no_repr(services: Services) -> None:
+    assert "sesame" not in repr(passwords(("alice", 1, "sesame")))

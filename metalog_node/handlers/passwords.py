@@ -1,0 +1,155 @@
+"""ScramPassword (KIP-506): passwords come to the node, over TLS and from super users only.
+
+What may be set is the controller's to say (``metalog.controller.scram_password``). It is
+finished here, and what is left to change no longer has a password in it: the controller, here
+or elsewhere, gets KIP-554's salted requests. This module must not keep a password.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future
+from ipaddress import ip_address
+from typing import Any, Final
+
+from metalog.controller.scram import AlterScramRequest
+from metalog.controller.scram_password import (
+    Caller,
+    ScramCredentials,
+    ScramPasswordRequest,
+    ScramPasswordResponse,
+    plan_passwords,
+)
+from metalog.errors import ApiError, ErrorCode
+from metalog.principal import parse_principal
+from metalog.wire import own
+from metalog.wire.messages import read_response, write_request
+from metalog.wire.schema import Body, request_parts, response_type
+from metalog.wire.versions import VersionRange
+from metalog_node.handlers.question import NO_THROTTLING, Answer, Api, Question, Services, told
+from metalog_node.handlers.scram import ALTER_SCRAM
+
+_PARTS: Final[Any] = own
+"""Untyped, as kio's own parts are: their fields want number types of their own."""
+_LONGEST_WAIT_S: Final = 60
+
+
+def set_passwords(services: Services, question: Question) -> Answer:
+    """On a thread of its own: salting takes some milliseconds a password."""
+    return services.passwords.threads.submit(_set_passwords, services, question)
+
+
+def refuse_passwords(question: Question, error: ApiError) -> Body:
+    hashes: dict[int, list[Any]] = {}
+    for each in question.request.body.credentials:
+        result = _PARTS.UserResult(
+            username=each.username, error_code=int(error.code), error_message=error.message
+        )
+        hashes.setdefault(each.hash_type, []).append(result)
+    return _PARTS.ScramPasswordResponse(
+        throttle_time=NO_THROTTLING,
+        hash_results=tuple(
+            _PARTS.HashResult(hash_type=hash_type, user_results=tuple(results))
+            for hash_type, results in hashes.items()
+        ),
+    )
+
+
+def _set_passwords(services: Services, question: Question) -> Body:
+    request = ScramPasswordRequest(
+        [
+            ScramCredentials(each.username, each.hash_type, each.password)
+            for each in question.request.body.credentials
+        ]
+    )
+    setting = services.passwords
+    caller = Caller(question.is_encrypted, _is_super_user(services, question))
+    plan = plan_passwords(request, caller, setting.config, setting.policy, os.urandom)
+    outcomes = {
+        mechanism: _altered(services, question, changes)
+        for mechanism, changes in plan.requests.items()
+    }
+    return _body(plan.response(outcomes))
+
+
+def _is_super_user(services: Services, question: Question) -> bool:
+    """Where nothing is authorized nobody is kept from anything."""
+    if services.authorizer is None:
+        return True
+    return services.authorizer.is_super_user(question.context.principal)
+
+
+def _altered(
+    services: Services, question: Question, request: AlterScramRequest
+) -> Mapping[str, ApiError]:
+    """Each user's outcome, of this node's controller or of the one that leads."""
+    try:
+        if services.forwarder is None:
+            return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)
+        answer: Future[bytes] = services.forwarder.forward(
+            write_request(_request(request), 0, None),
+            parse_principal(question.context.principal),
+            ip_address(question.context.host).packed,
+        )
+        body = read_response(answer.result(_LONGEST_WAIT_S), response_type(ALTER_SCRAM, 0))
+    except Exception as error:
+        named = [each.name for each in request.deletions]
+        named += [each.name for each in request.upsertions]
+        return dict.fromkeys(named, told(error))
+    return {
+        each.user: ApiError(_code(int(each.error_code)), each.error_message)
+        for each in body.results
+    }
+
+
+def _code(code: int) -> ErrorCode:
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _request(request: AlterScramRequest) -> Body:
+    parts = request_parts(ALTER_SCRAM, 0)
+    return parts.AlterUserScramCredentialsRequest(
+        deletions=tuple(
+            parts.ScramCredentialDeletion(name=each.name, mechanism=int(each.mechanism))
+            for each in request.deletions
+        ),
+        upsertions=tuple(
+            parts.ScramCredentialUpsertion(
+                name=each.name,
+                mechanism=int(each.mechanism),
+                iterations=each.iterations,
+                salt=each.salt,
+                salted_password=each.salted_password,
+            )
+            for each in request.upsertions
+        ),
+    )
+
+
+def _body(response: ScramPasswordResponse) -> Body:
+    return _PARTS.ScramPasswordResponse(
+        throttle_time=NO_THROTTLING,
+        hash_results=tuple(
+            _PARTS.HashResult(
+                hash_type=hashed.hash_type,
+                user_results=tuple(
+                    _PARTS.UserResult(
+                        username=each.username,
+                        error_code=int(each.error_code),
+                        error_message=each.error_message,
+                    )
+                    for each in hashed.user_results
+                ),
+            )
+            for hashed in response.hash_results
+        ),
+    )
+
+
+APIS: Final = {
+    own.SCRAM_PASSWORD: Api("ScramPassword", VersionRange(0, 0), set_passwords, refuse_passwords),
+}
