@@ -83,6 +83,10 @@ _NEAR: Final = {
 }
 
 
+class _Command(str):
+    """A line to copy: on a terminal too it stays one."""
+
+
 def result_cell(allowed: bool) -> Cell:
     return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
 
@@ -167,7 +171,7 @@ def because(question: Question, traced: Trace) -> str:
 def render(explanation: Explanation, judge: Judge, output: Output, *, whole: bool) -> None:
     """The whole explanation on ``output``; what matters most comes first."""
     question, traced = explanation.question, explanation.trace
-    output.line(headline(question, traced.allowed, output))
+    output.prose(headline(question, traced.allowed, output))
     _section("why", [because(question, traced)], output)
     _hosts(explanation, output)
     _near_misses(explanation, judge, output, whole)
@@ -180,7 +184,11 @@ def _section(label: str, lines: Iterable[str], output: Output) -> None:
     output.line()
     gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
     for line in lines:
-        output.line((gutter + line).rstrip())
+        if isinstance(line, _Command):
+            output.line(gutter + line)
+        else:
+            below = len(line) - len(line.lstrip())
+            output.prose((gutter + line).rstrip(), _GUTTER + below + 2)
         gutter = _INDENT
 
 
@@ -316,7 +324,7 @@ def _remedy_lines(remedy: Remedy, question: Question, output: Output) -> Iterato
     if remedy.commands is None:
         yield "  (kafka-acls has no command for that)"
     for command in remedy.commands or ():
-        yield f"  {output.paint(command, 'strong')}"
+        yield _Command(f"  {output.paint(command, 'strong')}")
 
 
 def _change_said(remedy: Remedy) -> str:

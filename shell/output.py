@@ -33,6 +33,7 @@ _STYLES: Final = {
 }
 _ROWS_MEASURED: Final = 500
 _WIDEST: Final = 120
+_HANG: Final = 4
 
 
 class Cell(NamedTuple):
@@ -43,7 +44,8 @@ class Cell(NamedTuple):
 
 
 class Output:
-    """What a verb writes to. ``format`` is one that the verb said it has."""
+    """What a verb writes to. ``format`` is one that the verb said it has; ``width`` is that of
+    the terminal which shows it, None where lines are never broken."""
 
     def __init__(
         self,
@@ -53,11 +55,13 @@ class Output:
         format: str = "text",
         color: bool = False,
         quiet: bool = False,
+        width: int | None = None,
         pager: Callable[[], TextIO | None] = lambda: None,
     ) -> None:
         self.format = format
         self.color = color
         self.quiet = quiet
+        self.width = width
         self.err = err
         self._out = out
         self._pager: Callable[[], TextIO | None] | None = pager
@@ -98,6 +102,16 @@ class Output:
     def line(self, text: str = "") -> None:
         """One line of text, which is safe already."""
         self.out.write(text + "\n")
+
+    def prose(self, text: str, indent: int = 0) -> None:
+        """A sentence, on a terminal broken between words; all but the first line indented."""
+        if self.width is None:
+            self.line(text)
+            return
+        from shell.wrapping import wrapped
+
+        for line in wrapped(text, self.width, indent):
+            self.line(line)
 
     def record(self, record: Mapping[str, Any]) -> None:
         """One JSON object on a line of its own."""
@@ -147,10 +161,13 @@ class Output:
         else:
             self._markdown(keys, rows)
 
-    def aligned(self, rows: Iterable[Sequence[Cell | str]], indent: str = "") -> None:
+    def aligned(
+        self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
+    ) -> None:
         """Rows in columns as wide as their widest cell among the first hundreds of rows.
 
-        A cell that is wider than most terminals leave room for moves its own row only.
+        A cell that is wider than most terminals leave room for moves its own row only. On a
+        terminal a row that does not fit goes on in the next line, unless it stays ``whole``.
         """
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))
@@ -159,9 +176,18 @@ class Output:
             for column in zip(*head, strict=True)
         ]
         for row in chain(head, source):
-            self.line(indent + self._aligned_line(row, widths))
+            cells = self._aligned_cells(row, widths)
+            line = (indent + "  ".join(cells)).rstrip()
+            if whole or self.width is None or len(line) <= self.width:
+                self.line(line)
+                continue
+            from shell.wrapping import wrapped_row
 
-    def _aligned_line(self, row: Sequence[Cell | str], widths: list[int]) -> str:
+            cells[0] = indent + cells[0]
+            for part in wrapped_row(cells, self.width, len(indent) + _HANG):
+                self.line(part)
+
+    def _aligned_cells(self, row: Sequence[Cell | str], widths: list[int]) -> list[str]:
         parts = []
         last = len(row) - 1
         for number, cell in enumerate(row):
@@ -171,7 +197,7 @@ class Output:
             if gap < 0 and width <= _WIDEST:
                 widths[number] -= gap
             parts.append(self.paint(text, style) + (" " * gap if number != last else ""))
-        return "  ".join(parts).rstrip()
+        return parts
 
     def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         import csv

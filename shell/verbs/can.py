@@ -67,11 +67,11 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
     unknown = judge.unknown(question)
     point_out(asked, unknown, traced.allowed, output)
     if output.is_text:
-        output.line(headline(question, traced.allowed, output))
-        output.line(because(question, traced))
+        output.prose(headline(question, traced.allowed, output))
+        output.prose(because(question, traced))
         for answer in hosts:
             result = "ALLOWED" if answer.allowed else "DENIED"
-            output.line(f"From {shown(answer.host)} it is {result}: {sentence(answer.acl)}.")
+            output.prose(f"From {shown(answer.host)} it is {result}: {sentence(answer.acl)}.")
     else:
         record = judge.answer_json(question, traced.decision)
         record["hosts"] = [

@@ -50,7 +50,8 @@ def run(arguments: Namespace, output: Output) -> int:
     with output.busy("writing") as progress:
         entries = _entries(*_batches(source, arguments, output), progress)
         if output.is_text:
-            output.aligned(_row(*entry, arguments.show_secrets) for entry in entries)
+            rows = (_row(*entry, arguments.show_secrets) for entry in entries)
+            output.aligned(rows, whole=True)
         else:
             for batch, entry in entries:
                 output.record(_as_json(batch, entry))
