@@ -18,8 +18,8 @@ from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
 
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
-NO_FRAME: Final = 0
-"""In a frame version's place, before a reason in UTF-8: see ``unreadable_value``."""
+_NO_FRAME: Final = b"\x00no frame: "
+"""Before a reason in UTF-8: see ``unreadable_value``."""
 _MAX_INT16: Final = 0x7FFF
 
 
@@ -53,8 +53,8 @@ def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
         return UNKNOWN_VERSION, Undecodable(value, "the value is empty or begins with no varint")
     if frame_version != FRAME_VERSION:
         reason = f"frame version {frame_version} is not {FRAME_VERSION}"
-        if frame_version == NO_FRAME and at < len(value):
-            reason = value[at:].decode(errors="replace")
+        if value.startswith(_NO_FRAME):
+            reason = value[len(_NO_FRAME) :].decode(errors="replace")
         return UNKNOWN_VERSION, Undecodable(value, reason)
     try:
         api_key, at = read_unsigned_varint(value, at)
@@ -92,7 +92,7 @@ def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Messag
 def unreadable_value(reason: str) -> bytes:
     """What a reader of another encoding gives in place of a value that it cannot read; no
     log of Kafka's has such a one."""
-    return bytes((NO_FRAME,)) + reason.encode()
+    return _NO_FRAME + reason.encode()
 
 
 def encode_value(message: Message, version: int) -> bytes:
