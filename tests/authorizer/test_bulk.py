@@ -50,7 +50,7 @@ def _columns(asked: list[Any]) -> Columns:
     return Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
 
 
-@settings(max_examples=500, deadline=None, database=None)
+@settings(max_examples=300, deadline=None, database=None)
 @given(st.integers(0, 1 << 64), st.booleans())
 def test_each_row_is_answered_as_the_spec_says(seed: int, default: bool) -> None:
     choose = random.Random(seed)

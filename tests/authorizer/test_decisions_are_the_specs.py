@@ -99,7 +99,7 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
     law()
 
 
-@settings(max_examples=500, deadline=None, database=None)
+@settings(max_examples=300, deadline=None, database=None)
 @given(worlds, st.lists(st.sampled_from(NAMES), max_size=20), st.booleans())
 def test_what_is_remembered_of_one_name_is_right_for_all_others(
     world: World, others: list[str], by_name_too: bool
