@@ -1,10 +1,11 @@
 """Catches secrets that get out: a test fails where one was printed, said in an error or written.
 
-Secrets are the passwords that tests set users to, and the salt and keys of every
-``ScramCredential`` that is made while tests run. They are looked for as they are, in hex and in
-base64: in what was captured, in what processes printed, in the message of every error of ours,
-in the words of every process that our own code starts, and in the files of ``tmp_path``, but
-for those in which credentials belong. With xdist each worker looks at its own tests.
+Secrets are the passwords that tests set users to, the credentials in our fixtures' logs, and
+the salt and keys of every ``ScramCredential`` that is made while a test runs. They are looked
+for as they are, in hex and in base64: in what was captured, in what processes printed, in the
+message of every error of ours, in the words of every process that our own code starts, and in
+the files of ``tmp_path``, but for those in which credentials belong. With xdist each worker
+looks at its own tests.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from cases import REPOSITORY
+from cases import DEMO, REPOSITORY, kafka_case
 
 SHOWS_CREDENTIALS = "shows_credentials"
 """The mark of a test in which a person asked for credentials, and gets them."""
@@ -53,17 +54,31 @@ class SecretsNet:
 
     def __init__(self, passwords: Iterable[str] = PASSWORDS) -> None:
         self._plain = {password.encode() for password in passwords}
+        self._always: frozenset[bytes] = frozenset()
         self._bytes: set[bytes] = set()
         self._beginnings: set[bytes] = set()
+        self.seen: list[tuple[str, bytes]] = []
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """What a test made up is of no concern to the next one."""
+        self.seen.clear()
+        self._bytes, self._beginnings = set(), set()
         for password in self._plain:
             self._beginnings |= _encoded(password)
-        self.seen: list[tuple[str, bytes]] = []
+        for secret in self._always:
+            self.look_for(secret)
 
     def pytest_sessionstart(self) -> None:
         from metalog.errors import MetalogError
         from metalog.scram import ScramCredential
+        from snapshot.exchange.replay import replay_source
+        from snapshot.exchange.source import open_source
 
         _before(ScramCredential, "__new__", self._credential_made)
+        for log in (DEMO / "log-dir", kafka_case("basic-4.3").log_dir):
+            replay_source(open_source(str(log), environ={}))
+        self._always = frozenset(self._bytes)
         _before(MetalogError, "__init__", self._error_made)
         _before(subprocess.Popen, "__init__", self._process_started)
         _after(subprocess.Popen, "communicate", self._process_said)
@@ -116,7 +131,7 @@ class SecretsNet:
         folder = getattr(item, "funcargs", {}).get("tmp_path")
         if folder is not None:
             leaks += self.leaks_in(folder)
-        self.seen.clear()
+        self._begin_anew()
         if leaks and item.get_closest_marker(SHOWS_CREDENTIALS) is None:
             report.outcome = "failed"
             report.longrepr = "a secret got out: " + "; ".join(dict.fromkeys(leaks))
