@@ -91,7 +91,7 @@ def configure(parser: ArgumentParser) -> None:
         "source",
         nargs="?",
         metavar="TARGET",
-        help="cluster://HOST:PORT, a stopped node's folder or @NAME",
+        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME",
     )
     for title in ("do one of", "who", "may do what", "on what", "and"):
         group = parser.add_argument_group(title)

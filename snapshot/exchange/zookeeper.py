@@ -28,7 +28,8 @@ Edit = Callable[[set[Acl]], set[Acl]]
 
 
 class ZookeeperStore:
-    """A session is begun when it is first needed; an error names the node."""
+    """A session lasts as long as a question, or from the first change to ``close``. An error
+    names the node."""
 
     caller: str | None = None
 
@@ -42,6 +43,12 @@ class ZookeeperStore:
 
     def state(self) -> State:
         """All ACLs and SCRAM users, each node as of when it was read or read again."""
+        try:
+            return self._state()
+        finally:
+            self._session.close()
+
+    def _state(self) -> State:
         session = self._session
         session.sync()
         seen = set(self._events())

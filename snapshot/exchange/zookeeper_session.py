@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import kazoo.exceptions as faults  # type: ignore[import-untyped]
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 
 from metalog.errors import InvalidSource
 
@@ -25,8 +26,13 @@ _quiet.propagate = False
 
 
 class Znode(NamedTuple):
+    """``data`` may hold credentials, and is not shown by ``repr``."""
+
     data: bytes
     version: int
+
+    def __repr__(self) -> str:
+        return f"Znode(data=[{len(self.data)} bytes], version={self.version})"
 
 
 class Write(NamedTuple):
@@ -140,15 +146,15 @@ class Session:
                     f"{self.url}: no answer within {CONNECT_S:g} s; does ZooKeeper run there?"
                 )
             if client.chroot and client.exists_async("/").get(timeout=CONNECT_S) is None:
+                self.close()
                 raise InvalidSource(f"{self.url}: ZooKeeper has no node {client.chroot}")
         return self._client
 
     @contextmanager
     def _saying(self, what: str, path: str) -> Iterator[Any]:
         """kazoo's client; what it raises in the block is told in one line."""
-        client = self._connected()
         try:
-            yield client
+            yield self._connected()
         except (faults.NoNodeError, faults.NodeExistsError):
             raise
         except faults.NoAuthError:
@@ -156,7 +162,7 @@ class Session:
                 f"{self.url}: cannot {what} {path}: its ZooKeeper ACL does not let us, who come"
                 " without authentication"
             ) from None
-        except (faults.KazooException, client.handler.timeout_exception) as error:
+        except (faults.KazooException, KazooTimeoutError) as error:
             said = " ".join(str(error).split()) or type(error).__name__
             raise InvalidSource(f"{self.url}: cannot {what} {path}: {said}") from None
 

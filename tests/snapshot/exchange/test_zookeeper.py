@@ -71,3 +71,8 @@ def test_without_kazoo_it_says_what_to_install(tmp_path: Path) -> None:
         "metalog: zookeeper://127.0.0.1:1: needs kazoo, which is not installed; "
         "pip install 'kraft-metalog[zookeeper]'\n"
     )
+
+
+def test_a_node_shows_nothing_that_it_holds() -> None:
+    node = zookeeper_session.Znode(b"salt=secret", 3)
+    assert repr(node) == "Znode(data=[11 bytes], version=3)"
