@@ -38,6 +38,7 @@ from metalog_node.listeners import (
     parse_listeners,
     parse_protocols,
 )
+from metalog_node.principals import MAPPING_RULES, Rule, parse_rules
 
 T = TypeVar("T")
 
@@ -132,7 +133,7 @@ class NodeConfig(NamedTuple):
     controller_client: Mapping[str, str]
     mechanisms: tuple[str, ...]
     plain_passwords: Mapping[str, Mapping[str, str]]
-    principal_mapping_rules: str
+    mapping_rules: tuple[Rule, ...]
     metadata_dir: Path | None
     scram_passwords: ScramPasswordConfig
     max_connections: int
@@ -194,7 +195,9 @@ class _Reading:
             controller_client=self._controller_client(settings, protocols),
             mechanisms=settings.sasl_enabled_mechanisms,
             plain_passwords=self._plain_passwords(settings, listeners),
-            principal_mapping_rules=self._properties.get("ssl.principal.mapping.rules", "DEFAULT"),
+            mapping_rules=with_place(
+                MAPPING_RULES, parse_rules, self._properties.get(MAPPING_RULES, "")
+            ),
             metadata_dir=_metadata_dir(settings),
             scram_passwords=with_place(
                 SCRAM_PASSWORD_KEYS[0], scram_password_config, self._properties

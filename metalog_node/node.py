@@ -225,6 +225,7 @@ class Node:
             apis_of(is_controllers=listener.is_controllers, forwards=self._forwarder is not None),
             logins,
             self._tls.get(listener.name),
+            config.mapping_rules,
             config.request_max_bytes,
             config.idle_s,
         )

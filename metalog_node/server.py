@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
@@ -28,6 +28,7 @@ from metalog_node.authentication import Logins
 from metalog_node.connection import Asked, ServerConnection
 from metalog_node.handlers.question import Answer, Api, Question, Services, answer
 from metalog_node.listeners import Listener
+from metalog_node.principals import Rule, principal_of
 
 _log = logging.getLogger(__name__)
 
@@ -38,12 +39,13 @@ _CHUNK: Final = 4 << 10
 
 class Door(NamedTuple):
     """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
-    where nothing is encrypted."""
+    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate."""
 
     listener: Listener
     apis: Mapping[int, Api]
     logins: Logins | None
     tls: ssl.SSLContext | None
+    mapping_rules: Sequence[Rule]
     most_bytes: int
     idle_s: float
 
@@ -94,6 +96,8 @@ class OpenListener:
         self._tasks.add(task)
         try:
             await _Client(self._door, self._services, reader, writer).serve()
+        except InvalidRequest as error:
+            _log.info("%s: connection closed: %s", self._door.listener.name, error)
         except asyncio.CancelledError:
             _log.debug("a client is let go: the node is closing")
         finally:
@@ -115,7 +119,10 @@ class _Client:
         self._writer = writer
         self._host = _host_of(writer)
         self._connection = ServerConnection(
-            spoken(door.apis), logins=door.logins, principal=ANONYMOUS, most_bytes=door.most_bytes
+            spoken(door.apis),
+            logins=door.logins,
+            principal=_certified(door, writer),
+            most_bytes=door.most_bytes,
         )
 
     async def serve(self) -> None:
@@ -179,3 +186,15 @@ def _host_of(writer: asyncio.StreamWriter) -> str:
     """The client's address in Java's text."""
     peer = writer.get_extra_info("peername")
     return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
+
+
+def _certified(door: Door, writer: asyncio.StreamWriter) -> KafkaPrincipal:
+    """Who the client's certificate says it is; nobody where it showed none."""
+    tls = writer.get_extra_info("ssl_object")
+    certificate = None if tls is None else tls.getpeercert(binary_form=True)
+    if certificate is None:
+        return ANONYMOUS
+    principal = principal_of(certificate, door.mapping_rules)
+    if principal is None:
+        raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
+    return principal

@@ -1,0 +1,171 @@
+"""TLS and SASL on a node's listeners, as librdkafka and the wire's own client use them."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from certificates import Certified, certified
+from confluent_kafka.admin import AdminClient
+from running_node import running_in
+from written_log import formatted
+
+from metalog.controller.scram import AlterScramRequest, salted_upsertion
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.scram import ScramMechanism
+from metalog.wire.client import Connection
+from metalog.wire.hosts import Address
+from metalog.wire.security import client_settings
+from metalog_node.node import Node
+from metalog_node.principals import distinguished_name, parse_rules, principal_of
+
+PASSWORD = "pencil-of-alice"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    return certified(tmp_path_factory.mktemp("tls"), "/CN=node")
+
+
+@pytest.fixture
+def node(tmp_path: Path, server: Certified) -> Iterator[Node]:
+    """Alice, a super user, has a SCRAM-SHA-256 password."""
+    formatted(tmp_path)
+    with running_in(
+        tmp_path,
+        **{
+            "listeners": "SASL_SSL://127.0.0.1:0,SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(server.identity),
+            "ssl.truststore.location": str(server.authority),
+            "listener.name.ssl.ssl.client.auth": "required",
+            "ssl.principal.mapping.rules": "RULE:^CN=(.*?),OU=admins$/$1/L,DEFAULT",
+            "super.users": "User:alice",
+        },
+    ) as node:
+        upsertion = salted_upsertion(
+            "alice", ScramMechanism.SCRAM_SHA_256, PASSWORD, b"salt-of-alice-is-long", 4096
+        )
+        node.replica.alter_scram(AlterScramRequest(upsertions=[upsertion])).result(20)
+        yield node
+
+
+def authorized_operations(config: dict[str, str]) -> int:
+    """How many operations on the cluster the client may do."""
+    admin = AdminClient(config)
+    described = admin.describe_cluster(include_authorized_operations=True, request_timeout=10)
+    return len(described.result(20).authorized_operations or ())
+
+
+def test_librdkafka_logs_in_by_scram_over_tls(node: Node, server: Certified) -> None:
+    config = {
+        "bootstrap.servers": str(node.addresses["SASL_SSL"]),
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "alice",
+        "sasl.password": PASSWORD,
+        "ssl.ca.location": str(server.authority),
+    }
+    assert authorized_operations(config) == 7
+
+
+def test_a_wrong_password_is_refused_in_kafkas_words(node: Node, server: Certified) -> None:
+    settings = client_settings(
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.jaas.config": f'{SCRAM} username="alice" password="wrong";',
+            "ssl.truststore.location": str(server.authority),
+            "ssl.truststore.type": "PEM",
+        }
+    )
+    with pytest.raises(InvalidRequest, match="invalid credentials with SASL mechanism SCRAM-SHA"):
+        Connection(node.addresses["SASL_SSL"], settings)
+
+
+@pytest.mark.parametrize(
+    ("subject", "operations"), [("/OU=Admins/CN=Alice", 0), ("/OU=admins/CN=ALICE", 7)]
+)
+def test_a_certificates_name_is_mapped_by_the_rules(
+    node: Node, server: Certified, subject: str, operations: int
+) -> None:
+    client = certified(server.authority.parent, subject)
+    config = {
+        "bootstrap.servers": str(node.addresses["SSL"]),
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(server.authority),
+        "ssl.certificate.location": str(client.identity),
+        "ssl.key.location": str(client.identity),
+    }
+    assert authorized_operations(config) == operations
+
+
+def test_a_client_without_a_certificate_is_refused_where_one_is_required(
+    node: Node, server: Certified
+) -> None:
+    settings = client_settings(
+        {
+            "security.protocol": "SSL",
+            "ssl.truststore.location": str(server.authority),
+            "ssl.truststore.type": "PEM",
+        }
+    )
+    with pytest.raises(InvalidRequest):
+        Connection(node.addresses["SSL"], settings)
+
+
+def test_certificates_are_read_anew_when_asked(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, server: Certified
+) -> None:
+    folder = tmp_path_factory.mktemp("tls")
+    kept = folder / "node.pem"
+    kept.write_bytes(server.identity.read_bytes())
+    formatted(tmp_path)
+    tls = {
+        "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.location": str(kept),
+    }
+    with running_in(tmp_path, **tls) as node:
+        address = node.addresses["SSL"]
+        first = shown_certificate(address)
+        other = certified(folder, "/CN=renewed")
+        kept.write_bytes(other.identity.read_bytes())
+        node.reload_certificates()
+        renewed = shown_certificate(address)
+        kept.write_bytes(b"nonsense")
+        node.reload_certificates()
+        assert shown_certificate(address) == renewed != first
+
+
+def shown_certificate(address: Address) -> str:
+    return ssl.get_server_certificate((address.host, address.port))
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        ("/C=DE/O=Acme, Inc./OU=Ops+CN=node 1", r"CN=node 1+OU=Ops,O=Acme\, Inc.,C=DE"),
+        ("/DC=org/UID=u1", "UID=u1,DC=org"),
+        ("/emailAddress=a@b.c", "1.2.840.113549.1.9.1=#1605614062" + "2e63"),
+    ],
+)
+def test_a_name_is_written_as_java_writes_it(server: Certified, subject: str, name: str) -> None:
+    pem = certified(server.authority.parent, subject).identity.read_text()
+    begin = pem.index("-----BEGIN CERTIFICATE-----")
+    written = distinguished_name(ssl.PEM_cert_to_DER_cert(pem[begin:]))
+    assert sorted(written.replace("+", ",").split(",")) == sorted(name.replace("+", ",").split(","))
+
+
+def test_a_name_that_no_rule_takes_has_no_principal(server: Certified) -> None:
+    pem = certified(server.authority.parent, "/CN=x").identity.read_text()
+    der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE-----") :])
+    assert principal_of(der, parse_rules("RULE:^CN=y$/z/")) is None
+
+
+@pytest.mark.parametrize("rules", ["RULE:a/b", "nonsense", "RULE:(/x/", "DEFAULT;DEFAULT"])
+def test_what_is_no_rule_is_named(rules: str) -> None:
+    with pytest.raises(ConfigException, match=r"ssl\.principal\.mapping\.rules: "):
+        parse_rules(rules)
