@@ -9,7 +9,7 @@ import pytest
 from cases import REPOSITORY
 from command import run_python
 
-PACKAGES = ("metalog", "authorizer", "snapshot", "shell")
+PACKAGES = ("metalog", "metalog_node", "authorizer", "snapshot", "shell")
 THIRD_PARTIES = (
     *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),
     *("pyspark", "fastavro", "yaml"),
