@@ -31,7 +31,7 @@ from kafka_tools import RealKafka
 from killed_runs import check, run_and_kill
 from scram_kafka import PASSWORDS, ScramKafka
 from tiny_log import ace, ids
-from topic_logs import new_address
+from topic_logs import new_address, producer
 
 from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
@@ -90,16 +90,21 @@ def make_topic(address: str, partitions: int = 1, **settings: str) -> None:
 
 def unfinished(address: str, count: int) -> Any:
     """A producer by the writer's own id, whose transaction of ``count`` records is open."""
-    servers, topic = parse_address(address)
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": servers, "transactional.id": parse_address(address).transactional_id}
-    )
-    producer.init_transactions(10)
-    producer.begin_transaction()
+    place = parse_address(address)
+    writer = producer(address, transactional_id=place.transactional_id)
+    writer.init_transactions(10)
+    writer.begin_transaction()
     for _ in range(count):
-        producer.produce(topic, b"never committed", partition=0)
-    producer.flush(10)
-    return producer
+        writer.produce(place.topic, b"never committed", partition=0)
+    writer.flush(10)
+    return writer
+
+
+def write_otherwise(address: str) -> None:
+    """A message of who knows nothing of this log."""
+    other = producer(address)
+    other.produce(parse_address(address).topic, b"hello", partition=0)
+    other.flush(10)
 
 
 def test_a_writer_killed_in_the_middle_loses_nothing_that_it_acknowledged(address: str) -> None:
@@ -268,22 +273,16 @@ def test_one_topic_has_one_encoding(address: str) -> None:
 
 def test_what_somebody_else_wrote_is_named(address: str) -> None:
     end = write(address, 1)
-    servers, topic = parse_address(address)
-    producer = confluent_kafka.Producer({"bootstrap.servers": servers})
-    producer.produce(topic, b"hello", partition=0)
-    producer.flush(10)
+    write_otherwise(address)
     with pytest.raises(CorruptLog, match="without the header") as caught:
         list(TopicLog(address).read(0))
     assert caught.value.offset == end
 
 
 def test_who_writes_meanwhile_fences_the_writer(address: str) -> None:
-    servers, topic = parse_address(address)
-    producer = confluent_kafka.Producer({"bootstrap.servers": servers})
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
-        producer.produce(topic, b"hello", partition=0)
-        producer.flush(10)
+        write_otherwise(address)
         with pytest.raises(LogFenced, match="offset 2 was next, and the topic gave 3"):
             log.append(epoch, [(ace(1), 0)])
         with pytest.raises(LogFenced, match="a write failed, and nothing more is written"):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import confluent_kafka
 
@@ -27,6 +28,15 @@ def new_address(bootstrap: str) -> str:
     return f"topic://{bootstrap}/log-{next(_numbers)}"
 
 
+def producer(address: str, **settings: str) -> Any:
+    """Somebody who writes to the cluster of ``address`` by itself, and says nothing."""
+    servers = parse_address(address).servers
+    quiet = {**Troubles().settings, "bootstrap.servers": servers}
+    return confluent_kafka.Producer(
+        {**quiet, **{k.replace("_", "."): v for k, v in settings.items()}}
+    )
+
+
 class MockedCluster(TopicCluster):
     """The mock as if its topics were what a writer makes."""
 
@@ -34,8 +44,7 @@ class MockedCluster(TopicCluster):
         super().__init__(parse_address(address), {"check.crcs": "false"})
 
     def facts(self) -> TopicFacts:
-        producer = confluent_kafka.Producer({"bootstrap.servers": self.address.servers})
-        producer.list_topics(self.address.topic, timeout=10)
+        producer(str(self.address)).list_topics(self.address.topic, timeout=10)
         return TopicFacts(1, NEW_TOPIC)
 
 
