@@ -23,13 +23,17 @@ ROLES = (
     *("--add", "--allow-principal", "User:app", "--allow-principal", "Group:apps"),
     *("--allow-host", "10.0.0.1", "--allow-host", "10.0.0.2", "--producer", "--idempotent"),
     *("--topic", "side", "--transactional-id", "side-1", "--consumer", "--group", "side"),
+    *("--resource-pattern-type", "prefixed"),
 )
 ENTRIES = (
     *("--add", "--allow-principal", "User:a", "--deny-principal", "User:b"),
     *("--deny-host", "10.0.0.9", "--operation", "DescribeConfigs", "--operation", "all"),
     *("--topic", "side-", "--topic", "sid", "--resource-pattern-type", "prefixed"),
 )
-REMOVED = ("--remove", "--topic", "side", "--topic", "side-", "--topic", "sid")
+REMOVED = (
+    *("--remove", "--topic", "side", "--topic", "side-", "--topic", "sid", "--group", "side"),
+    *("--transactional-id", "side-1", "--resource-pattern-type", "any"),
+)
 
 
 def lines_of(text: str) -> list[str]:
@@ -84,8 +88,8 @@ class Beside:
 def beside(real_kafka: RealKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Beside]:
     made = Beside(real_kafka, capsys)
     yield made
-    made.ours(*REMOVED, "--force", "--resource-pattern-type", "any")
-    made.ours("--remove", "--force", "--cluster", "--group", "side", "--transactional-id", "side-1")
+    made.ours(*REMOVED, "--force")
+    made.ours("--remove", "--force", "--cluster")
 
 
 def test_adding_listing_and_removing(beside: Beside) -> None:
@@ -111,6 +115,7 @@ def test_adding_listing_and_removing(beside: Beside) -> None:
     without = beside.ours("--list")
     assert without != listed
     assert beside.ours(*ENTRIES) == added
+    assert beside.ours(*ROLES)
     assert beside.ours("--list") == listed
     assert beside.ours(*match) == []
     assert beside.ours("--list") == without

@@ -309,6 +309,18 @@ def test_what_kafka_acls_takes_for_a_producer_and_a_consumer() -> None:
     }
 
 
+def test_idempotence_is_of_the_cluster_whatever_the_pattern_is() -> None:
+    command = (
+        "kafka-acls --add --allow-principal User:a --producer --idempotent --topic t --group g "
+        "--cluster --resource-pattern-type prefixed"
+    )
+    who = ("User:a", "*")
+    assert said_by(command) == {
+        *(("TOPIC", "t", *who, each) for each in ("WRITE", "DESCRIBE", "CREATE")),
+        ("CLUSTER", "kafka-cluster", *who, "IDEMPOTENT_WRITE"),
+    }
+
+
 def test_commands_with_lists_continued_lines_and_defaults() -> None:
     command = """\
 #!/bin/bash
