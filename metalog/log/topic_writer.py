@@ -79,6 +79,7 @@ class WritableTopicLog:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         try:
             self._make_sure_of_topic()
+            self._refuse_unwritable()
             self._transactions = self._log.cluster.transactions()
             self._begin_epoch()
         except InvalidSource as error:
@@ -143,18 +144,23 @@ class WritableTopicLog:
         if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
             raise InvalidTarget(f"{self.path}: {why}")
 
+    def _refuse_unwritable(self) -> None:
+        """Before anything is taken from the writer that there is, if there is one."""
+        if self._log.bounds().start > 0:
+            self._log.check()
+        last = self._log.last
+        if last is not None and self._encoding not in (None, last.encoding):
+            raise InvalidTarget(
+                f"{self.path}: its values are in {last.encoding}, and {self._encoding} was asked"
+                " for; one topic has one encoding"
+            )
+
     def _begin_epoch(self) -> None:
         """What was open before is aborted now, so all that will ever be there can be read."""
         self._log.refresh()
+        self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last
-        if bounds.start > 0:
-            self._log.check()
         if last is not None:
-            if self._encoding not in (None, last.encoding):
-                raise InvalidTarget(
-                    f"{self.path}: its values are in {last.encoding}, and {self._encoding} was"
-                    " asked for; one topic has one encoding"
-                )
             self._values = last.encoding
         self._start, self._end = bounds.start, bounds.end
         self._follows = 0 if last is None else last.end

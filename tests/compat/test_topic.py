@@ -263,9 +263,11 @@ def test_the_topic_that_a_writer_makes_is_fit_and_a_reader_makes_none(address: s
 
 
 def test_one_topic_has_one_encoding(address: str) -> None:
-    write(address, 1, encoding="avro")
-    with pytest.raises(InvalidTarget, match="its values are in avro, and kraft was asked for"):
-        WritableTopicLog(address, encoding="kraft").claim()
+    with closing(WritableTopicLog(address, encoding="avro")) as log:
+        epoch = log.claim()
+        with pytest.raises(InvalidTarget, match="its values are in avro, and kraft was asked for"):
+            WritableTopicLog(address, encoding="kraft").claim()
+        log.append(epoch, [(ace(1), 0)])
     write(address, 2)
     assert TopicLog(address).encoding == "avro"
     assert ids(read(address)) == {1, 2}
