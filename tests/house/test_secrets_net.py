@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import REPOSITORY
 from command import run_python
 from secrets_net import PASSWORDS, SecretsNet
 
+from metalog.scram import ScramMechanism
+
 PASSWORD = "caught-in-a-net"
 KEY = bytes(range(0xE0, 0x100))
+SECRET_FIELDS = {"password", "salt", "salted_password", "stored_key", "server_key", "hmac"}
 PLANTED = """
 import logging, subprocess, sys
 import pytest
@@ -101,6 +109,29 @@ def test_what_is_no_secret_is_let_through() -> None:
         net.look_for(plain)
     net.saw("here", f"caught in a net; {bytes(32).hex()} salt {b64encode(bytes(32)).decode()}")
     assert list(net.leaks()) == []
+
+
+def record_classes() -> Iterator[type[Any]]:
+    """Every NamedTuple of ours, but those that only are the base of another."""
+    for package in ("metalog", "authorizer", "snapshot", "shell"):
+        root = importlib.import_module(package)
+        for found in pkgutil.walk_packages(root.__path__, f"{package}."):
+            for _, each in inspect.getmembers(importlib.import_module(found.name), inspect.isclass):
+                is_own = each.__module__ == found.name and hasattr(each, "_fields")
+                if is_own and not each.__subclasses__():
+                    yield each
+
+
+def test_no_repr_shows_a_secret() -> None:
+    checked = set()
+    for each in record_classes():
+        if not SECRET_FIELDS.isdisjoint(each._fields):
+            other = ScramMechanism.SCRAM_SHA_256
+            values = [KEY if name in SECRET_FIELDS else other for name in each._fields]
+            assert repr(KEY)[2:-1] not in repr(each._make(values)), each
+            assert KEY.hex() not in repr(each._make(values)), each
+            checked.add(each.__name__)
+    assert {"ScramCredential", "ScramLine", "UserScramCredentialRecord"} <= checked
 
 
 def test_passwords_that_tests_set_are_in_the_net() -> None:

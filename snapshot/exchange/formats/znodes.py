@@ -144,6 +144,9 @@ class _Parts(NamedTuple):
     server_key: str
     iterations: str
 
+    def __repr__(self) -> str:
+        return "_Parts([hidden])"
+
 
 def _credential(text: str, name: str, place: Place) -> ScramCredential:
     """``salt=…,stored_key=…,server_key=…,iterations=…``; no part of it is ever shown."""
