@@ -13,8 +13,11 @@ import pytest
 from tiny_log import ace, snapshot
 from topic_logs import MockedCluster, mock_kafka, new_address
 
+from metalog import Loader, MetadataImage, Replica
+from metalog.controller.result import ControllerResult
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced
 from metalog.ids import SnapshotId
+from metalog.loader import feed
 from metalog.log.layout import snapshot_name
 from metalog.log.topic import TopicLog, TopicSplit, why_unfit
 from metalog.log.topic_cluster import TopicAddress, TopicCluster, TopicFacts, parse_address
@@ -22,6 +25,8 @@ from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicL
 from metalog.ports import Appended, Gap, HighWatermark, LiveLog, Truncated
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.messages import ConfigRecord
+from snapshot.generator import SnapshotGenerator
+from snapshot.writer import write_snapshot
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +122,26 @@ def test_snapshots_lie_in_a_folder_beside_it(
         reader(cluster).open_snapshot(SnapshotId(end, 1))
     with pytest.raises(InvalidSource, match="gone"):
         reader(cluster, tmp_path / "gone").snapshots()
+
+
+def test_snapshots_that_a_controller_makes_are_begun_from(
+    cluster: MockedCluster, tmp_path: Path
+) -> None:
+    def written(image: MetadataImage) -> Path:
+        return write_snapshot(image, tmp_path, timestamp=0)
+
+    log = WritableTopicLog(str(cluster.address), cluster=cluster)
+    with Replica(log, publishers=[SnapshotGenerator(written, max_records=5)]) as replica:
+        for number in range(1, 12):
+            records = [(ace(number), 0)]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result(20)  # type: ignore[misc]
+        whole = replica.image
+    assert len(reader(cluster, tmp_path).snapshots()) > 1
+    for known in reader(cluster, tmp_path).snapshots():
+        loader = Loader()
+        loader.load_snapshot(known, reader(cluster, tmp_path).open_snapshot(known))
+        feed(loader, log, reader(cluster).read(loader.position))
+        assert loader.image == whole
 
 
 def test_a_start_that_nothing_reaches_is_damage(
