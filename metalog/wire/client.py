@@ -11,6 +11,7 @@ import os
 import socket
 import ssl
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -34,7 +35,8 @@ class Unreachable(InvalidRequest):
 
 
 class Connection:
-    """For one thread. Opened, and logged in, when it is made."""
+    """For one thread. Opened, and logged in, when it is made; closed with its owner at the
+    latest."""
 
     def __init__(
         self, address: Address, settings: ClientSettings, *, software_version: str = "0"
@@ -51,6 +53,7 @@ class Connection:
         deadline = time.monotonic() + self._timeout_s
         with self._closed_if_it_fails("it hung up at once; security.protocol may be wrong"):
             self._socket = self._connected(settings.security.tls)
+            weakref.finalize(self, self._socket.close)
             self._send(self._session.opening(), deadline)
             while not self._session.is_ready:
                 self._receive(deadline)

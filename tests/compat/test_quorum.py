@@ -9,13 +9,17 @@ import contextlib
 import os
 import random
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
+from cases import REPOSITORY
 from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
 from kafka_tools import CLUSTER_ID
 
@@ -343,6 +347,51 @@ def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
             source.log.bounds()
         assert said in str(raised.value)
         assert "\n" not in str(raised.value)
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """``metalog ARGUMENTS``, to talk to; killed at the end, or after a while."""
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "shell.main", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+    ) as process:
+        patience = Timer(LIMIT_S, process.kill)
+        patience.start()
+        try:
+            yield process
+        finally:
+            patience.cancel()
+            process.kill()
+
+
+def test_the_shell_shows_what_is_there_at_each_command(kafka_quorum: KafkaQuorum) -> None:
+    with started("shell", f"quorum://{kafka_quorum.controller_bootstrap}") as shell:
+
+        def said(line: str) -> str:
+            shell.stdin.write(f"{line}\npwd\n")
+            shell.stdin.flush()
+            return "".join(iter(shell.stdout.readline, "/\n"))
+
+        assert "typed-just-now" not in said("tree /acl")
+        create(kafka_quorum.brokers[1], creation("typed-just-now"))
+        assert "typed-just-now" in said("tree /acl")
+        shell.stdin.close()
+        assert shell.wait(timeout=LIMIT_S) == 0
+        assert shell.stderr.read() == ""
+
+
+def test_history_prints_each_change_as_it_commits(kafka_quorum: KafkaQuorum) -> None:
+    source = f"quorum://{kafka_quorum.controller_bootstrap}"
+    create(kafka_quorum.brokers[1], creation("made-before"))
+    with started("history", source, "--from", "0", "--follow", "--json") as history:
+        assert any("made-before" in line for line in history.stdout)
+        create(kafka_quorum.brokers[1], creation("made-meanwhile"))
+        assert any("made-meanwhile" in line for line in history.stdout)
 
 
 def test_a_brokers_listener_is_told_from_a_controllers(kafka_quorum: KafkaQuorum) -> None:

@@ -1,0 +1,145 @@
+"""A connection that goes wrong says in one line who and why, in time, and is closed."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from metalog.errors import ErrorCode
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.frames import FrameReader, Malformed, framed
+from metalog.wire.hosts import Address
+from metalog.wire.messages import read_head, write_response
+from metalog.wire.schema import request_type
+from metalog.wire.security import PLAINTEXT, client_settings
+from metalog.wire.versions import VersionRange, versions_response
+
+SPOKEN = {18: VersionRange(0, 4), 60: VersionRange(0, 2)}
+HASTY = PLAINTEXT._replace(request_timeout_s=0.3)
+ASKED = request_type(60, 1)(include_cluster_authorized_operations=False)
+
+
+@contextmanager
+def serving(talk: Callable[[socket.socket], Any]) -> Iterator[Address]:
+    """One connection is accepted, talked to, and closed."""
+
+    def serve() -> None:
+        peer, _ = listener.accept()
+        with peer:
+            talk(peer)
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        thread = Thread(target=serve)
+        thread.start()
+        yield Address("127.0.0.1", listener.getsockname()[1])
+        thread.join(timeout=10)
+
+
+def opened(peer: socket.socket) -> FrameReader:
+    """Answers the question for versions."""
+    frames = FrameReader()
+    head = read_head(next_frame(peer, frames))
+    body = versions_response(head.version, ErrorCode.NONE, SPOKEN)
+    peer.sendall(framed(write_response(body, head.correlation_id)))
+    return frames
+
+
+def next_frame(peer: socket.socket, frames: FrameReader) -> bytes:
+    while not (found := frames.feed(peer.recv(1 << 16))):
+        pass
+    return found[0]
+
+
+def test_nobody_listens() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(Unreachable, match=f"^127.0.0.1:{port}: connection refused$"):
+        Connection(Address("127.0.0.1", port), HASTY)
+
+
+def test_it_hangs_up_at_once() -> None:
+    with serving(lambda peer: None) as address, pytest.raises(Unreachable) as raised:
+        Connection(address, HASTY)
+    assert str(raised.value) == f"{address}: it hung up at once; security.protocol may be wrong"
+
+
+def test_it_says_nothing() -> None:
+    begin = time.monotonic()
+    with serving(lambda peer: time.sleep(0.6)) as address:
+        with pytest.raises(Unreachable, match="no answer in time"):
+            Connection(address, HASTY)
+        assert time.monotonic() - begin < 0.6
+
+
+def test_it_says_little_by_little() -> None:
+    """The deadline is the request's, not that of each byte."""
+
+    def drip(peer: socket.socket) -> None:
+        opened(peer)
+        peer.sendall(b"\0\0\1\0")
+        for _ in range(10):
+            time.sleep(0.1)
+            try:
+                peer.sendall(b"\0")
+            except OSError:
+                return
+
+    with serving(drip) as address, Connection(address, HASTY) as connection:
+        begin = time.monotonic()
+        with pytest.raises(Unreachable, match="no answer in time"):
+            connection.ask(ASKED)
+        assert time.monotonic() - begin < 0.8
+
+
+def test_it_hangs_up_on_a_question() -> None:
+    with serving(opened) as address, Connection(address, HASTY) as connection:
+        with pytest.raises(Unreachable, match=r"it hung up$"):
+            connection.ask(ASKED)
+        with pytest.raises(Unreachable, match=r"it hung up$"):
+            connection.ask(ASKED)
+
+
+def test_a_connection_that_is_forgotten_is_closed() -> None:
+    closed: list[bytes] = []
+
+    def wait(peer: socket.socket) -> None:
+        opened(peer)
+        closed.append(peer.recv(1))
+
+    with serving(wait) as address:
+        Connection(address, PLAINTEXT)
+        gc.collect()
+    assert closed == [b""]
+
+
+@pytest.mark.parametrize(
+    ("bytes_sent", "said"),
+    [
+        (b"\x15\x03\x03\x00\x02\x02\x50", "it speaks TLS; set security.protocol to SSL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "a frame of 1213486160 bytes, where at most"),
+        (framed(b"\0\0\0\x09") + b"x", "it answers request 9|answers request 9, which is not its"),
+        (framed(b"\0\0\0\1\0\0\xff\xff\xff\xff\x0f"), "bytes that are no ApiVersionsResponse"),
+    ],
+)
+def test_it_speaks_something_else(bytes_sent: bytes, said: str) -> None:
+    with (
+        serving(lambda peer: peer.sendall(bytes_sent)) as address,
+        pytest.raises(Malformed, match=said),
+    ):
+        Connection(address, HASTY)
+
+
+def test_no_tls_where_it_was_asked_for() -> None:
+    settings = client_settings({"security.protocol": "SSL", "request.timeout.ms": "300"})
+    with (
+        serving(lambda peer: peer.sendall(b"not TLS at all")) as address,
+        pytest.raises(Unreachable, match="no TLS connection: "),
+    ):
+        Connection(address, settings)

@@ -1,0 +1,113 @@
+"""Kafka's client keys as a TLS context and a login; what cannot be had is refused by name."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from metalog.errors import InvalidRequest
+from metalog.wire.sasl import Credentials
+from metalog.wire.security import PLAINTEXT, client_settings
+
+JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"
+LOGIN = JAAS.format('username="alice" password="secret"')
+
+
+def test_nothing_said_is_plaintext() -> None:
+    assert client_settings({}) == PLAINTEXT
+
+
+def test_sasl_over_tls() -> None:
+    settings = client_settings(
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.jaas.config": LOGIN,
+            "ssl.endpoint.identification.algorithm": "",
+            "request.timeout.ms": "1500",
+            "client.id": "me",
+            "acks": "all",
+        }
+    )
+    security = settings.security
+    assert security.credentials == Credentials("SCRAM-SHA-512", "alice", "secret")
+    assert security.user == "User:alice"
+    assert security.tls is not None
+    assert (security.tls.check_hostname, security.tls.verify_mode) == (False, ssl.CERT_REQUIRED)
+    assert (settings.client_id, settings.request_timeout_s) == ("me", 1.5)
+    assert settings.notes == ("acks is not used here",)
+    assert "secret" not in repr(settings)
+
+
+def test_names_are_checked_unless_told_otherwise() -> None:
+    tls = client_settings({"security.protocol": "SSL"}).security.tls
+    assert tls is not None
+    assert (tls.check_hostname, tls.minimum_version) == (True, ssl.TLSVersion.TLSv1_2)
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol: one of PLAINTEXT, SSL"),
+        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism: GSSAPI .the default. is not spoken"),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+            "sasl.jaas.config is missing",
+        ),
+        ({"request.timeout.ms": "0"}, "request.timeout.ms: a number"),
+        ({"request.timeout.ms": "soon"}, "request.timeout.ms: a number"),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.location": "k.p12",
+                "ssl.keystore.type": "PKCS12",
+            },
+            "ssl.keystore.location: only PEM is read here",
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.location": "gone.pem",
+                "ssl.truststore.type": "PEM",
+            },
+            "ssl.truststore.*: the certificates or the key cannot be used: No such file",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.certificates": "secret"},
+            "ssl.truststore.*: the certificates or the key cannot be used: ",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.key": "secret"},
+            "ssl.keystore.certificate.chain and ssl.keystore.key go together",
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.key": "secret",
+                "ssl.keystore.certificate.chain": "secret",
+            },
+            "ssl.keystore.*: the certificates or the key cannot be used: ",
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_named(properties: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said.replace("*", r"\*")) as raised:
+        client_settings(properties)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_key_in_the_settings_is_left_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(InvalidRequest):
+        client_settings(
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.key": "no key",
+                "ssl.keystore.certificate.chain": "no certificate",
+            }
+        )
+    assert list(tmp_path.iterdir()) == []
