@@ -288,11 +288,6 @@ def test_a_missing_configuration(tmp_path: Path) -> None:
     assert str(missing) in refused("can", LOG_DIR, "--config", missing, "User:a", "read", "topic:a")
 
 
-@pytest.mark.parametrize("scheme", ["topic", "quorum", "zookeeper"])
-def test_a_source_of_a_later_version(scheme: str) -> None:
-    assert "not in this version" in refused("acls", f"{scheme}://localhost:9092/x")
-
-
 @pytest.mark.parametrize("verb", READING)
 def test_a_read_only_folder_and_no_home(verb: str, log_dir: Path) -> None:
     """Every verb that reads works where it may not write, and changes nothing."""
