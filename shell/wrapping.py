@@ -13,6 +13,7 @@ from typing import Final, TextIO
 _WORDS: Final = re.compile(r"\s+|\S+")
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _GAP: Final = "  "
+_SIGN: Final = 2
 
 
 def terminal_width(stream: TextIO) -> int | None:
@@ -57,16 +58,21 @@ def wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
-    """The columns of a row, those that do not fit on lines of their own; then by words."""
+    """The columns of a row, those that do not fit on lines of their own; then by words.
+
+    A sign goes with what it is a sign of. One word that no line has room for stays.
+    """
     lines: list[list[str]] = [[]]
     used = 0
     for cell in cells:
-        columns = visible_width(cell)
-        if lines[-1] and used + columns > width and columns <= width - indent:
-            lines.append([])
-            used = indent
+        line, columns = lines[-1], visible_width(cell)
+        can_fit = columns <= width - indent or " " in cell.strip()
+        if line and used + columns > width and can_fit:
+            is_sign = len(line) > 1 and visible_width(line[-1].strip()) <= _SIGN
+            lines.append([line.pop()] if is_sign else [])
+            used = indent + sum(visible_width(each) + len(_GAP) for each in lines[-1])
         lines[-1].append(cell)
-        used += visible_width(cell) + len(_GAP)
+        used += columns + len(_GAP)
     texts = [_GAP.join(line).rstrip() for line in lines]
     hung = [texts[0], *(" " * indent + text for text in texts[1:])]
     return [line for text in hung for line in wrapped(text, width, indent)]
