@@ -26,6 +26,12 @@ READING = {
     "dump": [],
     "can": ["User:admin", "read", "topic:orders"],
     "explain": ["User:billing", "read", "topic:payments"],
+    "who-can": ["read", "topic:payments"],
+    "access": ["User:billing"],
+    "history": [],
+    "diff": ["--from", "-1s"],
+    "lint": [],
+    "test": [str(REPOSITORY / "docs" / "guide" / "expectations.yaml")],
     "shell": ["--", "ls", "/acl"],
 }
 
