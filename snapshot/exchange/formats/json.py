@@ -45,7 +45,7 @@ def read_json(text: str, file: str) -> Document:
             raise fault(
                 node.place,
                 "ACLs as ZooKeeper holds them, which do not say on which resource they are; "
-                "give zookeeper:// or write them as lines of acls --json",
+                "give zookeeper://HOST:PORT itself, or write them as lines of acls --json",
             )
         else:
             entries += read_rule(node, ignored=("id",))

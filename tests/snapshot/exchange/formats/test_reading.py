@@ -221,6 +221,12 @@ def test_json_lines() -> None:
     assert read_json(f"[{LINE}, {LINE}]", "a").acls == (wanted,)
 
 
+def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
+    """KIP-11's JSON does not say which resource it is for: that is the node's path."""
+    with pytest.raises(InvalidRequest, match="do not say on which resource they are; give zookee"):
+        read_json('{"version": 1, "acls": []}', "a")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
