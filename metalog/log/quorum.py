@@ -204,7 +204,8 @@ class QuorumLog:
         else:
             verdict = self._judged(asked, fetched)
         if verdict is Verdict.LEADS:
-            self._failing_since_s = None
+            if fetched.high_watermark >= 0:
+                self._failing_since_s = None
             return asked, fetched
         if verdict is Verdict.PAUSE:
             self._pause(self._trouble)

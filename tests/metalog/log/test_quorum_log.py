@@ -1,0 +1,201 @@
+"""The observer's socket: what it does while nobody leads, and whom it tells what.
+
+A controller here is a thread that answers by the codec; tests/compat has real ones.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from tiny_log import ace, batch, leader_change
+
+from metalog.errors import ErrorCode, InvalidSource
+from metalog.loader import Ready
+from metalog.log import quorum
+from metalog.log.quorum import QuorumLog
+from metalog.ports import Appended, HighWatermark
+from metalog.records.batch import encode_batch
+from metalog.replica import Replica
+from metalog.wire.frames import FrameReader, framed
+from metalog.wire.messages import Request, read_request, write_response
+from metalog.wire.schema import response_parts
+from metalog.wire.versions import VersionRange, Versions, versions_response
+
+CONTROLLERS_APIS: Versions = {
+    1: VersionRange(0, 18),
+    18: VersionRange(0, 4),
+    59: VersionRange(0, 1),
+}
+BROKERS_APIS: Versions = {1: VersionRange(4, 18), 18: VersionRange(0, 4)}
+LOG = [leader_change(0, 1), batch(1, ace(1)), batch(2, ace(2))]
+Answer = Callable[[Any], Any]
+
+
+@contextmanager
+def controller(answer: Answer, apis: Versions = CONTROLLERS_APIS) -> Iterator[str]:
+    """HOST:PORT of one that gives ``answer`` to each Fetch, one connection after the other."""
+
+    def respond(request: Request) -> bytes:
+        if request.head.api_key == 18:
+            body = versions_response(request.head.version, ErrorCode.NONE, apis)
+        else:
+            body = answer(request.body)
+        return framed(write_response(body, request.head.correlation_id))
+
+    def talk(peer: socket.socket) -> None:
+        frames = FrameReader()
+        while data := peer.recv(1 << 16):
+            for frame in frames.feed(data):
+                peer.sendall(respond(read_request(frame)))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                with peer, suppress(OSError):
+                    talk(peer)
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(timeout=10)
+
+
+def fetched(code: int = 0, *, leader: int = 1, mark: int = -1, records: bytes = b"") -> Any:
+    parts = response_parts(1, 18)
+    partition = parts.PartitionData(
+        partition_index=0,
+        error_code=KafkaErrorCode(code),
+        high_watermark=mark,
+        log_start_offset=0,
+        current_leader=parts.LeaderIdAndEpoch(leader_id=leader, leader_epoch=1),
+        aborted_transactions=None,
+        records=records,
+    )
+    topic = parts.FetchableTopicResponse(topic_id=UUID(int=1), partitions=(partition,))
+    return parts.FetchResponse(
+        throttle_time=timedelta(), error_code=KafkaErrorCode.none, responses=(topic,)
+    )
+
+
+def leading(mark: int) -> Answer:
+    """A leader of LOG, committed below ``mark``."""
+
+    def answer(asked: Any) -> Any:
+        place = asked.topics[0].partitions[0]
+        if place.current_leader_epoch != 1:
+            return fetched(74)
+        sent = b"".join(
+            encode_batch(each) for each in LOG if each.base_offset >= place.fetch_offset
+        )
+        return fetched(mark=mark, records=sent)
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(quorum, "_PAUSE_S", 0.01)
+
+
+def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
+    with controller(leading(2)) as address, closing(QuorumLog(address)) as log:
+        assert log.bounds()[:4] == (0, 2, 1, 2)
+        assert log.cluster_id is None
+        read = list(log.read(0))
+        assert read[0] == HighWatermark(2)
+        assert [each.batch.base_offset for each in read if isinstance(each, Appended)] == [0, 1]
+        [rest] = log.poll(1.0)
+        assert isinstance(rest, Appended)
+        assert rest.batch.base_offset == 2
+        assert log.poll(0.05) == ()
+
+
+def test_a_poll_without_news_takes_its_time_and_no_more() -> None:
+    with controller(leading(3)) as address, closing(QuorumLog(address)) as log:
+        list(log.read(0))
+        begin = quorum.time.monotonic()
+        assert log.poll(0.2) == ()
+        assert 0.2 <= quorum.time.monotonic() - begin < 1.0
+
+
+def test_while_nobody_leads_it_waits_and_then_says_so() -> None:
+    with (
+        controller(lambda _: fetched(6, leader=-1)) as address,
+        closing(QuorumLog(address)) as log,
+        pytest.raises(InvalidSource) as raised,
+    ):
+        log.bounds()
+    assert str(raised.value) == f"quorum://{address}: {quorum.NOBODY_LEADS}"
+
+
+def test_a_leader_that_has_committed_nothing_is_no_source() -> None:
+    with (
+        controller(leading(-1)) as address,
+        closing(QuorumLog(address)) as log,
+        pytest.raises(InvalidSource, match="its leader has committed nothing yet"),
+    ):
+        log.bounds()
+
+
+def test_who_is_not_there_is_passed_over() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as nobody:
+        gone = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with controller(leading(3)) as address, closing(QuorumLog(f"{gone},{address}")) as log:
+        assert log.bounds().end == 3
+    with pytest.raises(InvalidSource, match=f"^quorum://{gone}: {gone}: connection refused$"):
+        QuorumLog(gone).bounds()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(31, "needs CLUSTER_ACTION"), (104, "is of another cluster"), (100, "UNKNOWN_TOPIC_ID")],
+)
+def test_a_refusal_is_one_line(code: int, said: str) -> None:
+    with (
+        controller(lambda _: fetched(code)) as address,
+        closing(QuorumLog(address)) as log,
+        pytest.raises(InvalidSource, match=said) as raised,
+    ):
+        log.bounds()
+    assert str(raised.value).startswith(f"quorum://{address}: {address}")
+
+
+def test_a_broker_is_told_from_a_controller() -> None:
+    with (
+        controller(leading(3), BROKERS_APIS) as address,
+        closing(QuorumLog(address)) as log,
+        pytest.raises(InvalidSource, match="is a broker's listener; give a controller's"),
+    ):
+        log.bounds()
+
+
+def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
+    with controller(leading(3)) as address, closing(QuorumLog(address)) as log:
+        replica = Replica(log)
+        replica.start()
+        wait_until(lambda: isinstance(replica.state, Ready))
+    wait_until(lambda: not isinstance(replica.state, Ready))
+    replica.close()
+    assert len(replica.image.acls) == 2
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = quorum.time.monotonic() + 20
+    while not holds():
+        assert quorum.time.monotonic() < deadline
+        quorum.time.sleep(0.02)
