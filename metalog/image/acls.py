@@ -86,6 +86,10 @@ class AclsImage:
         for uuid, acl in sorted(self.by_id.items()):
             yield record_of(uuid, acl), 0
 
+    def as_run(self) -> AclRun:
+        """All of it, for a delta that is to hold these very objects."""
+        return AclRun(list(self.by_id), list(self.by_id.values()))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AclsImage) and self.by_id == other.by_id
 

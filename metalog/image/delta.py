@@ -76,7 +76,9 @@ class MetadataDelta:
     def of_whole(cls, image: MetadataImage) -> MetadataDelta:
         """All of ``image`` as a replacement, for who has missed what led to it."""
         delta = cls(EMPTY, is_replacement=True)
-        delta.replay_all(enumerate(message for message, _ in image.write()))
+        others = image._replace(acls=EMPTY.acls)
+        delta.replay_all(enumerate(message for message, _ in others.write()))
+        delta.replay(image.acls.as_run())
         return delta
 
     @property

@@ -4,8 +4,8 @@ What is put in at once (the "bulk") is one plain dict: nothing is faster to fill
 ask. What changed since then lies before it, in two levels of 64 small dicts ("leaves")
 chosen by the high bits of the key's hash (the low ones choose the slot inside a dict). A
 change copies the leaf that it touches, the pointers to it, and nothing else. A table of up
-to ``SMALL`` entries is copied whole; and once as much has changed as the bulk holds, the
-next change makes one dict of all, so that what is gone is not kept for ever.
+to ``SMALL`` entries is copied whole; and once a sixteenth of the bulk has changed, the next
+change makes one dict of all, so that little is kept that is gone.
 
 Keys must have well spread hashes: bytes, strings, tuples; integers work too, but above
 ``SMALL`` all that changed of them would share one leaf.
@@ -31,6 +31,8 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 
 SMALL: Final = 2048
 FAN: Final = 64
+_KEPT_APART: Final = 16
+"""Changes of more than one in so many entries of the bulk are put into one dict with it."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 
@@ -75,14 +77,22 @@ class Table(Mapping[K, V]):
         if not changes:
             return self
         bulk = self._bulk
-        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk):
+        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _KEPT_APART:
             return Table.owning(self._replaced(changes))
         nodes = (_NO_CHANGES if self._nodes is None else self._nodes).copy()
-        copied: set[int] = set()
+        copied: set[int] = set()  # leaves by their number, nodes by the complement of theirs
         count, size = self._count, self._size
         for key, value in changes.items():
             bits = hash(key) >> _HIGH & _MASK
-            leaf = _own_leaf(nodes, bits, copied)
+            high, low = bits >> 6, bits & 63
+            if ~high not in copied:
+                copied.add(~high)
+                nodes[high] = nodes[high].copy()
+            node = nodes[high]
+            if bits not in copied:
+                copied.add(bits)
+                node[low] = node[low].copy()
+            leaf = node[low]
             before, entries = leaf.get(key), len(leaf)
             was_there = key in bulk if before is None else before is not _GONE
             if value is not None:
@@ -161,25 +171,14 @@ class Table(Mapping[K, V]):
         if self._nodes is None:
             return self._bulk
         plain = self._bulk.copy()
+        gone: list[K] = []
         for leaf in chain.from_iterable(self._nodes):
-            for key, value in leaf.items():
-                if value is _GONE:
-                    del plain[key]
-                else:
-                    plain[key] = value
+            if leaf:
+                plain.update(leaf)
+                gone += [key for key, value in leaf.items() if value is _GONE]
+        for key in gone:
+            del plain[key]
         return plain
-
-
-def _own_leaf(nodes: Nodes, bits: int, copied: set[int]) -> Leaf:
-    """The leaf of ``bits``, copied with its node unless ``copied`` says that they were."""
-    high, low = bits >> 6, bits & 63
-    node = nodes[high]
-    if bits not in copied:
-        if ~high not in copied:
-            node = nodes[high] = node.copy()
-        node[low] = node[low].copy()
-        copied.update((bits, ~high))
-    return node[low]
 
 
 class _Keys(KeysView[K]):

@@ -139,6 +139,15 @@ def test_acls_are_given_in_record_order_if_none_was_replaced_or_removed() -> Non
         assert not is_in_order or [each.resource_name for each in given] == list("hgfedcba")
 
 
+def test_a_delta_of_a_whole_image_holds_the_very_acls_of_it() -> None:
+    image = image_of({IDS[0]: acl("a"), IDS[1]: acl("b"), IDS[2]: acl("a")})
+    delta = MetadataDelta.of_whole(image)
+    assert delta.apply(AT_ONE).acls == image.acls
+    assert delta.acls is not None
+    given = delta.acls.in_record_order(image.acls)
+    assert {id(each) for each in given} == {id(each) for each in image.acls.by_id.values()}
+
+
 def test_a_replacement_knows_no_acl_of_before() -> None:
     delta = AclsDelta(image_of({IDS[0]: acl("a")}).acls, is_replacement=True)
     with pytest.raises(CorruptLog):
