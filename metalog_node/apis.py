@@ -11,13 +11,14 @@ from typing import Final
 
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
-from metalog_node.handlers import acls, cluster, envelope, passwords, scram
+from metalog_node.handlers import acls, cluster, envelope, passwords, quotas, scram
 from metalog_node.handlers.question import Api
 
 _ADMIN: Final[Mapping[int, Api]] = {
     **acls.APIS,
     **scram.APIS,
     **passwords.APIS,
+    **quotas.APIS,
     **cluster.APIS,
 }
 _OF_CONNECTIONS: Final[Versions] = {

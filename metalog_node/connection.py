@@ -28,6 +28,7 @@ BEFORE_LOGIN_BYTES: Final = 8 << 10
 _SASL_AUTHENTICATION_FAILED: Final = KafkaErrorCode(58)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
+_OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _SOFTWARE_SINCE: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -135,7 +136,7 @@ class ServerConnection:
         if self._login is None or self._principal is not None:
             refusal = declared(
                 error_code=_ILLEGAL_SASL_STATE,
-                error_message="SaslAuthenticate is asked out of turn",
+                error_message=_OUT_OF_TURN,
                 auth_bytes=b"",
             )
             return _answered(request, refusal)

@@ -12,8 +12,6 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
-from kio.schema.errors import ErrorCode as KafkaErrorCode
-
 from metalog.acl import (
     AccessControlEntryFilter,
     Acl,
@@ -24,7 +22,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
-from metalog.errors import SUCCESS, ApiError
+from metalog.errors import SUCCESS, ApiError, ErrorCode
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import (
     operation_of,
@@ -44,6 +42,7 @@ from metalog_node.handlers.question import (
     Services,
     ask,
     error_fields,
+    outcome_fields,
     when_done,
 )
 
@@ -71,7 +70,7 @@ def create(services: Services, question: Question) -> Answer:
     acls = [_acl_of(each) for each in question.request.body.creations]
     _may_alter(services, question)
     if any(map(_is_for_filters, acls)):
-        raise ValueError("an ACL has ANY or MATCH, which are for filters")
+        return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
     return when_done(
         services.replica.create_acls(question.context, acls), partial(_created, question)
     )
@@ -101,7 +100,7 @@ def _may_alter(services: Services, question: Question) -> None:
 
 def _described(question: Question, error: ApiError, resources: tuple[Any, ...]) -> Body:
     return response_parts(DESCRIBE_ACLS, question.request.head.version).DescribeAclsResponse(
-        throttle_time=NO_THROTTLING, **error_fields(error), resources=resources
+        throttle_time=NO_THROTTLING, **outcome_fields(error), resources=resources
     )
 
 
@@ -109,7 +108,7 @@ def _created(question: Question, errors: Sequence[ApiError]) -> Body:
     parts = response_parts(CREATE_ACLS, question.request.head.version)
     return parts.CreateAclsResponse(
         throttle_time=NO_THROTTLING,
-        results=tuple(parts.AclCreationResult(**error_fields(error)) for error in errors),
+        results=tuple(parts.AclCreationResult(**outcome_fields(error)) for error in errors),
     )
 
 
@@ -158,8 +157,7 @@ def _filter_result(parts: Any, result: AclDeleteResult) -> Any:
         **error_fields(result.error),
         matching_acls=tuple(
             parts.DeleteAclsMatchingAcl(
-                error_code=KafkaErrorCode.none,
-                error_message=None,
+                **error_fields(SUCCESS),
                 resource_type=int(acl.resource_type),
                 resource_name=acl.resource_name,
                 pattern_type=int(acl.pattern_type),

@@ -1,4 +1,4 @@
-"""Metadata, DescribeCluster and DescribeClientQuotas: the node as a cluster of one.
+"""Metadata and DescribeCluster: the node as a cluster of one.
 
 It is its own broker and controller, and has no topics: admin clients need to find where to
 send what they came for. This module must not know ACLs or users.
@@ -6,13 +6,15 @@ send what they came for. This module must not know ACLs or users.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
+from authorizer.api import Action, topic
+from authorizer.decide import ALLOWED
 from metalog.acl import Operation
-from metalog.errors import SUCCESS, ApiError
-from metalog.wire.hosts import Address
+from metalog.errors import ApiError
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
@@ -27,111 +29,150 @@ from metalog_node.handlers.question import (
 )
 
 METADATA: Final = 3
-DESCRIBE_QUOTAS: Final = 48
 DESCRIBE_CLUSTER: Final = 60
 
-_BROKERS: Final = 1
-_CONTROLLERS: Final = 2
-_NOT_ASKED: Final = -(1 << 31)
-_MISMATCHED_ENDPOINT_TYPE: Final = KafkaErrorCode(114)
-_UNSUPPORTED_ENDPOINT_TYPE: Final = KafkaErrorCode(115)
+_BROKERS, _CONTROLLERS = 1, 2
+_ENDPOINT_TYPES: Final = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
+_IDS_SINCE: Final = 10
+_IDS_ALONE_SINCE: Final = 12
+_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
 def metadata(services: Services, question: Question) -> Answer:
     version = question.request.head.version
     asked = question.request.body
+    topics = asked.topics or ()
+    if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(each.topic_id for each in topics):
+        return _only_topics(
+            question,
+            [(KafkaErrorCode.invalid_request, each.name or "", each.topic_id) for each in topics],
+        )
     parts = response_parts(METADATA, version)
     here = services.addresses[question.listener.name]
     since: dict[str, Any] = {}
     if version >= 2:
         since["cluster_id"] = services.cluster_id
-    if version >= 3:
-        since["throttle_time"] = NO_THROTTLING
     if 8 <= version <= 10 and asked.include_cluster_authorized_operations:
         since["cluster_authorized_operations"] = authorized_operations(services, question)
-    if version >= 13:
-        since["error_code"] = KafkaErrorCode.none
     if version >= 1:
         since["controller_id"] = services.node_id
+    broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
+    outcomes = [
+        (_outcome(services, question, each), each.name, getattr(each, "topic_id", None))
+        for each in topics
+    ]
+    return _metadata(question, (broker,), outcomes, KafkaErrorCode.none, since)
+
+
+def _outcome(services: Services, question: Question, asked: Any) -> KafkaErrorCode:
+    """Of one topic. There is none, which only those may know who may describe it."""
+    if asked.name is None:
+        return KafkaErrorCode.unknown_topic_id
+    if services.authorizer is not None:
+        action = Action(Operation.DESCRIBE, topic(asked.name))
+        [result] = services.authorizer.authorize(question.context, [action])
+        if result is not ALLOWED:
+            return KafkaErrorCode.topic_authorization_failed
+    if not _TOPIC_NAME.fullmatch(asked.name):
+        return KafkaErrorCode.invalid_topic_exception
+    return KafkaErrorCode.unknown_topic_or_partition
+
+
+def _metadata(
+    question: Question,
+    brokers: tuple[Any, ...],
+    topics: list[tuple[KafkaErrorCode, str | None, Any]],
+    error: KafkaErrorCode,
+    since: dict[str, Any],
+) -> Body:
+    version = question.request.head.version
+    parts = response_parts(METADATA, version)
+    if version >= 3:
+        since["throttle_time"] = NO_THROTTLING
+    if version >= 13:
+        since["error_code"] = error
     return parts.MetadataResponse(
-        brokers=(
-            parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port),
+        brokers=brokers,
+        topics=tuple(
+            parts.MetadataResponseTopic(
+                error_code=code,
+                name=name,
+                partitions=(),
+                **({"topic_id": topic_id} if version >= _IDS_SINCE else {}),
+            )
+            for code, name, topic_id in topics
         ),
-        topics=tuple(_unknown_topic(parts, version, each) for each in asked.topics or ()),
         **since,
     )
 
 
-def _unknown_topic(parts: Any, version: int, asked: Any) -> Any:
-    since = {"topic_id": asked.topic_id} if version >= 10 else {}
-    return parts.MetadataResponseTopic(
-        error_code=KafkaErrorCode.unknown_topic_or_partition,
-        name=asked.name,
-        partitions=(),
-        **since,
-    )
+def _only_topics(question: Question, topics: list[tuple[KafkaErrorCode, str | None, Any]]) -> Body:
+    return _metadata(question, (), topics, KafkaErrorCode.none, {})
+
+
+def refuse_metadata(question: Question, error: ApiError) -> Body:
+    """Its response has no room for an error before version 13, but for each topic's."""
+    code = error_fields(error)["error_code"]
+    asked = question.request.body.topics or ()
+    topics = [(code, each.name, getattr(each, "topic_id", None)) for each in asked]
+    return _metadata(question, (), topics, code, {})
 
 
 def describe_cluster(services: Services, question: Question) -> Answer:
     version = question.request.head.version
     asked = question.request.body
     parts = response_parts(DESCRIBE_CLUSTER, version)
+    served = _BROKERS
+    if question.listener.is_controllers:
+        ask(services, question, Operation.ALTER)
+        served = _CONTROLLERS
     wanted = asked.endpoint_type if version >= 1 else _BROKERS
-    served = _CONTROLLERS if question.listener.is_controllers else _BROKERS
-    fields: dict[str, Any] = {"endpoint_type": wanted} if version >= 1 else {}
     if wanted != served:
-        known = wanted in (_BROKERS, _CONTROLLERS)
+        code, why = _mismatch(version, served, wanted)
         return parts.DescribeClusterResponse(
             throttle_time=NO_THROTTLING,
-            error_code=_MISMATCHED_ENDPOINT_TYPE if known else _UNSUPPORTED_ENDPOINT_TYPE,
-            error_message=_mismatch(served) if known else f"Unsupported endpoint type {wanted}",
+            error_code=code,
+            error_message=why,
             cluster_id="",
             brokers=(),
-            **fields,
         )
+    fields: dict[str, Any] = {"endpoint_type": wanted} if version >= 1 else {}
     if asked.include_cluster_authorized_operations:
-        fields["cluster_authorized_operations"] = authorized_operations(services, question)
+        fields["cluster_authorized_operations"] = _shown_operations(services, question)
+    here = services.addresses[question.listener.name]
+    since = {"is_fenced": False} if version >= 2 else {}
+    broker = parts.DescribeClusterBroker(
+        broker_id=services.node_id, host=here.host, port=here.port, **since
+    )
     return parts.DescribeClusterResponse(
         throttle_time=NO_THROTTLING,
         error_code=KafkaErrorCode.none,
         error_message=None,
         cluster_id=services.cluster_id,
         controller_id=services.node_id,
-        brokers=(_broker(parts, version, services, services.addresses[question.listener.name]),),
+        brokers=(broker,),
         **fields,
     )
 
 
-def _broker(parts: Any, version: int, services: Services, here: Address) -> Any:
-    since = {"is_fenced": False} if version >= 2 else {}
-    return parts.DescribeClusterBroker(
-        broker_id=services.node_id, host=here.host, port=here.port, **since
-    )
+def _shown_operations(services: Services, question: Question) -> int:
+    """None to whom may not describe the cluster."""
+    if services.authorizer is not None:
+        operations = authorized_operations(services, question)
+        return operations if operations & (1 << Operation.DESCRIBE) else 0
+    return authorized_operations(services, question)
 
 
-def _mismatch(served: int) -> str:
-    kind = "CONTROLLER" if served == _CONTROLLERS else "BROKER"
-    return f"The request was sent to an endpoint of type {kind}"
-
-
-def describe_quotas(services: Services, question: Question) -> Answer:
-    """None is enforced here; ConfigCommand asks before it shows a user's credentials."""
-    ask(services, question, Operation.DESCRIBE_CONFIGS)
-    return _quotas(question, SUCCESS)
-
-
-def refuse_quotas(question: Question, error: ApiError) -> Body:
-    return _quotas(question, error)
-
-
-def refuse_metadata(question: Question, error: ApiError) -> Body:
-    """Its response has no room for an error before version 13."""
-    version = question.request.head.version
-    since: dict[str, Any] = {"throttle_time": NO_THROTTLING} if version >= 3 else {}
-    if version >= 13:
-        since["error_code"] = error_fields(error)["error_code"]
-    parts = response_parts(METADATA, version)
-    return parts.MetadataResponse(brokers=(), topics=(), **since)
+def _mismatch(version: int, served: int, wanted: int) -> tuple[KafkaErrorCode, str]:
+    if wanted not in _ENDPOINT_TYPES:
+        code, why = KafkaErrorCode.unsupported_endpoint_type, f"Unsupported endpoint type {wanted}"
+    else:
+        code = KafkaErrorCode.mismatched_endpoint_type
+        why = (
+            f"The request was sent to an endpoint of type {_ENDPOINT_TYPES[served]}, "
+            f"but we wanted an endpoint of type {_ENDPOINT_TYPES[wanted]}"
+        )
+    return code if version else KafkaErrorCode.invalid_request, why
 
 
 def refuse_cluster(question: Question, error: ApiError) -> Body:
@@ -141,17 +182,7 @@ def refuse_cluster(question: Question, error: ApiError) -> Body:
     )
 
 
-def _quotas(question: Question, error: ApiError) -> Body:
-    parts = response_parts(DESCRIBE_QUOTAS, question.request.head.version)
-    return parts.DescribeClientQuotasResponse(
-        throttle_time=NO_THROTTLING, **error_fields(error), entries=None if error else ()
-    )
-
-
 APIS: Final = {
-    DESCRIBE_QUOTAS: Api(
-        "DescribeClientQuotas", VersionRange(0, 1), describe_quotas, refuse_quotas
-    ),
     DESCRIBE_CLUSTER: Api("DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster),
 }
 OF_BROKERS: Final = {

@@ -154,6 +154,12 @@ def error_fields(error: ApiError) -> dict[str, Any]:
     return {"error_code": KafkaErrorCode(code), "error_message": error.message}
 
 
+def outcome_fields(error: ApiError) -> dict[str, Any]:
+    """The same, of those responses in which Kafka's message is empty where all is well, and not
+    null."""
+    return error_fields(error if error else ApiError(message=""))
+
+
 def when_done(futures: Sequence[Future[T]], body: Callable[[list[T]], R]) -> Future[R]:
     """``body`` of all their results, once the last is there; the first failure if there is one."""
     whole: Future[R] = Future()
@@ -178,10 +184,7 @@ def told(error: BaseException) -> ApiError:
     """What an asker is told of a failure: what is meant for callers, and nothing else."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
-    return ApiError(
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-        "The server experienced an unexpected error when processing the request.",
-    )
+    return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def answer(api: Api, services: Services, question: Question) -> Answer:

@@ -28,6 +28,7 @@ from metalog_node.handlers.question import (
     Services,
     ask,
     error_fields,
+    outcome_fields,
     when_done,
 )
 
@@ -73,7 +74,7 @@ def _described(question: Question, error: ApiError, found: Mapping[str, ScramDes
     parts = response_parts(DESCRIBE_SCRAM, question.request.head.version)
     return parts.DescribeUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
-        **error_fields(error),
+        **outcome_fields(error),
         results=tuple(_description(parts, user, each) for user, each in found.items()),
     )
 
@@ -92,7 +93,7 @@ def _altered(question: Question, outcomes: Mapping[str, ApiError]) -> Body:
 def _description(parts: Any, user: str, found: ScramDescription) -> Any:
     return parts.DescribeUserScramCredentialsResult(
         user=user,
-        **error_fields(found.error),
+        **outcome_fields(found.error),
         credential_infos=tuple(
             parts.CredentialInfo(mechanism=int(mechanism), iterations=iterations)
             for mechanism, iterations in found.iterations.items()

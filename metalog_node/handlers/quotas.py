@@ -1,0 +1,90 @@
+"""DescribeClientQuotas: none is enforced here, and whoever asks is told that there is none.
+
+ConfigCommand asks before it shows a user's credentials. A filter that makes no sense is refused
+as Kafka refuses it. This module must not know ACLs or users.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from metalog.acl import Operation
+from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
+from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
+from metalog_node.handlers.question import (
+    NO_THROTTLING,
+    Answer,
+    Api,
+    Question,
+    Services,
+    ask,
+    outcome_fields,
+)
+
+DESCRIBE_QUOTAS: Final = 48
+
+_ENTITY_TYPES: Final = ("user", "client-id", "ip")
+_EXACT: Final = 0
+_MATCH_TYPES: Final = {
+    _EXACT: "MATCH_TYPE_EXACT",
+    1: "MATCH_TYPE_DEFAULT",
+    2: "MATCH_TYPE_SPECIFIED",
+}
+
+
+class UnsupportedEntity(InvalidRequest):
+    """Quotas are of users, clients and addresses."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
+
+
+def describe(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.DESCRIBE_CONFIGS)
+    _check(question.request.body.components)
+    return _described(question, SUCCESS)
+
+
+def refuse_describe(question: Question, error: ApiError) -> Body:
+    return _described(question, error)
+
+
+def _check(components: tuple[Any, ...]) -> None:
+    """In Kafka's order and words."""
+    seen: set[str] = set()
+    for each in components:
+        if each.entity_type in seen:
+            raise InvalidRequest(
+                f"Entity type {each.entity_type} cannot appear more than once in the filter."
+            )
+        if each.entity_type not in _ENTITY_TYPES:
+            raise UnsupportedEntity(f"Unsupported entity type {each.entity_type}")
+        if each.match_type not in _MATCH_TYPES:
+            raise InvalidRequest(f"Unknown match type {each.match_type}")
+        if each.match_type == _EXACT and each.match is None:
+            raise InvalidRequest(
+                "Request specified MATCH_TYPE_EXACT, but set match string to null."
+            )
+        if each.match_type != _EXACT and each.match is not None:
+            raise InvalidRequest(
+                f"Request specified {_MATCH_TYPES[each.match_type]}, "
+                "but also specified a match string."
+            )
+        seen.add(each.entity_type)
+    if "ip" in seen and len(seen) > 1:
+        raise InvalidRequest(
+            "Invalid entity filter component combination. IP filter component should not be used "
+            "with user or clientId filter component."
+        )
+
+
+def _described(question: Question, error: ApiError) -> Body:
+    parts = response_parts(DESCRIBE_QUOTAS, question.request.head.version)
+    return parts.DescribeClientQuotasResponse(
+        throttle_time=NO_THROTTLING, **outcome_fields(error), entries=None if error else ()
+    )
+
+
+APIS: Final = {
+    DESCRIBE_QUOTAS: Api("DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe),
+}

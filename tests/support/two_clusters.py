@@ -1,0 +1,81 @@
+"""A real Kafka and ``metalog serve``, side by side: the same commands, what each prints.
+
+This module must not know what is asked of them.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_tools import KafkaTools, RealKafka
+from running_node import BOTH_ROLES
+from served_node import served
+from written_log import formatted
+
+from metalog.wire.hosts import Address, parse_addresses
+
+ACL_COMMAND = "org.apache.kafka.tools.AclCommand"
+CONFIG_COMMAND = "kafka.admin.ConfigCommand"
+
+
+class Cluster(NamedTuple):
+    """Where its brokers and where its controllers are reached."""
+
+    broker: Address
+    controller: Address
+
+
+class TwoClusters(NamedTuple):
+    tools: KafkaTools
+    theirs: Cluster
+    ours: Cluster
+
+    def printed(self, main: str, *arguments: str, by_controller: bool = False) -> list[list[str]]:
+        """What the tool prints, on stdout and stderr, of Kafka and of us; lines sorted, for
+        Kafka's are in the order of a hash table."""
+
+        def run(cluster: Cluster) -> list[str]:
+            option, address = (
+                ("--bootstrap-controller", cluster.controller)
+                if by_controller
+                else ("--bootstrap-server", cluster.broker)
+            )
+            done = subprocess.run(
+                self.tools.command(main, option, str(address), *arguments),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            said = (done.stdout + done.stderr).replace(str(address), "HOST:PORT")
+            return sorted(_lines(said))
+
+        with ThreadPoolExecutor(2) as both:
+            return list(both.map(run, (self.theirs, self.ours)))
+
+
+def _lines(text: str) -> list[str]:
+    """The first ACL under a heading is indented by a blank more than the others."""
+    return re.sub(r": \n \t", ": \n\t", text).splitlines()
+
+
+@contextmanager
+def beside(kafka: RealKafka, folder: Path) -> Iterator[TwoClusters]:
+    """``kafka`` runs already; our node is started, in a process of its own."""
+    formatted(folder / "log")
+    config = folder / "server.properties"
+    settings = {**BOTH_ROLES, "metadata.log.dir": str(folder / "log")}
+    config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    [broker] = parse_addresses(kafka.bootstrap)
+    theirs = Cluster(broker, Address("127.0.0.1", kafka.controller_port))
+    with served("--config", str(config), listeners=2) as told:
+        [ours] = parse_addresses(told["PLAINTEXT"])
+        [controller] = parse_addresses(told["CONTROLLER"])
+        yield TwoClusters(kafka.tools, theirs, Cluster(ours, controller))
