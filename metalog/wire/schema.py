@@ -6,17 +6,21 @@ This module must not know what any message is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import kio.index
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from kio.static.constants import EntityType
 
 from metalog.errors import ErrorCode, InvalidRequest
-from metalog.wire import own
+from metalog.wire import old_acls, own
 
 Body = Any
 """A request or response as kio (or ``own``) has its class: a frozen dataclass."""
+
+
+_OUR_REQUESTS: Final = {**own.REQUESTS, **old_acls.REQUESTS}
+_OUR_RESPONSES: Final = {**own.RESPONSES, **old_acls.RESPONSES}
 
 
 class UnsupportedVersion(InvalidRequest):
@@ -32,12 +36,12 @@ class UnsupportedVersion(InvalidRequest):
 
 def request_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
-    return _declared(own.REQUESTS, kio.index.load_request_schema, api_key, version)
+    return _declared(_OUR_REQUESTS, kio.index.load_request_schema, api_key, version)
 
 
 def response_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
-    return _declared(own.RESPONSES, kio.index.load_response_schema, api_key, version)
+    return _declared(_OUR_RESPONSES, kio.index.load_response_schema, api_key, version)
 
 
 def _declared(
@@ -56,13 +60,15 @@ def _declared(
 
 
 def request_parts(api_key: int, version: int) -> Any:
-    """The module of kio's request: its class, and those of the structures in it."""
-    return kio.index.load_payload_module(api_key, version, EntityType.request)
+    """Where a request's class is by its name, and those of the structures in it."""
+    ours = old_acls.REQUEST_PARTS.get((api_key, version))
+    return ours or kio.index.load_payload_module(api_key, version, EntityType.request)
 
 
 def response_parts(api_key: int, version: int) -> Any:
-    """The module of kio's response: its class, and those of the structures in it."""
-    return kio.index.load_payload_module(api_key, version, EntityType.response)
+    """Where a response's class is by its name, and those of the structures in it."""
+    ours = old_acls.RESPONSE_PARTS.get((api_key, version))
+    return ours or kio.index.load_payload_module(api_key, version, EntityType.response)
 
 
 def error_name(code: int) -> str:

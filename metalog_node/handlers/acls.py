@@ -1,8 +1,9 @@
 """CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
 
 What may be created or deleted is the controller's to say (``metalog.controller.acl``). An enum's
-code 0 means a broken client, and Kafka closes the connection on it; so do we. This module must
-not know how an ACL is stored.
+code 0 means a broken client, and Kafka closes the connection on it; so do we. Version 0 is from
+before pattern types: all that it says is LITERAL, and prefixed ACLs it neither sees nor changes
+(KIP-290). This module must not know how an ACL is stored.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ DESCRIBE_ACLS: Final = 29
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 
+_PATTERN_TYPES_SINCE: Final = 1
+_LITERAL: Final = int(PatternType.LITERAL)
+
 
 def describe(services: Services, question: Question) -> Answer:
     wanted = _filter_of(question.request.body)
@@ -57,8 +61,8 @@ def describe(services: Services, question: Question) -> Answer:
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     found = sorted(services.authorizer.acls(wanted), key=_pattern)
-    parts = response_parts(DESCRIBE_ACLS, question.request.head.version)
-    resources = tuple(_resource(parts, list(acls)) for _, acls in groupby(found, key=_pattern))
+    version = question.request.head.version
+    resources = tuple(_resource(version, list(acls)) for _, acls in groupby(found, key=_pattern))
     return _described(question, SUCCESS, resources)
 
 
@@ -113,10 +117,10 @@ def _created(question: Question, errors: Sequence[ApiError]) -> Body:
 
 
 def _deleted(question: Question, results: Sequence[AclDeleteResult]) -> Body:
-    parts = response_parts(DELETE_ACLS, question.request.head.version)
-    return parts.DeleteAclsResponse(
+    version = question.request.head.version
+    return response_parts(DELETE_ACLS, version).DeleteAclsResponse(
         throttle_time=NO_THROTTLING,
-        filter_results=tuple(_filter_result(parts, result) for result in results),
+        filter_results=tuple(_filter_result(version, result) for result in results),
     )
 
 
@@ -134,12 +138,13 @@ def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
     return acl.resource_type, acl.resource_name, acl.pattern_type
 
 
-def _resource(parts: Any, acls: Sequence[Acl]) -> Any:
+def _resource(version: int, acls: Sequence[Acl]) -> Any:
+    parts = response_parts(DESCRIBE_ACLS, version)
     first = acls[0]
     return parts.DescribeAclsResource(
         resource_type=int(first.resource_type),
         resource_name=first.resource_name,
-        pattern_type=int(first.pattern_type),
+        **_pattern_type(version, first),
         acls=tuple(
             parts.AclDescription(
                 principal=acl.principal,
@@ -152,7 +157,8 @@ def _resource(parts: Any, acls: Sequence[Acl]) -> Any:
     )
 
 
-def _filter_result(parts: Any, result: AclDeleteResult) -> Any:
+def _filter_result(version: int, result: AclDeleteResult) -> Any:
+    parts = response_parts(DELETE_ACLS, version)
     return parts.DeleteAclsFilterResult(
         **error_fields(result.error),
         matching_acls=tuple(
@@ -160,7 +166,7 @@ def _filter_result(parts: Any, result: AclDeleteResult) -> Any:
                 **error_fields(SUCCESS),
                 resource_type=int(acl.resource_type),
                 resource_name=acl.resource_name,
-                pattern_type=int(acl.pattern_type),
+                **_pattern_type(version, acl),
                 principal=acl.principal,
                 host=acl.host,
                 operation=int(acl.operation),
@@ -171,8 +177,12 @@ def _filter_result(parts: Any, result: AclDeleteResult) -> Any:
     )
 
 
+def _pattern_type(version: int, acl: Acl) -> dict[str, int]:
+    return {"pattern_type": int(acl.pattern_type)} if version >= _PATTERN_TYPES_SINCE else {}
+
+
 def _acl_of(creation: Any) -> Acl:
-    pattern_type = creation.resource_pattern_type
+    pattern_type = getattr(creation, "resource_pattern_type", _LITERAL)
     _check_codes(creation.resource_type, pattern_type, creation.operation, creation.permission_type)
     return Acl(
         resource_type_of(creation.resource_type),
@@ -186,7 +196,7 @@ def _acl_of(creation: Any) -> Acl:
 
 
 def _filter_of(asked: Any) -> AclFilter:
-    pattern_type = asked.pattern_type_filter
+    pattern_type = getattr(asked, "pattern_type_filter", _LITERAL)
     _check_codes(asked.resource_type_filter, pattern_type, asked.operation, asked.permission_type)
     return AclFilter(
         ResourcePatternFilter(
@@ -209,7 +219,7 @@ def _check_codes(*codes: int) -> None:
 
 
 APIS: Final = {
-    DESCRIBE_ACLS: Api("DescribeAcls", VersionRange(1, 3), describe, refuse_describe),
-    CREATE_ACLS: Api("CreateAcls", VersionRange(1, 3), create, refuse_create),
-    DELETE_ACLS: Api("DeleteAcls", VersionRange(1, 3), delete, refuse_delete),
+    DESCRIBE_ACLS: Api("DescribeAcls", VersionRange(0, 3), describe, refuse_describe),
+    CREATE_ACLS: Api("CreateAcls", VersionRange(0, 3), create, refuse_create),
+    DELETE_ACLS: Api("DeleteAcls", VersionRange(0, 3), delete, refuse_delete),
 }

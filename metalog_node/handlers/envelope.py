@@ -30,6 +30,8 @@ _FORWARDABLE: Final = {
     for key, api in {**acls.APIS, **scram.APIS}.items()
     if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM)
 }
+_FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
+"""Version 0 is unknown to the controllers of Kafka 4."""
 _WORTH_ANOTHER_TRY: Final = (AuthorizerNotReady, NotController)
 
 
@@ -95,7 +97,13 @@ def forward(services: Services, question: Question) -> Answer:
 
 
 OF_BROKERS: Final = {
-    key: Api(api.name, api.versions, forward, api.refuse) for key, api in _FORWARDABLE.items()
+    key: Api(
+        api.name,
+        VersionRange(max(api.versions.least, _FORWARDED_SINCE.get(key, 0)), api.versions.most),
+        forward,
+        api.refuse,
+    )
+    for key, api in _FORWARDABLE.items()
 }
 """On a node that is no controller."""
 OF_CONTROLLERS: Final = {

@@ -6,25 +6,21 @@ client sends, byte for byte but for what says where each cluster is.
 
 from __future__ import annotations
 
-import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import admin_requests as wire
 import pytest
-from confluent_kafka import KafkaException
 from confluent_kafka import admin as librdkafka
 from kafka_tools import RealKafka
+from lockstep import Step, asking, lockstep
 from two_clusters import ACL_COMMAND, CONFIG_COMMAND, Cluster, TwoClusters, beside
 
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts, request_type
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
-
-LONGEST_DELAY_S = 5.0
 
 
 @pytest.fixture(scope="module")
@@ -71,31 +67,6 @@ def test_kafka_configs(clusters: TwoClusters) -> None:
     ):
         theirs, ours = clusters.printed(CONFIG_COMMAND, *arguments, by_controller=by_controller)
         assert ours == theirs != [], arguments
-
-
-class Step(NamedTuple):
-    """``run`` asks one of the clusters for something. A description may be asked for again:
-    Kafka's brokers learn of a change some milliseconds after it was acknowledged."""
-
-    run: Callable[[], Any]
-    is_description: bool = False
-
-
-def lockstep(theirs: Iterable[Step], ours: Iterable[Step]) -> None:
-    for number, (their, our) in enumerate(zip(theirs, ours, strict=True)):
-        answered, expected = outcome(our), outcome(their)
-        deadline = time.monotonic() + LONGEST_DELAY_S
-        while answered != expected and their.is_description and time.monotonic() < deadline:
-            expected = outcome(their)
-        assert answered == expected, f"step {number}"
-
-
-def outcome(step: Step) -> str:
-    """What a client gives back or raises, as it prints it."""
-    try:
-        return repr(step.run())
-    except KafkaException as error:
-        return str(error.args[0])
 
 
 def test_librdkafka(clusters: TwoClusters) -> None:
@@ -333,14 +304,6 @@ def out_of_turn() -> Iterator[Body]:
 
 def held_beside(theirs: Address, ours: Address, requests: Callable[[], Iterator[Body]]) -> None:
     lockstep(asking(theirs, requests()), asking(ours, requests()))
-
-
-def asking(address: Address, requests: Iterator[Body]) -> Iterator[Step]:
-    asker = wire.Asker(address)
-    for request in requests:
-        is_description = request.__api_key__ in (wire.DESCRIBE_ACLS, wire.DESCRIBE_SCRAM)
-        yield Step(partial(asker.ask, request), is_description)
-    asker.close()
 
 
 @pytest.mark.parametrize(

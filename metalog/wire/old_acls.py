@@ -1,0 +1,64 @@
+"""CreateAcls, DescribeAcls and DeleteAcls in version 0, from before KIP-290's pattern types.
+
+Kafka 3.9 is the last that spoke them, and kio has them not: each class here is version 1's
+without the pattern type. This module must not know what a missing pattern type stands for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, Final, get_args, get_origin
+
+from kio.index import load_request_schema, load_response_schema
+from kio.static.primitive import i16
+
+DESCRIBE_ACLS: Final = 29
+CREATE_ACLS: Final = 30
+DELETE_ACLS: Final = 31
+
+_PATTERN_TYPES: Final = frozenset(("pattern_type", "pattern_type_filter", "resource_pattern_type"))
+_OF_A_CLASS: Final = ("__type__", "__flexible__", "__api_key__", "__header_schema__")
+
+
+def _declared(later: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
+    """Version 0 of the class ``later``; it and those nested in it go into ``parts``."""
+    made = dataclasses.make_dataclass(
+        later.__name__,
+        [
+            (each.name, _kind(each.type, parts), dataclasses.field(metadata=each.metadata))
+            for each in dataclasses.fields(later)
+            if each.name not in _PATTERN_TYPES
+        ],
+        namespace={
+            "__version__": i16(0),
+            **{name: getattr(later, name) for name in _OF_A_CLASS},
+        },
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
+    parts[later.__name__] = made
+    return made
+
+
+def _kind(kind: Any, parts: dict[str, type[Any]]) -> Any:
+    if get_origin(kind) is not tuple:
+        return kind
+    return tuple[_declared(get_args(kind)[0], parts), ...]  # type: ignore[misc]
+
+
+def _parts(*later: type[Any]) -> tuple[SimpleNamespace, dict[tuple[int, int], type[Any]]]:
+    parts: dict[str, type[Any]] = {}
+    made = [_declared(each, parts) for each in later]
+    return SimpleNamespace(**parts), {(int(each.__api_key__), 0): each for each in made}
+
+
+_KEYS: Final = (DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS)
+
+_in_requests, REQUESTS = _parts(*(load_request_schema(key, 1) for key in _KEYS))
+_in_responses, RESPONSES = _parts(*(load_response_schema(key, 1) for key in _KEYS))
+REQUEST_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(REQUESTS, _in_requests)
+"""By API key and version, the classes of the request and of what is in it."""
+RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = dict.fromkeys(RESPONSES, _in_responses)

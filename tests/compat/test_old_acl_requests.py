@@ -1,0 +1,59 @@
+"""ACL requests of version 0, from before pattern types, beside the last Kafka that spoke them.
+
+KIP-290: who knows no pattern types must neither see, add nor remove prefixed ACLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import admin_requests as wire
+import pytest
+from kafka_tools import KafkaTools, RealKafka
+from lockstep import asking, lockstep
+from real_zookeeper import JARS, missing_for_zookeeper
+from running_node import running_in
+from written_log import formatted
+
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.schema import Body
+
+pytestmark = pytest.mark.xdist_group("real-zookeeper")
+
+
+@pytest.fixture(scope="module")
+def old_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    if missing := missing_for_zookeeper():
+        pytest.skip(missing)
+    folder = tmp_path_factory.mktemp("kafka-3.9")
+    with RealKafka.started(KafkaTools(JARS), folder) as kafka:
+        [address] = parse_addresses(kafka.bootstrap)
+        yield address
+
+
+def requests() -> Iterator[Body]:
+    """Changes by new clients too, with what they leave behind told by version 3."""
+    prefixed = wire.creation(3, resource_pattern_type=4)
+    yield wire.create(wire.creation(0), wire.creation(0, resource_name="*"), version=0)
+    yield wire.create(prefixed, wire.creation(3, resource_pattern_type=4, host="10.0.0.1"))
+    yield wire.create(wire.creation(0, resource_type=99), version=0)
+    for described in (
+        {},
+        {"resource_type_filter": 2, "resource_name_filter": "beside"},
+        {"resource_name_filter": "*"},
+        {"operation": 4},
+    ):
+        yield wire.describe(0, **described)
+        yield wire.describe(3, **described)
+    yield wire.delete(wire.acl_filter(0, operation=99), wire.acl_filter(0), version=0)
+    yield wire.describe(0)
+    yield wire.describe(3)
+    yield wire.delete(wire.acl_filter())
+
+
+def test_the_last_kafka_that_spoke_version_0(old_kafka: Address, tmp_path: Path) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path) as node:
+        ours = node.addresses["PLAINTEXT"]
+        lockstep(asking(old_kafka, requests()), asking(ours, requests()))
