@@ -37,7 +37,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     from snapshot.exchange.formats.document import joined
 
     imported = joined(held_by(text, arguments, output).document for text in arguments.imports)
-    typed = [_credential(line) for line in _credential_lines(arguments, output)]
+    typed = [_credential(line, place) for line, place in _credential_lines(arguments, output)]
     users = {user[:2]: user for user in (*_with_credentials(imported.users, output), *typed)}
     acls = [*imported.acls, *_acls(arguments.add_acl)]
     levels, image = _features(features)
@@ -80,9 +80,10 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
         )
 
 
-def _credential_lines(arguments: Namespace, output: Output) -> list[str]:
-    lines = list(arguments.add_scram)
-    if any("password=" in line for line in lines):
+def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, str]]:
+    """Each with where it stands."""
+    lines = [(line, "--add-scram") for line in arguments.add_scram]
+    if any("password=" in line for line, _ in lines):
         output.note(
             "a password on a command line can be seen by others and stays in the shell's history;"
             " --add-scram-file reads it from a file or, as -, from standard input"
@@ -92,12 +93,15 @@ def _credential_lines(arguments: Namespace, output: Output) -> list[str]:
     return lines
 
 
-def _credential(line: str) -> ScramUser:
+def _credential(line: str, place: str) -> ScramUser:
     from metalog.scram import SALT_BYTES, credential_of, salted_password
     from shell.scram_line import parse_scram_line
     from snapshot.exchange.formats.document import ScramUser
 
-    user = parse_scram_line(line)
+    try:
+        user = parse_scram_line(line)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{place}: {error}") from None
     salt = os.urandom(SALT_BYTES) if user.salt is None else user.salt
     salted = user.salted_password
     if salted is None:
@@ -107,9 +111,15 @@ def _credential(line: str) -> ScramUser:
     )
 
 
-def _lines_of(name: str) -> list[str]:
-    text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+def _lines_of(name: str) -> list[tuple[str, str]]:
+    """Lines end at LF only: what else ends a line elsewhere may be part of a password."""
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    lines = [
+        (line.removesuffix(b"\r"), f"{name}, line {number}")
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line.strip() and not line.startswith(b"#")
+    ]
+    return [(line.decode(errors="surrogateescape"), place) for line, place in lines]
 
 
 def _acls(lines: Iterable[str]) -> Iterator[Acl]:

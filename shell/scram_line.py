@@ -32,6 +32,10 @@ class ScramLine(NamedTuple):
 
 
 def parse_scram_line(text: str) -> ScramLine:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("a SCRAM credential that is no UTF-8") from None
     name, equals, components = text.strip().partition("=")
     mechanism = _MECHANISMS.get(name)
     if not equals or mechanism is None:
@@ -50,6 +54,8 @@ def parse_scram_line(text: str) -> ScramLine:
     password = found.get("password")
     if (password is None) == (salted is None):
         raise InvalidRequest(f"user {user}: give one of password= and saltedpassword=")
+    if not password and not salted:
+        raise InvalidRequest(f"user {user}: the password is empty")
     if salted is not None and salt is None:
         raise InvalidRequest(f"user {user}: saltedpassword= needs the salt= it was made with")
     return ScramLine(mechanism, user, _iterations(found, user), salt, password, salted)

@@ -7,11 +7,12 @@ checked before anything is written. This module must not know how options are wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from metalog.errors import InvalidTarget
+from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.files import LOCAL_FILES, Files, read_whole, replace_whole
 from metalog.ids import Entropy, SnapshotId, Uuid, random_uuid, uuid_text
 from metalog.log import layout
@@ -26,6 +27,8 @@ Records = Sequence[tuple[Message, int]]
 
 _FIRST: Final = SnapshotId(0, 0)
 _VERSION: Final = "1"
+_CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
+"""What needs no escape in ``meta.properties``."""
 
 
 class Controller(NamedTuple):
@@ -96,6 +99,11 @@ def _properties(path: Path, files: Files) -> MetaProperties | None:
 def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: Files) -> str | None:
     """The cluster's id, if anything says it."""
     cluster_id = wanted.cluster_id
+    if cluster_id is not None and not _CLUSTER_ID.fullmatch(cluster_id):
+        raise InvalidRequest(
+            f"the cluster id {cluster_id!r}: give letters, digits, _, - and . only, or leave it"
+            " out for a random one"
+        )
     for path, properties in known.items():
         if properties is None:
             _check_unused(path, files)

@@ -58,11 +58,22 @@ def metadata_version_of(release: str) -> int:
     return usable[-1]
 
 
+def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
+    """``InvalidRequest`` where ``chosen`` has another than follows from where the voters are."""
+    follows = int(voters_are_in_log)
+    if chosen.get(KRAFT_VERSION, follows) != follows:
+        named = "the log" if voters_are_in_log else "controller.quorum.voters, not by the log"
+        raise InvalidRequest(
+            f"{KRAFT_VERSION}={chosen[KRAFT_VERSION]}: it is {follows}, since the voters are named"
+            f" by {named}; leave it out"
+        )
+
+
 def initial_features(release: str | None, chosen: Mapping[str, int]) -> dict[str, int]:
     """Feature to level, metadata.version first, levels of 0 left out.
 
     ``InvalidRequest`` where Kafka's own format refuses. kraft.version is not among them:
-    it follows from how the voters are named, and ``chosen`` may only agree.
+    it follows from how the voters are named (``check_kraft_version``).
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)

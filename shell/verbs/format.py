@@ -116,11 +116,14 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
     from shell.first_records import first_records
     from snapshot.formatting import Format, format_directories
-    from snapshot.initial_features import initial_features
+    from snapshot.initial_features import check_kraft_version, initial_features
 
     config = _config(arguments)
     node = _node(arguments, config)
-    features = initial_features(arguments.release_version, _chosen(arguments.feature))
+    chosen = _chosen(arguments.feature)
+    in_log = bool(node.controllers) or arguments.no_initial_controllers
+    check_kraft_version(chosen, voters_are_in_log=in_log)
+    features = initial_features(arguments.release_version, chosen)
     records = first_records(arguments, features, output)
     if config is not None and not config.has_authorizer and _has_acls(records):
         output.warn(f"{arguments.config} has no authorizer.class.name: nothing enforces the ACLs")

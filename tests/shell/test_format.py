@@ -16,6 +16,8 @@ from metalog.scram import ScramMechanism, credential_of, salted_password
 from shell.acl_line import parse_acl_line
 from shell.node_config import node_config
 from shell.scram_line import parse_scram_line
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
 
 DIRECTORY = "JEXY6aqzQY-32P5TStzaFg"
 CONTROLLER = {
@@ -188,6 +190,13 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path) -> None:
         (["-I", f"1@x:1:{DIRECTORY}", "--standalone"], "not allowed with argument"),
         (["--feature", "kraft"], "write NAME=LEVEL"),
         (["--node-id", "-3"], "from 0 on"),
+        (["--add-scram", "SCRAM-SHA-256=[name=a,password=]"], "user a: the password is empty"),
+        (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP\udcff]"], "no UTF-8"),
+        (["-f", "kraft.version=0"], "kraft.version=0: "),
+        (["-N", "-f", "kraft.version=0"], "kraft.version=0: "),
+        (["-f", "kraft.version=7"], "kraft.version=7: "),
+        (["--cluster-id", ""], "the cluster id '': give letters"),
+        (["--cluster-id", "x\nnode.id=7"], "leave it out for a random one"),
     ],
 )
 def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
@@ -198,6 +207,34 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
     assert why in done.stderr
     assert "TOP" not in done.stderr
     assert not (tmp_path / "node").exists()
+
+
+def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path) -> None:
+    """A password may hold what other systems take for the end of a line."""
+    users = tmp_path / "users.txt"
+    line = "SCRAM-SHA-256=[name={},password=TOP{}]"
+    odd = line.format("odd", "\u2028\x0b\x85")
+    users.write_text(f"# two users\n\n{line.format('a', '')}\r\n{odd}\n", newline="")
+    done = run_metalog("format", tmp_path / "node", "--add-scram-file", users)
+    assert done.returncode == 0, done.stderr
+    image = replay_source(open_source(str(tmp_path / "node"), environ={})).image
+    credential = image.scram.credential(ScramMechanism.SCRAM_SHA_256, "odd")
+    assert credential is not None
+    salted = salted_password(
+        ScramMechanism.SCRAM_SHA_256, "TOP\u2028\x0b\x85", credential.salt, credential.iterations
+    )
+    assert credential == credential_of(
+        ScramMechanism.SCRAM_SHA_256, salted, credential.salt, credential.iterations
+    )
+
+    for wrong, why in ((b"TOP\xff]", "no UTF-8"), (b"TOP", "stands in brackets")):
+        users.write_bytes(b"# one user\nSCRAM-SHA-256=[name=a,password=" + wrong + b"\n")
+        done = run_metalog("format", tmp_path / "other", "--add-scram-file", users)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"metalog: {users}, line 2: ")
+        assert why in done.stderr
+        assert "TOP" not in done.stderr
+        assert not (tmp_path / "other").exists()
 
 
 def test_the_words_of_an_acl() -> None:
