@@ -1,4 +1,4 @@
-"""Writes an image as a snapshot that Kafka's own tools read (KIP-630).
+"""Writes an image as a snapshot that Kafka's own tools read (KIP-630), or as one in Avro.
 
 First under a temporary name in the same folder, then synced, renamed and the folder
 synced: under its final name a snapshot is whole or not there. This module must not know
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
-from metalog.log.layout import snapshot_name
+from metalog.log.layout import avro_snapshot_name, snapshot_name
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage
@@ -30,30 +31,48 @@ def write_snapshot(
     timestamp: int,
     files: Files = LOCAL_FILES,
     control: Sequence[tuple[ControlMessage, int]] = (),
+    in_avro: bool = False,
 ) -> Path:
     """The snapshot of ``image`` in ``folder``, named after its provenance.
 
     ``timestamp`` (ms) is the time of writing. ``control`` holds KRAFT_VERSION and
-    KRAFT_VOTERS where the log has them: an image does not know the voters.
+    KRAFT_VOTERS where the log has them: an image does not know the voters. ``in_avro`` it is
+    not Kafka's checkpoint but an Avro container file of the same records, for a topic's readers.
     """
     offset, epoch, last_contained_timestamp = image.provenance
-    batches = snapshot_batches(
-        image.write(),
-        epoch=max(epoch, 0),
-        timestamp=timestamp,
-        last_contained_timestamp=max(last_contained_timestamp, 0),
-        control=control,
-    )
-    target = folder / snapshot_name(SnapshotId(offset, max(epoch, 0)))
-    write_durably(target, batches, files)
+    held = SnapshotId(offset, max(epoch, 0))
+    contained = max(last_contained_timestamp, 0)
+    if in_avro:
+        from metalog.records.avro_snapshot import avro_snapshot
+
+        target = folder / avro_snapshot_name(held)
+        records = chain(control, image.write())
+        pieces = avro_snapshot(held, timestamp, contained, records)
+    else:
+        target = folder / snapshot_name(held)
+        pieces = map(
+            batch_bytes,
+            snapshot_batches(
+                image.write(),
+                epoch=held.epoch,
+                timestamp=timestamp,
+                last_contained_timestamp=contained,
+                control=control,
+            ),
+        )
+    _write_durably(target, pieces, files)
     return target
 
 
 def write_durably(target: Path, batches: Iterable[Batch], files: Files) -> None:
     """All of ``batches`` at ``target``, or nothing there; what was there stays until then."""
+    _write_durably(target, map(batch_bytes, batches), files)
+
+
+def _write_durably(target: Path, pieces: Iterable[bytes], files: Files) -> None:
     part = target.with_name(target.name + PART_SUFFIX)
     try:
-        _write_synced(part, batches, files)
+        _write_synced(part, pieces, files)
         files.rename(part, target)
     except BaseException:
         with suppress(OSError):
@@ -62,11 +81,11 @@ def write_durably(target: Path, batches: Iterable[Batch], files: Files) -> None:
     files.sync_folder(target.parent)
 
 
-def _write_synced(path: Path, batches: Iterable[Batch], files: Files) -> None:
+def _write_synced(path: Path, pieces: Iterable[bytes], files: Files) -> None:
     file = files.create(path)
     try:
-        for batch in batches:
-            file.write(batch_bytes(batch))
+        for piece in pieces:
+            file.write(piece)
         file.sync()
     finally:
         file.close()

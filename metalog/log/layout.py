@@ -25,11 +25,13 @@ LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 QUORUM_STATE: Final = "quorum-state"
 PARTITION_METADATA: Final = "partition.metadata"
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
+AVRO_SUFFIX: Final = ".avro"
 SEGMENT_SUFFIX: Final = ".log"
 LOCK: Final = ".lock"
 
 _SEGMENT_NAME: Final = re.compile(r"([0-9]{20})\.log")
 _SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_AVRO_SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.avro")
 _MAX_OFFSET: Final = 2**63 - 1
 _MAX_EPOCH: Final = 2**31 - 1
 
@@ -65,7 +67,19 @@ def snapshot_name(id: SnapshotId) -> str:
 
 def snapshot_id(name: str) -> SnapshotId | None:
     """The id in a snapshot's name; None for any other file."""
-    match = _SNAPSHOT_NAME.fullmatch(name)
+    return _named_id(_SNAPSHOT_NAME.fullmatch(name))
+
+
+def avro_snapshot_name(id: SnapshotId) -> str:
+    return f"{id}{AVRO_SUFFIX}"
+
+
+def avro_snapshot_id(name: str) -> SnapshotId | None:
+    """The id in the name of a snapshot in Avro; None for any other file."""
+    return _named_id(_AVRO_SNAPSHOT_NAME.fullmatch(name))
+
+
+def _named_id(match: re.Match[str] | None) -> SnapshotId | None:
     if match is None:
         return None
     named = SnapshotId(int(match[1]), int(match[2]))

@@ -47,6 +47,22 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
         raise unreadable(path, error) from None
 
 
+def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
+    """The batches of a snapshot in either form, as ``read_checkpoint`` gives them."""
+    named = layout.avro_snapshot_id(path.name)
+    return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
+
+
+def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
+    from metalog.records.avro_snapshot import read_avro_snapshot
+
+    try:
+        with opened(files, path) as file:
+            yield from read_avro_snapshot(file, id, str(path))
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
 class SegmentLog:
     """One ``.log`` file. Any name will do; Kafka's own says at which offset it begins."""
 
@@ -124,16 +140,17 @@ class SegmentLog:
 
 
 class CheckpointLog:
-    """One ``.checkpoint`` file: a log of which nothing but a snapshot is left.
+    """One snapshot's file: a log of which nothing but that is left.
 
-    Where the name is not Kafka's (``bootstrap.checkpoint``), its end offset is 0 and the
-    epoch that of its first batch.
+    Where the name of a ``.checkpoint`` is not Kafka's (``bootstrap.checkpoint``), its end
+    offset is 0 and the epoch that of its first batch.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
         self._files = files
-        self.id = layout.snapshot_id(self.path.name) or self._id_inside()
+        name = self.path.name
+        self.id = layout.snapshot_id(name) or layout.avro_snapshot_id(name) or self._id_inside()
 
     @property
     def damage(self) -> CorruptLog | None:
@@ -168,7 +185,7 @@ class CheckpointLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         if id != self.id:
             raise InvalidSource(f"{self.path}: holds the snapshot {self.id} only, not {id}")
-        return read_checkpoint(self.path, self._files)
+        return read_snapshot_file(self.path, self._files)
 
     def _id_inside(self) -> SnapshotId:
         first = next(read_checkpoint(self.path, self._files), None)

@@ -19,8 +19,8 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.log.commit import Proven
 from metalog.log.folder import unreadable
-from metalog.log.layout import snapshot_id, snapshot_name
-from metalog.log.single import read_checkpoint
+from metalog.log.layout import avro_snapshot_id, snapshot_id
+from metalog.log.single import read_snapshot_file
 from metalog.log.topic_cluster import (
     CommittedMessages,
     TopicCluster,
@@ -50,8 +50,8 @@ class TopicLog:
     """The log in the topic at ``address``, ``topic://HOST:PORT[,HOST:PORT]/TOPIC``.
 
     ``settings`` are librdkafka's (``client_settings`` makes them of Kafka's); ``snapshots`` is
-    a folder of ``.checkpoint`` files. Raises ``InvalidSource`` where there is no such topic,
-    where it may lose records, or where its cluster does not answer in time.
+    a folder of them, ``.checkpoint`` or ``.avro``. Raises ``InvalidSource`` where there is no
+    such topic, where it may lose records, or where its cluster does not answer in time.
     """
 
     def __init__(
@@ -172,7 +172,9 @@ class TopicLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         if self._folder is None:
             raise InvalidSource(f"{self.path}: there is no snapshot {id}: no folder of them is")
-        return read_checkpoint(self._folder / snapshot_name(id), self._files)
+        if id not in (held := self._in_folder()):
+            raise InvalidSource(f"{self._folder}: there is no snapshot {id}")
+        return read_snapshot_file(held[id], self._files)
 
     def _known(self) -> TopicEnds:
         if self._ends is None:
@@ -213,14 +215,20 @@ class TopicLog:
         self._follower = _Follower(self.cluster, assembler)
         return self._follower
 
-    def _in_folder(self) -> list[SnapshotId]:
+    def _in_folder(self) -> Mapping[SnapshotId, Path]:
+        """Oldest first; of one that is there in both forms the checkpoint."""
         if self._folder is None:
-            return []
+            return {}
         try:
             names = self._files.names(self._folder)
         except OSError as error:
             raise unreadable(self._folder, error) from None
-        return sorted(found for name in names if (found := snapshot_id(name)) is not None)
+        found: dict[SnapshotId, Path] = {}
+        for read_id in (avro_snapshot_id, snapshot_id):
+            for name in names:
+                if (named := read_id(name)) is not None:
+                    found[named] = self._folder / name
+        return dict(sorted(found.items()))
 
     def _newest_snapshot(self) -> SnapshotId:
         if snapshots := self.snapshots():

@@ -45,6 +45,7 @@ _TAGGED: Final = {
     "fields": [{"name": "tag", "type": "int"}, {"name": "data", "type": "bytes"}],
 }
 _UNKNOWN: Final = "unknownTaggedFields"
+_NOT_IN_THE_UNION: Final = ("LeaderChangeMessage", "SnapshotHeaderRecord", "SnapshotFooterRecord")
 
 AnyType = type[Message] | type[ControlMessage]
 
@@ -62,6 +63,7 @@ class AvroType(NamedTuple):
 class _Codec(NamedTuple):
     type: AnyType
     version: int
+    full_name: str
     fingerprint: bytes
     parsed: Any
     to_datum: Callable[[Any], dict[str, Any]]
@@ -100,6 +102,33 @@ def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessag
     return message, codec.version
 
 
+def to_datum(message: Message | ControlMessage, version: int) -> tuple[str, dict[str, Any]]:
+    """The name of its schema in ``union_schema``, and its fields as Avro has them."""
+    codec = _by_type().get((type(message), version))
+    if codec is None:
+        raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
+    return codec.full_name, codec.to_datum(message)
+
+
+def from_datum(full_name: str, datum: Mapping[str, Any]) -> tuple[Message | ControlMessage, int]:
+    """The inverse of ``to_datum``; ``ValueError`` where the schema is not known."""
+    codec = _by_full_name().get(full_name)
+    if codec is None:
+        raise ValueError(f"the Avro schema {full_name} is not known")
+    return codec.from_datum(datum), codec.version
+
+
+def union_schema() -> list[Any]:
+    """Every type in every version but those that begin a log's epochs and frame a snapshot."""
+    defined: set[str] = set()
+    return [
+        _record(schema.name, schema.fields, version, defined)
+        for schema in _ALL
+        if schema.name not in _NOT_IN_THE_UNION
+        for version in _versions(schema)
+    ]
+
+
 def fingerprint_of(schema: Any) -> bytes:
     """Of the schema's parsing canonical form, in eight bytes, the lowest first."""
     canonical = fastavro.schema.to_parsing_canonical_form(schema)
@@ -128,15 +157,21 @@ def _by_type() -> Mapping[tuple[AnyType, int], _Codec]:
     return {(codec.type, codec.version): codec for codec in _by_fingerprint().values()}
 
 
+@cache
+def _by_full_name() -> Mapping[str, _Codec]:
+    return {codec.full_name: codec for codec in _by_fingerprint().values()}
+
+
 def _codec(avro: AvroType, schema: MessageSchema) -> _Codec:
     is_control = schema in CONTROL_RECORDS
     kind: AnyType | None = (control_type if is_control else message_type)(schema.key)
     if kind is None:
         raise InvalidRequest(f"{schema.name} has no class")
     structs: dict[str, tuple[Field, ...]] = {}
-    to_datum, from_datum = _struct_codec(kind, schema.fields, avro.version, structs)
+    to_fields, from_fields = _struct_codec(kind, schema.fields, avro.version, structs)
     parsed = fastavro.parse_schema(avro.schema)
-    return _Codec(kind, avro.version, avro.fingerprint, parsed, to_datum, from_datum)
+    name = avro.schema["name"]
+    return _Codec(kind, avro.version, name, avro.fingerprint, parsed, to_fields, from_fields)
 
 
 def _versions(schema: MessageSchema) -> range:

@@ -26,16 +26,27 @@ from shell.output import Output
 from snapshot.exchange.formats.document import Document, ScramUser, in_order
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
-FORMATS: Final = ("yaml", "json", "csv", "avro", "commands", "strimzi", "checkpoint")
+FORMATS: Final = (
+    "yaml",
+    "json",
+    "csv",
+    "avro",
+    "commands",
+    "strimzi",
+    "checkpoint",
+    "avro-snapshot",
+)
 PAGED: Final = False
 EPILOG: Final = """\
 metalog export /var/kafka/metadata > acls.yaml                 to review, and to plan from
 metalog export SOURCE --split principal --to acls/             a file for each principal
 metalog export SOURCE -o checkpoint --to DIR --include-credentials
 
-csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources.
+csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources,
+avro holds ACLs only. A snapshot holds all metadata: checkpoint is Kafka's own, avro-snapshot
+the same records in Avro.
 Without --include-credentials users are named, but nothing is written that a password
-could be guessed from; a checkpoint is then without users and without secret settings."""
+could be guessed from; a snapshot is then without users and without secret settings."""
 _SUFFIXES: Final = {
     "yaml": ".yaml",
     "json": ".json",
@@ -43,6 +54,7 @@ _SUFFIXES: Final = {
     "commands": ".sh",
     "strimzi": ".yaml",
 }
+_SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
 
@@ -50,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     written = parser.add_argument_group("what is written")
     written.add_argument(
-        "--to", metavar="PATH", help="a file, or with --split or a checkpoint a folder"
+        "--to", metavar="PATH", help="a file, or with --split or a snapshot a folder"
     )
     written.add_argument(
         "--split", choices=("principal",), help="a file for each principal: User/NAME.yaml"
@@ -65,8 +77,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments, output)
     held = held_by(arguments.source, arguments, output)
-    if output.format == "checkpoint":
-        _write_checkpoint(held, arguments, output)
+    if output.format in _SNAPSHOTS:
+        _write_snapshot(held, arguments, output)
         return 0
     document = held.document
     if not arguments.include_credentials:
@@ -84,8 +96,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _check(arguments: Namespace, output: Output) -> None:
     if arguments.to is None:
-        if arguments.split or output.format == "checkpoint":
-            what = "--split principal" if arguments.split else "a checkpoint"
+        if arguments.split or output.format in _SNAPSHOTS:
+            what = "--split principal" if arguments.split else _SNAPSHOTS[output.format]
             raise InvalidRequest(f"{what} is written to a folder; give --to FOLDER")
         if output.format == "avro" and output.out.isatty():
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
@@ -202,7 +214,7 @@ def _file_name(text: str) -> str:
     return escaped
 
 
-def _write_checkpoint(held: Held, arguments: Namespace, output: Output) -> None:
+def _write_snapshot(held: Held, arguments: Namespace, output: Output) -> None:
     from snapshot.exchange.store import image_of
     from snapshot.writer import write_snapshot
 
@@ -222,6 +234,7 @@ def _write_checkpoint(held: Held, arguments: Namespace, output: Output) -> None:
         folder,
         timestamp=max(image.provenance.timestamp, 0),
         control=_quorum_records(held, image),
+        in_avro=output.format == "avro-snapshot",
     )
     output.note(f"written: {path}")
 

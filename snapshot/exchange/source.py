@@ -18,7 +18,12 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
-from metalog.log.layout import CHECKPOINT_SUFFIX, PARTITION_FOLDER, SEGMENT_SUFFIX
+from metalog.log.layout import (
+    CHECKPOINT_SUFFIX,
+    PARTITION_FOLDER,
+    SEGMENT_SUFFIX,
+    avro_snapshot_id,
+)
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
 from metalog.ports import Appended, Log
@@ -164,7 +169,7 @@ def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:
         segment = SegmentLog(path, files=files)
         refuse_ordinary_topic(path, segment.batches(0))
         return "segment", segment
-    if path.suffix == CHECKPOINT_SUFFIX:
+    if path.suffix == CHECKPOINT_SUFFIX or avro_snapshot_id(path.name) is not None:
         return "snapshot", CheckpointLog(path, files=files)
     if path.suffix in STORE_SUFFIXES:
         return "file", FileStore(path, files)

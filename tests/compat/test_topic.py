@@ -291,12 +291,13 @@ def test_who_writes_meanwhile_fences_the_writer(address: str) -> None:
             log.append(epoch, [(ace(1), 0)])
 
 
+@pytest.mark.parametrize("suffix", ["checkpoint", "avro"])
 def test_a_snapshot_and_the_topic_from_there_on(
-    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    address: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(address, 1, 2, 3)
-    path = write_snapshot(read(address), tmp_path, timestamp=0)
-    assert path.name == f"{8:020d}-{1:010d}.checkpoint"
+    path = write_snapshot(read(address), tmp_path, timestamp=0, in_avro=suffix == "avro")
+    assert path.name == f"{8:020d}-{1:010d}.{suffix}"
     write(address, 4)
     assert ids(read(address, snapshots=tmp_path)) == {1, 2, 3, 4}
     with closing(WritableTopicLog(address, snapshots=tmp_path)) as log:

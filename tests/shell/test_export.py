@@ -151,6 +151,20 @@ def test_a_checkpoint_names_the_voters_that_there_were(
     assert [said] == [each for each in named if tuple(v.voter_id for v in each.voters) == voters]
 
 
+def test_a_snapshot_in_avro_is_a_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export = ["export", str(BASIC), "-o", "avro-snapshot", "--include-credentials"]
+    assert main(export) == 2
+    assert "a snapshot is written to a folder; give --to FOLDER" in capsys.readouterr().err
+    assert main([*export, "--to", str(tmp_path)]) == 0
+    [path] = tmp_path.glob("*.avro")
+    assert replayed(path).image == replayed(BASIC).image
+    path.write_bytes(path.read_bytes()[:-40])
+    assert main(["acls", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{path}, byte " in said
+    assert "no whole snapshot in Avro" in said
+
+
 def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:
     assert main(["export", str(LOG), "--to", str(tmp_path / "a.yaml")]) == 0
     export = ["export", str(tmp_path / "a.yaml"), "-o", "checkpoint", "--to", str(tmp_path)]

@@ -11,7 +11,7 @@ from memory_disk import MemoryDisk
 from metalog.ids import SnapshotId
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.log.layout import snapshot_name
+from metalog.log.layout import avro_snapshot_name, snapshot_name
 from metalog.records.messages import KRaftVersionRecord
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
@@ -24,21 +24,24 @@ def image_of(source: Path) -> MetadataImage:
     return replay_source(open_source(str(source), environ={}), tolerant=True).image
 
 
-def test_every_image_comes_back(kafka_case: KafkaCase, tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_avro", [False, True])
+def test_every_image_comes_back(kafka_case: KafkaCase, tmp_path: Path, in_avro: bool) -> None:
     if kafka_case.is_invalid:
         return
     image = image_of(kafka_case.log_dir)
-    path = write_snapshot(image, tmp_path, timestamp=1000)
-    assert path.name == snapshot_name(SnapshotId(*image.provenance[:2]))
+    path = write_snapshot(image, tmp_path, timestamp=1000, in_avro=in_avro)
+    name_of = avro_snapshot_name if in_avro else snapshot_name
+    assert path.name == name_of(SnapshotId(*image.provenance[:2]))
     assert image_of(path) == image
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-def test_equal_images_give_equal_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_avro", [False, True])
+def test_equal_images_give_equal_bytes(tmp_path: Path, in_avro: bool) -> None:
     image = image_of(kafka_case("basic-4.3").log_dir)
-    path = write_snapshot(image, tmp_path, timestamp=1000)
+    path = write_snapshot(image, tmp_path, timestamp=1000, in_avro=in_avro)
     written = path.read_bytes()
-    again = write_snapshot(image_of(path), tmp_path, timestamp=1000)
+    again = write_snapshot(image_of(path), tmp_path, timestamp=1000, in_avro=in_avro)
     assert (again, again.read_bytes()) == (path, written)
 
 
@@ -60,23 +63,26 @@ def test_it_is_synced_before_it_has_its_name() -> None:
     )
 
 
-def test_a_failing_disk_leaves_the_old_one_or_the_new_one() -> None:
+@pytest.mark.parametrize("in_avro", [False, True])
+def test_a_failing_disk_leaves_the_old_one_or_the_new_one(in_avro: bool) -> None:
     image = image_of(kafka_case("basic-4.3").log_dir)
-    path = FOLDER / snapshot_name(SnapshotId(*image.provenance[:2]))
+    name_of = avro_snapshot_name if in_avro else snapshot_name
+    path = FOLDER / name_of(SnapshotId(*image.provenance[:2]))
     sound = MemoryDisk({path: b"old"})
-    write_snapshot(image, FOLDER, timestamp=1000, files=sound)
+    write_snapshot(image, FOLDER, timestamp=1000, files=sound, in_avro=in_avro)
     for step, what in enumerate(sound.steps):
         disk = MemoryDisk({path: b"old"}, fail_at=step)
         with pytest.raises(OSError, match="No space left"):
-            write_snapshot(image, FOLDER, timestamp=1000, files=disk)
+            write_snapshot(image, FOLDER, timestamp=1000, files=disk, in_avro=in_avro)
         is_renamed = what.startswith("sync __cluster")
         assert disk.contents == ({path: sound.contents[path]} if is_renamed else {path: b"old"})
 
 
-def test_the_quorums_own_records_go_behind_the_header(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_avro", [False, True])
+def test_the_quorums_own_records_go_behind_the_header(tmp_path: Path, in_avro: bool) -> None:
     image = EMPTY._replace(provenance=Provenance(5, 1, 900))
     version = KRaftVersionRecord(0, 1)
-    path = write_snapshot(image, tmp_path, timestamp=1000, control=[(version, 0)])
+    path = write_snapshot(image, tmp_path, timestamp=1000, control=[(version, 0)], in_avro=in_avro)
     log = open_source(str(path), environ={}).log
     messages = [m for batch in log.open_snapshot(SnapshotId(5, 1)) for m in batch.messages()]
     assert messages[0].last_contained_log_timestamp == 900

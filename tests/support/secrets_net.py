@@ -33,6 +33,7 @@ PASSWORDS = (
 BELONG = {
     "*.log": "segments hold credentials as records",
     "*.checkpoint": "and so do snapshots",
+    "[0-9]*-[0-9]*.avro": "in Avro too",
     "*.deleted": "and what retention renamed",
     "*.properties": "tests write what clients and servers log in with",
     "*.txt": "tests write what --add-scram-file and --password-file read",

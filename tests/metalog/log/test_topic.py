@@ -120,15 +120,18 @@ def test_snapshots_lie_in_a_folder_beside_it(
     assert f"{SnapshotId(end + 5, 1)} ends past the topic's end at {end}" in problem
     with pytest.raises(InvalidSource, match="no folder of them is"):
         reader(cluster).open_snapshot(SnapshotId(end, 1))
+    with pytest.raises(InvalidSource, match=f"there is no snapshot {SnapshotId(1, 1)}"):
+        log.open_snapshot(SnapshotId(1, 1))
     with pytest.raises(InvalidSource, match="gone"):
         reader(cluster, tmp_path / "gone").snapshots()
 
 
+@pytest.mark.parametrize("in_avro", [False, True])
 def test_snapshots_that_a_controller_makes_are_begun_from(
-    cluster: MockedCluster, tmp_path: Path
+    cluster: MockedCluster, tmp_path: Path, in_avro: bool
 ) -> None:
     def written(image: MetadataImage) -> Path:
-        return write_snapshot(image, tmp_path, timestamp=0)
+        return write_snapshot(image, tmp_path, timestamp=0, in_avro=in_avro)
 
     log = WritableTopicLog(str(cluster.address), cluster=cluster)
     with Replica(log, publishers=[SnapshotGenerator(written, max_records=5)]) as replica:
