@@ -5,7 +5,9 @@ feeds the publishers. A fault does not end it: the last good image stays in forc
 the log is read again from there after a while, longer each time up to ``MAX_BACKOFF_S``.
 
 With a ``WritableLog`` it is the log's one writer: it claims it when it starts, and what is
-asked for by any thread is carried out on its own (see ``changes``).
+asked for by any thread is carried out on its own (see ``changes``). With a ``Candidacy`` it
+follows its log until it is elected, then claims and leads it, and follows again when it is
+dismissed or fenced; the images are one sequence throughout.
 
 Only the replica's thread touches loader and publishers; any thread may read the
 replica's attributes. This module must not know what kind of log it has.
@@ -29,13 +31,14 @@ from metalog.changes import Change, Changes, each_of
 from metalog.collector import resting_collector
 from metalog.controller import acl as acl_control
 from metalog.controller.scram import AlterScramRequest, alter_credentials
-from metalog.errors import ApiError, LogFenced, MetalogError, NotController
+from metalog.errors import ApiError, InvalidTarget, LogFenced, MetalogError, NotController
 from metalog.ids import Entropy, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
 from metalog.ports import (
     AclCreateResult,
     AclDeleteResult,
+    Candidacy,
     LiveLog,
     Log,
     Publisher,
@@ -61,7 +64,8 @@ class Replica:
     which raises what ``claim`` raises, and closed at the end. A future of a change is done
     when the change is durable and published; its exception says that nothing is known to
     have been written. With ``idle_s`` a NoOp record is written after so many seconds
-    without a change (``metadata.max.idle.interval.ms``).
+    without a change (``metadata.max.idle.interval.ms``). ``candidacy`` is for a log that it
+    follows, and is closed with it.
     """
 
     def __init__(
@@ -73,8 +77,10 @@ class Replica:
         monotonic_s: Callable[[], float] = time.monotonic,
         entropy: Entropy = os.urandom,
         idle_s: float | None = None,
+        candidacy: Candidacy | None = None,
     ) -> None:
         self._source = log
+        self._candidacy = candidacy
         self._publishers = tuple(publishers)
         self._loader = Loader(self._publishers, tolerant=tolerant)
         self._changes = Changes(log, self._loader) if isinstance(log, WritableLog) else None
@@ -103,19 +109,24 @@ class Replica:
         if self._changes is not None:
             self._changes.claim()
             self._offer(self)
+        if self._candidacy is not None:
+            self._candidacy.stand(self._step_down)
         self._thread = Thread(target=self._run, name="metalog-replica", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Stop following and wait for the thread; may be called again."""
         self._is_closing.set()
-        if self._changes is not None:
-            self._changes.stop(LogFenced("the replica was closed"))
+        changes = self._changes
+        if changes is not None:
+            changes.stop(LogFenced("the replica was closed"))
         if self._thread is not None:
             self._thread.join()
         if self._changes is not None:
             self._changes.close()
             self._offer(None)
+        if self._candidacy is not None:
+            self._candidacy.close()
 
     def submit(self, change: Change[R]) -> Future[R]:
         """Carry out ``change``: a pure function of the image, which may be called on the
@@ -145,9 +156,17 @@ class Replica:
 
     @property
     def _writer(self) -> Changes:
-        if self._changes is None:
+        changes = self._changes
+        if changes is None and self._candidacy is not None:
+            raise NotController("another node is active, or none is yet")
+        if changes is None:
             raise NotController("this replica only reads its log; open a log that can be written")
-        return self._changes
+        return changes
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it takes changes just now."""
+        return self._changes is not None
 
     def _offer(self, mutator: Replica | None) -> None:
         for publisher in self._publishers:
@@ -162,6 +181,17 @@ class Replica:
     @property
     def state(self) -> State:
         return self._loader.state
+
+    @property
+    def failing_for_s(self) -> float | None:
+        """How long a fault has kept the replay from going on; None while it goes on."""
+        since = self._failing_since_s
+        return None if since is None else self._monotonic_s() - since
+
+    @property
+    def high_watermark(self) -> int | None:
+        """Up to where the log is committed, as far as it was heard."""
+        return self._loader.high_watermark
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
@@ -211,6 +241,38 @@ class Replica:
         elif isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))
+                if self._candidacy is not None and self._candidacy.is_elected:
+                    self._lead(self._candidacy)
+                    self._read_to_end()
+
+    def _lead(self, candidacy: Candidacy) -> None:
+        """Claim the log, and carry out changes until another one is elected or has claimed it."""
+        log = candidacy.writer()
+        changes = Changes(log, self._loader)
+        try:
+            changes.claim()
+            feed(self._loader, log, log.read(self._loader.position))
+            changes.activate(candidacy.first_words())
+            self._changes = changes
+            self._offer(self)
+            _log.info("this node is active from offset %s on", self._loader.position)
+            while candidacy.is_elected and not (changes.is_over or self._is_closing.is_set()):
+                changes.carry_out_next(self._idle_s)
+        except (InvalidTarget, NotController) as fault:
+            _log.warning("this node cannot be active: %s", fault)
+        finally:
+            self._changes = None
+            self._offer(None)
+            changes.stop(_no_longer_active())
+            changes.close()
+            if candidacy.is_elected and not self._is_closing.is_set():
+                candidacy.resign()
+        _log.info("this node is not active and follows the log")
+
+    def _step_down(self) -> None:
+        changes = self._changes
+        if changes is not None:
+            changes.stop(_no_longer_active())
 
     def _read_to_end(self) -> bool:
         """False where the log must be read from elsewhere: an older snapshot was loaded."""
@@ -235,3 +297,7 @@ class Replica:
                     self._loader.load_snapshot(older, self._source.open_snapshot(older))
                     return True
         return False
+
+
+def _no_longer_active() -> NotController:
+    return NotController("this node is no longer active; ask the one that is")

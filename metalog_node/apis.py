@@ -11,7 +11,7 @@ from typing import Final
 
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
-from metalog_node.handlers import acls, cluster, envelope, passwords, quotas, scram
+from metalog_node.handlers import acls, cluster, envelope, passwords, quorum, quotas, scram
 from metalog_node.handlers.question import Api
 
 _ADMIN: Final[Mapping[int, Api]] = {
@@ -20,6 +20,7 @@ _ADMIN: Final[Mapping[int, Api]] = {
     **passwords.APIS,
     **quotas.APIS,
     **cluster.APIS,
+    **quorum.APIS,
 }
 _OF_CONNECTIONS: Final[Versions] = {
     SASL_HANDSHAKE: VersionRange(0, 1),
@@ -28,12 +29,16 @@ _OF_CONNECTIONS: Final[Versions] = {
 }
 
 
-def apis_of(*, is_controllers: bool, forwards: bool = False) -> Mapping[int, Api]:
+def apis_of(
+    *, is_controllers: bool, forwards: bool = False, added: Mapping[int, Api] | None = None
+) -> Mapping[int, Api]:
     """By key, those that a listener's clients may ask once they are known; ``forwards`` where
-    the node is no controller itself."""
+    the node is no controller itself; ``added`` are those of the program around it, for brokers'
+    listeners, and come before ours."""
     if is_controllers:
-        return {**_ADMIN, **envelope.OF_CONTROLLERS}
-    return {**_ADMIN, **cluster.OF_BROKERS, **(envelope.OF_BROKERS if forwards else {})}
+        return {**_ADMIN, **quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
+    forwarded = envelope.OF_BROKERS if forwards else {}
+    return {**_ADMIN, **cluster.OF_BROKERS, **forwarded, **(added or {})}
 
 
 def spoken(apis: Mapping[int, Api]) -> Versions:

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
-from authorizer.loading import CLASS_NAME
 from metalog.controller.scram_password_config import (
     KEYS as SCRAM_PASSWORD_KEYS,
 )
@@ -26,7 +25,6 @@ from metalog.controller.scram_password_config import (
 )
 from metalog.errors import ConfigException, InvalidRequest
 from metalog.properties import Property, parse_properties, properties_mapping
-from metalog.wire.frames import DEFAULT_LIMIT
 from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.listeners import (
     ADVERTISED,
@@ -36,24 +34,24 @@ from metalog_node.listeners import (
     SecurityProtocol,
     parse_advertised,
     parse_listeners,
+    parse_metrics,
     parse_protocols,
 )
 from metalog_node.principals import MAPPING_RULES, Rule, parse_rules
+from metalog_node.settings import (
+    CONTROLLER_MECHANISM,
+    CONTROLLERS,
+    METRICS,
+    READ_ELSEWHERE,
+    Settings,
+)
 
 T = TypeVar("T")
 
-_AUTHORIZER_KEYS: Final = (
-    CLASS_NAME,
-    EARLY_START_LISTENERS,
-    "super.users",
-    "allow.everyone.if.no.acl.found",
-    "stale.deny.after.ms",
-)
 _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
 _PER_LISTENER: Final = re.compile(r"listener\.name\.(?P<listener>[^.]+)\.(?P<key>.+)")
 _JAAS_USER: Final = re.compile(r"""\buser_(?P<name>[^\s=]+)\s*=\s*"(?P<password>[^"]*)\"""")
 _JAAS: Final = "plain.sasl.jaas.config"
-_CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
 _TLS_CLIENT: Final = (
     "ssl.truststore.location",
     "ssl.truststore.type",
@@ -62,47 +60,6 @@ _TLS_CLIENT: Final = (
     "ssl.key.password",
     "ssl.endpoint.identification.algorithm",
 )
-
-
-def _comma_list(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(filter(None, map(str.strip, value.split(","))))
-
-
-def _upper_comma_list(value: object) -> object:
-    return _comma_list(value.upper() if isinstance(value, str) else value)
-
-
-_Names = Annotated[tuple[str, ...], BeforeValidator(_upper_comma_list)]
-_Positive = Annotated[int, Field(ge=1)]
-
-
-class _Settings(BaseModel):
-    """The keys that are the node's own, each by Kafka's name, default and bounds."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
-
-    process_roles: Annotated[
-        tuple[Literal["broker", "controller"], ...], BeforeValidator(_comma_list)
-    ] = Field(alias="process.roles", min_length=1)
-    node_id: Annotated[int, Field(ge=0, lt=1 << 31)] = Field(alias="node.id")
-    listeners: str = Field(alias=LISTENERS)
-    advertised_listeners: str | None = Field(None, alias=ADVERTISED)
-    protocol_map: str | None = Field(None, alias=PROTOCOL_MAP)
-    controller_listener_names: _Names = Field((), alias="controller.listener.names")
-    bootstrap_servers: str | None = Field(None, alias="controller.quorum.bootstrap.servers")
-    sasl_enabled_mechanisms: Annotated[
-        tuple[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], ...],
-        BeforeValidator(_upper_comma_list),
-    ] = Field(("SCRAM-SHA-256", "SCRAM-SHA-512"), alias="sasl.enabled.mechanisms")
-    metadata_log_dir: Path | None = Field(None, alias="metadata.log.dir")
-    log_dirs: str | None = Field(None, alias="log.dirs")
-    log_dir: str | None = Field(None, alias="log.dir")
-    max_connections: _Positive = Field((1 << 31) - 1, alias="max.connections")
-    idle_ms: _Positive = Field(600_000, alias="connections.max.idle.ms")
-    request_max_bytes: _Positive = Field(DEFAULT_LIMIT, alias="socket.request.max.bytes")
-    request_timeout_ms: _Positive = Field(30_000, alias="request.timeout.ms")
 
 
 class TlsFiles(NamedTuple):
@@ -140,6 +97,7 @@ class NodeConfig(NamedTuple):
     idle_s: float
     request_max_bytes: int
     request_timeout_s: float
+    metrics: Address | None
     properties: Mapping[str, str]
     notes: tuple[str, ...]
 
@@ -206,13 +164,14 @@ class _Reading:
             idle_s=settings.idle_ms / 1000,
             request_max_bytes=settings.request_max_bytes,
             request_timeout_s=settings.request_timeout_ms / 1000,
+            metrics=with_place(METRICS, parse_metrics, settings.metrics_listener),
             properties=self._properties,
             notes=(*notes, *self._not_used(told=notes)),
         )
 
-    def _settings(self) -> _Settings:
+    def _settings(self) -> Settings:
         try:
-            return _Settings.model_validate(self._properties)
+            return Settings.model_validate(self._properties)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             key = str(first["loc"][0])
@@ -230,7 +189,7 @@ class _Reading:
                 )
 
     def _check_roles(
-        self, roles: frozenset[str], listeners: tuple[Listener, ...], settings: _Settings
+        self, roles: frozenset[str], listeners: tuple[Listener, ...], settings: Settings
     ) -> None:
         has_controllers = any(each.is_controllers for each in listeners)
         if "controller" in roles and settings.controller_listener_names and not has_controllers:
@@ -239,9 +198,7 @@ class _Reading:
             if has_controllers:
                 raise self._wrong(LISTENERS, "a broker alone has no listener of controllers")
             if settings.bootstrap_servers is None:
-                raise self._wrong(
-                    "controller.quorum.bootstrap.servers", "is missing; a broker follows them"
-                )
+                raise self._wrong(CONTROLLERS, "is missing; a broker follows them")
 
     def _early_start(
         self, named: frozenset[str], listeners: tuple[Listener, ...]
@@ -256,11 +213,11 @@ class _Reading:
     def _bootstrap_servers(self, text: str | None) -> tuple[Address, ...]:
         if text is None:
             return ()
-        key = "controller.quorum.bootstrap.servers"
+        key = CONTROLLERS
         return tuple(self._with_place(key, parse_addresses, text))
 
     def _controller_client(
-        self, settings: _Settings, protocols: Mapping[str, SecurityProtocol]
+        self, settings: Settings, protocols: Mapping[str, SecurityProtocol]
     ) -> dict[str, str]:
         """How this node connects to the controllers, in the keys of a client."""
         if not settings.controller_listener_names:
@@ -274,9 +231,9 @@ class _Reading:
         }
         wanted = list(_TLS_CLIENT) if protocol.has_tls else []
         if protocol.has_login:
-            mechanism = self._properties.get(_CONTROLLER_MECHANISM)
+            mechanism = self._properties.get(CONTROLLER_MECHANISM)
             if mechanism is None:
-                raise self._wrong(_CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+                raise self._wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
             client["sasl.mechanism"] = mechanism
             _, jaas = self._for_name(name, f"{mechanism.lower()}.sasl.jaas.config")
             if jaas is not None:
@@ -290,7 +247,7 @@ class _Reading:
         return client
 
     def _plain_passwords(
-        self, settings: _Settings, listeners: tuple[Listener, ...]
+        self, settings: Settings, listeners: tuple[Listener, ...]
     ) -> dict[str, dict[str, str]]:
         """By listener, user to password; Kafka's JAAS text, one ``user_NAME="…"`` each."""
         if "PLAIN" not in settings.sasl_enabled_mechanisms:
@@ -353,10 +310,8 @@ class _Reading:
     def _not_used(self, told: Iterable[str]) -> list[str]:
         """``told`` are the notes that there are already, each beginning with its key."""
         known = [
-            *(str(field.alias) for field in _Settings.model_fields.values()),
-            *_AUTHORIZER_KEYS,
-            *SCRAM_PASSWORD_KEYS,
-            _CONTROLLER_MECHANISM,
+            *(str(field.alias) for field in Settings.model_fields.values()),
+            *READ_ELSEWHERE,
         ]
         notes, others = [], []
         for key in self._properties:
@@ -393,7 +348,7 @@ class _Reading:
         return f"{self._file}: " if line is None else f"{self._file}, line {line}: "
 
 
-def _metadata_dir(settings: _Settings) -> Path | None:
+def _metadata_dir(settings: Settings) -> Path | None:
     if settings.metadata_log_dir is not None:
         return settings.metadata_log_dir
     dirs = settings.log_dirs or settings.log_dir

@@ -119,6 +119,16 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
     return advertised
 
 
+def parse_metrics(text: str | None) -> Address | None:
+    """``metrics.listener``: where metrics and probes are read, if anywhere."""
+    if not text:
+        return None
+    found = _urls("metrics.listener", text)
+    if len(found) != 1 or found[0][0] != "HTTP":
+        raise ConfigException(f"metrics.listener: {text} is no http://HOST:PORT")
+    return found[0][1]
+
+
 def _urls(key: str, text: str) -> list[tuple[str, Address]]:
     urls = []
     for part in filter(None, map(str.strip, text.split(","))):

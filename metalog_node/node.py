@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
+from authorizer.config import from_properties
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
+from metalog.loader import Loading, Stale
 from metalog.log.config import log_config
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
@@ -31,12 +34,18 @@ from metalog.wire.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
 from metalog_node.authentication import Logins
 from metalog_node.config import NodeConfig
+from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
-from metalog_node.handlers.question import PasswordSetting, Services
+from metalog_node.handlers.question import Api, PasswordSetting, Services
 from metalog_node.listeners import Listener
+from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
+from metalog_node.probes import Probed, health, readiness
 from metalog_node.publishers import Credentials, Readiness
+from metalog_node.served_log import ServedLog
 from metalog_node.server import Door, OpenListener
+from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import load_identity, server_context
+from metalog_node.watching import Page, WatchListener, text_page
 from snapshot.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
@@ -49,7 +58,8 @@ class Node:
     """``async with Node(config) as node:`` runs one until the block ends.
 
     Entered, its log is claimed and its early-start listeners are open; ``await node.ready()``
-    returns when all of them are. ``on_open`` is called with each listener as it opens.
+    returns when all of them are. ``on_open`` is called with each listener as it opens;
+    ``apis`` are what the program around it answers to its clients, by Kafka's key of each.
     """
 
     def __init__(
@@ -57,13 +67,20 @@ class Node:
         config: NodeConfig,
         *,
         on_open: Callable[[Listener, Address], None] = lambda listener, address: None,
+        apis: Mapping[int, Api] | None = None,
     ) -> None:
         self._config = config
+        self._apis = apis
         self._on_open = on_open
-        self._open: list[OpenListener] = []
+        self._open: dict[str, OpenListener] = {}
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
+        self._deny_after_ms = from_properties(config.properties)[0].stale_deny_after_ms
+        self.metrics = Metrics(self._condition)
+        self._watch: WatchListener | None = None
+        self.watch_address: Address | None = None
+        """Where metrics and probes are read, if they are."""
         self._credentials = Credentials()
         self._readiness = Readiness()
         self._secret = os.urandom(_SECRET_BYTES)
@@ -77,6 +94,7 @@ class Node:
         """Where clients find each listener; by its name."""
         self._cluster_id = ""
         self._log: QuorumLog | None = None
+        self._feed: Feed | None = None
         self.replica = self._replica()
         self._forwarder = (
             None
@@ -134,13 +152,17 @@ class Node:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        await asyncio.gather(*(each.close() for each in self._open))
+        await asyncio.gather(*(each.close() for each in self._open.values()))
         await asyncio.to_thread(self._passwords.threads.shutdown)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
+        if self._feed is not None:
+            await asyncio.to_thread(self._feed.close)
         await asyncio.to_thread(self.replica.close)
         if self.authorizer is not None:
             self.authorizer.close()
+        if self._watch is not None:
+            await self._watch.close()
 
     def _start(self) -> None:
         if self._log is not None:
@@ -168,7 +190,12 @@ class Node:
         if config.metadata_dir is None:
             raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
         kept = log_config(config.properties)
-        log = WritableDirectoryLog(config.metadata_dir, voters={config.node_id}, limits=kept.limits)
+        log = WritableDirectoryLog(
+            config.metadata_dir,
+            voters={config.node_id},
+            limits=kept.limits,
+            files=TimedFiles(self.metrics.observe_sync),
+        )
         meta = log.folder.meta_properties
         if meta is None or meta.cluster_id is None:
             raise ConfigException(
@@ -181,7 +208,8 @@ class Node:
                 f"for node {meta.node_id}"
             )
         self._cluster_id = meta.cluster_id
-        publishers = [*self._publishers(), Upkeep(log, kept)]
+        self._feed = Feed(ServedLog(log))
+        publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
         return Replica(log, publishers, idle_s=kept.idle_interval_ms / 1000 or None)
 
     def _controller_settings(self) -> ClientSettings:
@@ -189,6 +217,10 @@ class Node:
 
     async def _begin(self) -> None:
         """Open what may be open at once; the rest follows in the background."""
+        if self._config.metrics is not None:
+            self._watch = WatchListener(self._pages())
+            self.watch_address = await self._watch.open(self._config.metrics)
+            _log.info("metrics and probes are on http://%s", self.watch_address)
         listeners = self._config.listeners
         names = {each.name: str(self.addresses[each.name]) for each in listeners}
         if self.authorizer is None:
@@ -222,16 +254,21 @@ class Node:
             )
         door = Door(
             listener,
-            apis_of(is_controllers=listener.is_controllers, forwards=self._forwarder is not None),
+            apis_of(
+                is_controllers=listener.is_controllers,
+                forwards=self._forwarder is not None,
+                added=self._apis,
+            ),
             logins,
             self._tls.get(listener.name),
             config.mapping_rules,
             config.request_max_bytes,
             config.idle_s,
+            self.metrics,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()
-        self._open.append(opened)
+        self._open[listener.name] = opened
         told = self.addresses[listener.name]
         self.addresses[listener.name] = Address(told.host or bound.host, told.port or bound.port)
         _log.info("listener %s is open on %s", listener.name, bound)
@@ -244,11 +281,52 @@ class Node:
             self._cluster_id,
             config.roles,
             self.replica,
-            self.authorizer,
+            None if self.authorizer is None else CountedAuthorizer(self.authorizer, self.metrics),
             config.listeners,
             self.addresses,
             self._passwords,
             self._forwarder,
+            self._feed,
+        )
+
+    def _pages(self) -> dict[str, Callable[[], Page]]:
+        def ready() -> tuple[bool, str]:
+            return readiness(self._probed(), datetime.now(UTC))
+
+        return {
+            "/metrics": lambda: Page(self.metrics.text(), content_type=CONTENT_TYPE),
+            "/healthz": lambda: text_page(*health(self._probed())),
+            "/readyz": lambda: text_page(*ready()),
+        }
+
+    def _probed(self) -> Probed:
+        return Probed(
+            self.replica.state,
+            self.replica.failing_for_s,
+            [each.name for each in self._config.listeners if each.name not in self._open],
+            self._deny_after_ms,
+        )
+
+    def _condition(self) -> Condition:
+        replica, state = self.replica, self.replica.state
+        applied = replica.image.provenance.offset
+        reached = state.position if isinstance(state, Loading) else applied
+        mark = replica.high_watermark
+        stale_s = replica.failing_for_s if isinstance(state, Stale) else None
+        opened = self._open
+        return Condition(
+            is_ready=readiness(self._probed(), datetime.now(UTC))[0],
+            stale_s=stale_s or 0.0,
+            last_applied_offset=applied - 1,
+            lag=None if mark is None else max(mark - reached, 0),
+            acl_count=None if self.authorizer is None else self.authorizer.acl_count(),
+            listeners={
+                each.name: (
+                    each.name in opened,
+                    opened[each.name].clients if each.name in opened else 0,
+                )
+                for each in self._config.listeners
+            },
         )
 
 

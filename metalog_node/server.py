@@ -28,6 +28,7 @@ from metalog_node.authentication import Logins
 from metalog_node.connection import Asked, ServerConnection
 from metalog_node.handlers.question import Answer, Api, Question, Services, answer
 from metalog_node.listeners import Listener
+from metalog_node.metrics import Metrics
 from metalog_node.principals import Rule, principal_of
 
 _log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class Door(NamedTuple):
     mapping_rules: Sequence[Rule]
     most_bytes: int
     idle_s: float
+    metrics: Metrics
 
 
 class OpenListener:
@@ -79,6 +81,11 @@ class OpenListener:
         bound = self._server.sockets[0].getsockname()
         return Address(bound[0], bound[1])
 
+    @property
+    def clients(self) -> int:
+        """How many are connected."""
+        return len(self._tasks)
+
     async def close(self) -> None:
         """Take no more clients, and let go of those that are there."""
         if self._server is None:
@@ -97,6 +104,7 @@ class OpenListener:
         try:
             await _Client(self._door, self._services, reader, writer).serve()
         except InvalidRequest as error:
+            self._door.metrics.count_failed_login(self._door.listener.name)
             _log.info("%s: connection closed: %s", self._door.listener.name, error)
         except asyncio.CancelledError:
             _log.debug("a client is let go: the node is closing")
@@ -143,6 +151,7 @@ class _Client:
         except Exception:
             _log.exception("%s: %s: closed by a fault", self._door.listener.name, self._host)
         if self._connection.failed_login is not None:
+            self._door.metrics.count_failed_login(self._door.listener.name)
             self._note(f"login refused: {self._connection.failed_login.reason}")
 
     async def _send(self, data: bytes) -> None:
@@ -167,6 +176,7 @@ class _Client:
             is_encrypted=self._door.tls is not None,
         )
         answered = await _settled(answer(api, self._services, question))
+        self._door.metrics.count_answer(api.name, answered)
         if isinstance(answered, bytes):
             return framed(answered)
         return framed(write_response(answered, head.correlation_id))

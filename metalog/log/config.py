@@ -32,7 +32,7 @@ class LogConfig(NamedTuple):
         return SegmentLimits(self.segment_bytes, self.segment_ms)
 
 
-_KEYS: Final[Mapping[str, tuple[str, int]]] = {
+KEYS: Final[Mapping[str, tuple[str, int]]] = {
     "segment_bytes": ("metadata.log.segment.bytes", 8 << 20),
     "segment_ms": ("metadata.log.segment.ms", 0),
     "bytes_between_snapshots": ("metadata.log.max.record.bytes.between.snapshots", 1),
@@ -47,7 +47,7 @@ _KEYS: Final[Mapping[str, tuple[str, int]]] = {
 def log_config(properties: Mapping[str, str]) -> LogConfig:
     """``InvalidRequest`` where a value is no number or too small."""
     found = {}
-    for field, (key, least) in _KEYS.items():
+    for field, (key, least) in KEYS.items():
         text = properties.get(key)
         if text is not None:
             found[field] = _number(key, text.strip(), least)

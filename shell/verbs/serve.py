@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -37,8 +35,6 @@ It stops at Ctrl-C or SIGTERM, and reads its certificates again at SIGHUP. Exit 
 as asked, 2 it could not start."""
 
 _FOLDER: Final = "metalog-data"
-_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_NODE_ID: Final = 1
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -78,43 +74,14 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
     """A node on this machine alone, for whoever is on it."""
-    from metalog_node.config import config_of
+    from metalog_node.trial import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)
-    if not (folder / "meta.properties").exists():
-        _format(folder)
+    is_new = not is_formatted(folder)
+    config = trial_config(folder, port=9092 if arguments.port is None else arguments.port)
+    if is_new:
         output.line(f"Made a new log in {shown(str(folder))}.")
-    port = 9092 if arguments.port is None else arguments.port
-    return config_of(
-        {
-            "process.roles": "broker,controller",
-            "node.id": str(_NODE_ID),
-            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
-            "authorizer.class.name": _AUTHORIZER,
-            "super.users": "User:ANONYMOUS",
-            "metadata.log.dir": str(folder),
-        }
-    )
-
-
-def _format(folder: Path) -> None:
-    from metalog.records.messages import FeatureLevelRecord
-    from metalog.records.messages.voters_record import Endpoint
-    from snapshot.formatting import Controller, Format, format_directories
-    from snapshot.initial_features import initial_features
-
-    features = initial_features(None, {})
-    format_directories(
-        Format(
-            folder,
-            [folder],
-            _NODE_ID,
-            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
-            controllers=[Controller(_NODE_ID, Endpoint("CONTROLLER", "localhost", 9093))],
-        ),
-        now_ms=time.time_ns() // 1_000_000,
-        entropy=os.urandom,
-    )
+    return config
 
 
 async def _serve(config: NodeConfig, is_trial: bool, output: Output) -> None:

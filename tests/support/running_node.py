@@ -1,19 +1,16 @@
-"""A node in this process, on an event loop of its own thread.
+"""A node in this process, of both roles or as its properties say, on free ports.
 
 This module must not know what is asked of it.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 
-from metalog_node.config import config_of
-from metalog_node.node import Node
+import metalog_node
+from metalog_node import Node, config_of
 
 BOTH_ROLES = {
     "process.roles": "broker,controller",
@@ -28,29 +25,8 @@ BOTH_ROLES = {
 @contextmanager
 def running(properties: Mapping[str, str]) -> Iterator[Node]:
     """A node, once all of its listeners are open."""
-    opened: Future[Node] = Future()
-    loop = asyncio.new_event_loop()
-    done = asyncio.Event()
-
-    async def run() -> None:
-        try:
-            async with Node(config_of(properties)) as node:
-                await node.ready()
-                opened.set_result(node)
-                await done.wait()
-        except Exception as error:
-            if opened.done():
-                raise
-            opened.set_exception(error)
-
-    thread = Thread(target=loop.run_until_complete, args=(run(),))
-    thread.start()
-    try:
-        yield opened.result(timeout=20)
-    finally:
-        loop.call_soon_threadsafe(done.set)
-        thread.join()
-        loop.close()
+    with metalog_node.running(config_of(properties), within_s=20) as node:
+        yield node
 
 
 @contextmanager

@@ -1,0 +1,60 @@
+"""What a node answers to whoever asks whether it lives and whether it may be sent clients.
+
+It is ready once its log is replayed and all its listeners are open. A fault later on leaves it
+ready, with the last good image, and it says since when that is old; only where
+``stale.deny.after.ms`` has shut the gate it is not ready any more. It lives until it can do
+nothing but start anew. This module must not know sockets or clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from metalog.errors import LogFenced
+from metalog.loader import Loading, Stale, State
+
+
+class Probed(NamedTuple):
+    """``shut`` are the listeners that are not open yet; ``failing_s`` how long the replay has
+    been failing, if it is; ``deny_after_ms`` is ``stale.deny.after.ms``."""
+
+    state: State
+    failing_s: float | None
+    shut: Sequence[str]
+    deny_after_ms: int | None
+
+
+def health(probed: Probed) -> tuple[bool, str]:
+    fault = _fault(probed.state)
+    if isinstance(fault, LogFenced):
+        return False, f"nothing more can be written: {fault}"
+    return True, "alive"
+
+
+def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
+    state, fault = probed.state, _fault(probed.state)
+    since = _since(probed.failing_s, now)
+    if isinstance(state, Loading):
+        if fault is not None:
+            return False, f"not ready: the load fails since {since}: {fault}"
+        end = "an end not known yet" if state.high_watermark is None else state.high_watermark
+        return False, f"not ready: loading, at offset {state.position} of {end}"
+    if probed.shut:
+        return False, f"not ready: not open yet: {', '.join(probed.shut)}"
+    if not isinstance(state, Stale):
+        return True, f"ready, at offset {state.offset}"
+    limit = probed.deny_after_ms
+    if limit is not None and (probed.failing_s or 0) * 1000 >= limit:
+        return False, f"not ready: stale since {since}, and stale.deny.after.ms is over: {fault}"
+    return True, f"ready, but stale since {since}: {fault}"
+
+
+def _fault(state: State) -> Exception | None:
+    return state.fault if isinstance(state, (Loading, Stale)) else None
+
+
+def _since(failing_s: float | None, now: datetime) -> str:
+    began = now.astimezone(UTC) - timedelta(seconds=failing_s or 0)
+    return began.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,46 @@
+"""The disk, with a watch on it: how long each write to a log's segment took to be durable.
+
+This module must not know who wants to know.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from metalog.files import LocalFiles, WritableFile
+
+_SEGMENT: Final = ".log"
+
+
+class TimedFiles(LocalFiles):
+    """``observe`` is given the seconds that each sync of a segment took, failed ones too."""
+
+    def __init__(self, observe: Callable[[float], object]) -> None:
+        self._observe = observe
+
+    def create(self, path: Path) -> WritableFile:
+        return self._timed(path, super().create(path))
+
+    def extend(self, path: Path, size: int) -> WritableFile:
+        return self._timed(path, super().extend(path, size))
+
+    def _timed(self, path: Path, file: WritableFile) -> WritableFile:
+        return _Timed(file, self._observe) if path.suffix == _SEGMENT else file
+
+
+class _Timed:
+    def __init__(self, file: WritableFile, observe: Callable[[float], object]) -> None:
+        self.write = file.write
+        self.close = file.close
+        self._sync = file.sync
+        self._observe = observe
+
+    def sync(self) -> None:
+        began = time.perf_counter()
+        try:
+            self._sync()
+        finally:
+            self._observe(time.perf_counter() - began)

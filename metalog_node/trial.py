@@ -1,0 +1,61 @@
+"""A node to try things on: one listener on this machine alone, where everybody is super user.
+
+Its folder is formatted when it is first used. This module must not know who tries what.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from metalog.log.layout import META_PROPERTIES
+from metalog.records.messages import FeatureLevelRecord
+from metalog.records.messages.voters_record import Endpoint
+from metalog_node.config import NodeConfig, config_of
+from snapshot.formatting import Controller, Format, format_directories
+from snapshot.initial_features import initial_features
+
+_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_NODE_ID: Final = 1
+
+
+def trial_config(folder: str | Path, *, port: int = 0, **changed: str) -> NodeConfig:
+    """A node whose log is in ``folder``, made if missing; port 0 is any free one.
+
+    ``changed`` are Kafka's keys with ``_`` for ``.``: ``super_users="User:admin"``.
+    """
+    folder = Path(folder)
+    if not is_formatted(folder):
+        _format(folder)
+    return config_of(
+        {
+            "process.roles": "broker,controller",
+            "node.id": str(_NODE_ID),
+            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "authorizer.class.name": _AUTHORIZER,
+            "super.users": "User:ANONYMOUS",
+            "metadata.log.dir": str(folder),
+            **{key.replace("_", "."): value for key, value in changed.items()},
+        }
+    )
+
+
+def is_formatted(folder: Path) -> bool:
+    return (folder / META_PROPERTIES).exists()
+
+
+def _format(folder: Path) -> None:
+    features = initial_features(None, {})
+    format_directories(
+        Format(
+            folder,
+            [folder],
+            _NODE_ID,
+            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
+            controllers=[Controller(_NODE_ID, Endpoint("CONTROLLER", "localhost", 9093))],
+        ),
+        now_ms=time.time_ns() // 1_000_000,
+        entropy=os.urandom,
+    )

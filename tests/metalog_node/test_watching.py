@@ -1,0 +1,187 @@
+"""Metrics and probes of a node, as Prometheus and Kubernetes read them: over HTTP."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from prometheus_client.parser import text_string_to_metric_families
+from running_node import running_in
+from written_log import formatted
+
+from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
+from authorizer.api import RequestContext
+from metalog.errors import ConfigException, CorruptLog, InvalidRequest, LogFenced
+from metalog.loader import Loading, Ready, Stale
+from metalog.wire.client import Connection
+from metalog.wire.security import client_settings
+from metalog_node.probes import Probed, health, readiness
+from metalog_node.trial import trial_config
+
+WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def scraped(address: object) -> Mapping[tuple[str, str], float]:
+    """``(name, label values)`` to value."""
+    with urlopen(f"http://{address}/metrics", timeout=10) as response:
+        assert response.headers["Content-Type"].startswith("text/plain; version=")
+        text = response.read().decode()
+    return {
+        (sample.name, ",".join(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def got(address: object, path: str) -> tuple[int, str]:
+    try:
+        with urlopen(f"http://{address}{path}", timeout=10) as response:
+            return response.status, response.read().decode()
+    except HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
+def test_a_scrape_tells_what_was_done(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED, **{"super.users": "User:admin"}) as node:
+        before = scraped(node.watch_address)
+        count = ("kafka_server_authorizer_aclcount", "")
+        context = RequestContext("User:admin", "127.0.0.1")
+        acls = [
+            Acl(
+                ResourceType.CLUSTER,
+                "kafka-cluster",
+                PatternType.LITERAL,
+                "User:ANONYMOUS",
+                "*",
+                operation,
+                permission,
+            )
+            for operation, permission in (
+                (Operation.DESCRIBE, PermissionType.ALLOW),
+                (Operation.ALTER, PermissionType.DENY),
+            )
+        ]
+        for created in node.replica.create_acls(context, acls):
+            assert not created.result(10)
+        admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
+        assert admin.describe_user_scram_credentials().result(10) == {}
+        with pytest.raises(KafkaException):
+            admin.alter_user_scram_credentials([_deletion()])["nobody"].result(10)
+        now = scraped(node.watch_address)
+        assert now[count] == before[count] + 2
+        assert now["metalog_requests_total", "DescribeUserScramCredentials,NONE"] == 1
+        refused = "AlterUserScramCredentials,CLUSTER_AUTHORIZATION_FAILED"
+        assert now["metalog_requests_total", refused] == 1
+        assert now["metalog_denials_total", "MatchingAcl"] == 1
+        assert now["metalog_ready", ""] == 1
+        assert now["metalog_stale_seconds", ""] == 0
+        assert now["metalog_lag_records", ""] == 0
+        offset = ("metalog_last_applied_offset", "")
+        assert now[offset] == node.replica.image.provenance.offset - 1 > before[offset]
+        syncs = ("metalog_log_sync_seconds_count", "")
+        assert now[syncs] > before[syncs] >= 1
+        assert now["metalog_connections", "PLAINTEXT"] >= 1
+        assert now["metalog_connections", "CONTROLLER"] == 0
+        assert now["metalog_listener_open", "CONTROLLER"] == 1
+
+
+def _deletion() -> object:
+    from confluent_kafka.admin import ScramMechanism, UserScramCredentialDeletion
+
+    return UserScramCredentialDeletion("nobody", ScramMechanism.SCRAM_SHA_256)
+
+
+def test_the_probes_of_a_node_that_serves(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED) as node:
+        offset = node.replica.image.provenance.offset
+        status, said = got(node.watch_address, "/readyz")
+        assert status == 200
+        assert said == f"ready, at offset {max(offset, node.replica.image.provenance.offset)}\n"
+        assert got(node.watch_address, "/healthz") == (200, "alive\n")
+        assert got(node.watch_address, "/") == (404, "there are /metrics /healthz /readyz\n")
+
+
+@pytest.mark.parametrize("sent", [b"POST /metrics HTTP/1.1\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])
+def test_only_get_is_answered(tmp_path: Path, sent: bytes) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED) as node:
+        assert node.watch_address is not None
+        with socket.create_connection(node.watch_address) as client:
+            client.sendall(sent)
+            assert client.recv(100).startswith(b"HTTP/1.1 405 ")
+        with socket.create_connection(node.watch_address) as client:
+            client.sendall(b"GET /" + b"x" * (16 << 10))
+            client.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionResetError):  # since not all was read
+                assert client.recv(100) == b""
+        assert got(node.watch_address, "/healthz")[0] == 200
+
+
+def test_before_the_log_is_read_a_node_is_not_ready_and_says_why() -> None:
+    loading = Probed(Loading(120, 4000, None), None, ["PLAINTEXT"], None)
+    assert readiness(loading, NOON) == (False, "not ready: loading, at offset 120 of 4000")
+    fault = CorruptLog("a record that cannot be read", file="x.log", offset=7)
+    failing = Probed(Loading(7, 4000, fault), 90.0, ["PLAINTEXT"], None)
+    is_ready, said = readiness(failing, NOON)
+    assert not is_ready
+    assert said.startswith("not ready: the load fails since 2026-11-21T11:58:30Z: ")
+    assert str(fault) in said
+    shut = Probed(Ready(4000), None, ["PLAINTEXT", "SSL"], None)
+    assert readiness(shut, NOON) == (False, "not ready: not open yet: PLAINTEXT, SSL")
+    assert health(failing)[0]
+
+
+def test_a_stale_node_says_since_when_and_is_ready_until_its_gate_is_shut() -> None:
+    stale = Stale(9, CorruptLog("bad crc", file="x.log", offset=9))
+    assert readiness(Probed(stale, 60.0, [], None), NOON)[0]
+    assert "stale since 2026-11-21T11:59:00Z: " in readiness(Probed(stale, 60.0, [], None), NOON)[1]
+    assert readiness(Probed(stale, 59.9, [], 60_000), NOON)[0]
+    is_ready, said = readiness(Probed(stale, 60.0, [], 60_000), NOON)
+    assert not is_ready
+    assert "since 2026-11-21T11:59:00Z" in said
+
+
+def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew() -> None:
+    fenced = Probed(Stale(9, LogFenced("/log: a write failed")), 1.0, [], None)
+    assert health(fenced) == (False, "nothing more can be written: /log: a write failed")
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:9404", "https://h:1", "http://a:1,http://b:2"])
+def test_a_metrics_listener_is_one_http_address(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigException, match=r"^metrics\.listener: "):
+        trial_config(tmp_path / "node", metrics_listener=text)
+
+
+def test_a_login_that_fails_is_counted(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    jaas = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+    with running_in(
+        tmp_path, **WATCHED, listeners="SASL_PLAINTEXT://127.0.0.1:0,CONTROLLER://:0"
+    ) as node:
+        settings = client_settings(
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-256",
+                "sasl.jaas.config": f'{jaas} username="nobody" password="wrong";',
+            }
+        )
+        with pytest.raises(InvalidRequest, match="invalid credentials"):
+            Connection(node.addresses["SASL_PLAINTEXT"], settings)
+        failures = ("metalog_authentication_failures_total", "SASL_PLAINTEXT")
+        deadline = time.monotonic() + 10
+        while failures not in scraped(node.watch_address) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert scraped(node.watch_address)[failures] == 1
