@@ -29,7 +29,7 @@ def lockout(
         [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
         for acls in (before, after)
     )
-    asked = _everyone(held, caller)
+    asked = _everyone([*held, *left], caller)
     could = _who_may(held, config, asked)
     can = _who_may(left, config, asked)
     lost = sorted(host for who, host in could - can if who == caller)

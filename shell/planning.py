@@ -104,6 +104,8 @@ def refuse_too_much(made: Planned, arguments: Namespace) -> None:
     from shell.lockout import EVERYONE, lockout
 
     limit = arguments.max_removals
+    if limit is not None and limit < 0:
+        raise InvalidRequest(f"--max-removals {limit}: a number from 0 on")
     if limit is not None and made.plan.removals > limit:
         raise InvalidRequest(
             f"{made.plan.removals:,} ACLs would be removed, more than --max-removals {limit}"
@@ -120,8 +122,11 @@ def refuse_too_much(made: Planned, arguments: Namespace) -> None:
 
 
 def caller_of(source: Source, arguments: Namespace) -> str | None:
-    given: str | None = arguments.caller
-    return given or getattr(source.opened, "caller", None)
+    from metalog.principal import parse_principal
+
+    if arguments.caller is not None:
+        return str(parse_principal(arguments.caller))
+    return getattr(source.opened, "caller", None)
 
 
 def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
@@ -133,7 +138,8 @@ def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Outpu
             "--prune removes them"
         )
     if plan.unowned:
-        output.note(f"{_counted(plan.unowned)} of the target that no file owns stay")
+        stay = "stays" if len(plan.unowned) == 1 else "stay"
+        output.note(f"{_counted(plan.unowned)} of the target that no file owns {stay}")
 
 
 def _counted(acls: Sequence[Acl]) -> str:

@@ -25,6 +25,7 @@ from shell.planning import (
     refuse_too_much,
 )
 from snapshot.exchange.plan import (
+    SAVED_BEGINNING,
     Plan,
     SavedPlan,
     Step,
@@ -89,7 +90,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     """The plan that WANTED is, if it is one file and that holds one."""
     name = arguments.wanted[0]
     path = Path(name)
-    if path.suffix != ".json" or not path.is_file():
+    if not path.is_file() or not (path.suffix == ".json" or _begins_as_plan(path)):
         return None
     try:
         plan = read_saved(path.read_text(encoding="utf-8"), name)
@@ -102,6 +103,12 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     if plan is not None and arguments.prune:
         raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
     return plan
+
+
+def _begins_as_plan(path: Path) -> bool:
+    """Whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(len(SAVED_BEGINNING)) == SAVED_BEGINNING
 
 
 def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:

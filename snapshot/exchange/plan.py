@@ -22,6 +22,8 @@ from snapshot.exchange.formats.nodes import Fields, Node, fault, fields_of, item
 from snapshot.exchange.formats.rules import NOTE_KEYS, read_rule
 
 VERSION: Final = "1"
+SAVED_BEGINNING: Final = b'{"metalogPlan"'
+"""Of a saved plan as it is written here."""
 _SAVED_KEYS: Final = ("metalogPlan", "target", "before", "steps")
 
 

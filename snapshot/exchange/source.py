@@ -173,7 +173,10 @@ def _opened_file(path: Path, files: Files) -> tuple[str, OpenedLog | Store]:
         return "snapshot", CheckpointLog(path, files=files)
     if path.suffix in STORE_SUFFIXES:
         return "file", FileStore(path, files)
-    raise InvalidSource(f"{path}: a file of a kind that is not read; give {_FORMS}")
+    raise InvalidSource(
+        f"{path}: a file of a kind that is not read; its name tells, by ending in {SEGMENT_SUFFIX}"
+        f" or {CHECKPOINT_SUFFIX} for a log's, in {', '.join(STORE_SUFFIXES)} for a file of ACLs"
+    )
 
 
 def _connected(

@@ -124,10 +124,11 @@ def test_interrupted_it_is_finished_by_running_it_again(
     assert target.acls == acls_of(WANTED)
 
 
+@pytest.mark.parametrize("name", ["plan.json", "plan"])
 def test_a_saved_plan_interrupted(
-    target: MemoryTarget, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    target: MemoryTarget, wanted: str, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = str(tmp_path / "plan.json")
+    plan = str(tmp_path / name)
     assert main(["plan", "memory", wanted, *SUPER, "--prune", "--save", plan]) == 1
     target.left = 2
     assert main(["apply", "memory", plan, *SUPER]) == 2

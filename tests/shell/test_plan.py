@@ -131,6 +131,7 @@ def test_which_real_requests_would_get_another_answer(
     [
         (["--max-removals", "0"], "1 ACLs would be removed, more than --max-removals 0"),
         (["--max-removals", "1"], None),
+        (["--max-removals", "-1"], "--max-removals -1: a number from 0 on"),
     ],
 )
 def test_a_limit_of_removals(
@@ -160,9 +161,25 @@ class TestLockout:
         assert main([*plan, *SUPER, "--caller", "User:admin"]) == 2
         assert "this takes from User:admin (who asks for it) the right" in capsys.readouterr().err
         assert main([*plan, *SUPER, "--caller", "User:root"]) == 1
+        assert main([*plan, *SUPER, "--caller", "admin"]) == 2
+        assert "write it as User:admin" in capsys.readouterr().err
 
     def test_when_it_is_meant(self, plan: list[str]) -> None:
         assert main([*plan, "--super-users", "", "--allow-lockout"]) == 1
+
+    def test_the_first_acl_where_all_was_open(self, files: list[str], tmp_path: Path) -> None:
+        """It closes the cluster to others; whom it names may still alter ACLs."""
+        (tmp_path / "target.yaml").write_text("acls: []\n")
+        for host in ("'*'", "10.0.0.1"):
+            (tmp_path / "wanted.yaml").write_text(
+                "- {principal: User:admin, operation: Alter, resourceType: Cluster, "
+                f"host: {host}}}\n"
+            )
+            assert main(["plan", *files, "--super-users", "", "--allow-everyone"]) == 1
+        (tmp_path / "wanted.yaml").write_text(
+            "- {principal: User:admin, operation: Describe, resourceType: Cluster}\n"
+        )
+        assert main(["plan", *files, "--super-users", "", "--allow-everyone"]) == 2
 
     def test_a_deny_locks_out_too(self, files: list[str], tmp_path: Path) -> None:
         (tmp_path / "wanted.yaml").write_text(
