@@ -39,7 +39,7 @@ class ZookeeperStore:
             raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT][/CHROOT]")
         self._session = Session(url, found["hosts"] + found["chroot"])
         self._url = url
-        self._elsewhere: dict[Resource, list[str]] = {}
+        self._elsewhere: dict[Resource, list[str]] | None = None
 
     def state(self) -> State:
         """All ACLs and SCRAM users, each node as of when it was read or read again."""
@@ -82,6 +82,8 @@ class ZookeeperStore:
 
     def delete(self, acls: Sequence[Acl]) -> None:
         """Wherever they stand, if an old spelling of the path has them too."""
+        if self._elsewhere is None:
+            self._elsewhere = _elsewhere(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
         for resource, less in _by_resource(acls).items():
             for path in (znodes.path_of(resource), *self._elsewhere.get(resource, ())):

@@ -207,7 +207,7 @@ def test_older_spellings_are_read_and_removed_wherever_they_stand(
     assert problem.startswith(f"{url}: left out: /kafka-acl/Broker, ")
     store.create([acl("c", "User:more")])
     assert client.get("/kafka-acl/Topic/c")[0]
-    store.delete([*wanted, acl("c", "User:more")])
+    opened(url).delete([*wanted, acl("c", "User:more")])
     assert store.state().document.acls == ()
     assert client.exists("/kafka-acl/Topic/c") is None
 
