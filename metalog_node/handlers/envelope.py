@@ -22,13 +22,13 @@ from metalog.wire.messages import Request, read_head, read_request, write_respon
 from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, UnsupportedVersion
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers import acls, scram
+from metalog_node.handlers import acls, quorum, scram
 from metalog_node.handlers.question import Answer, Api, Question, Services, ask, refused_by
 
 _FORWARDABLE: Final = {
     key: api
-    for key, api in {**acls.APIS, **scram.APIS}.items()
-    if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM)
+    for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS}.items()
+    if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM)
 }
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 """Version 0 is unknown to the controllers of Kafka 4."""
@@ -51,6 +51,7 @@ def open_envelope(services: Services, question: Question) -> Answer:
     if not isinstance(answered, Future):
         return _sealed(question, request, answered)
     whole: Future[Body] = Future()
+    whole.set_running_or_notify_cancel()
 
     def settle(done: Future[Any]) -> None:
         error = done.exception()

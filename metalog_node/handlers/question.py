@@ -34,6 +34,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.messages import Request
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange
+from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
 from metalog_node.listeners import Listener
 
@@ -72,7 +73,7 @@ class Services(NamedTuple):
     """What a node has to answer from. ``authorizer`` is None where nothing is authorized.
 
     ``addresses`` are where clients find each listener. ``forwarder`` is there where another
-    node is the controller.
+    node is the controller, ``feed`` where this node's own log can be followed.
     """
 
     node_id: int
@@ -84,6 +85,7 @@ class Services(NamedTuple):
     addresses: Mapping[str, Address]
     passwords: PasswordSetting
     forwarder: Forwarder | None = None
+    feed: Feed | None = None
 
 
 Answer = Body | Future[Any]
@@ -163,6 +165,7 @@ def outcome_fields(error: ApiError) -> dict[str, Any]:
 def when_done(futures: Sequence[Future[T]], body: Callable[[list[T]], R]) -> Future[R]:
     """``body`` of all their results, once the last is there; the first failure if there is one."""
     whole: Future[R] = Future()
+    whole.set_running_or_notify_cancel()
     waiting = list(futures)
 
     def settle(_: Future[T] | None) -> None:
@@ -202,6 +205,7 @@ def answer(api: Api, services: Services, question: Question) -> Answer:
 
 def _or_refused(answered: Future[Any], refusal: Callable[[BaseException], Body]) -> Future[Body]:
     whole: Future[Body] = Future()
+    whole.set_running_or_notify_cancel()
 
     def settle(done: Future[Any]) -> None:
         error = done.exception()

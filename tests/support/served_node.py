@@ -11,32 +11,55 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 OPEN = re.compile(r"Listener (\S+) \(\S+\) is open on (\S+)\.")
 
 
 @contextmanager
-def served(*arguments: str, listeners: int = 1) -> Iterator[dict[str, str]]:
-    """Listener to address, once so many are open; stopped by SIGTERM at the end."""
-    command = [sys.executable, "-W", "error", "-m", "shell.main", "serve", *arguments]
-    node = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert node.stdout is not None
-    addresses: dict[str, str] = {}
-    try:
-        while len(addresses) < listeners:
-            line = node.stdout.readline()
-            if not line:
-                raise RuntimeError(f"it did not start: {node.communicate()[1]}")
-            if (match := OPEN.match(line)) is not None:
-                addresses[match[1]] = match[2]
-        yield addresses
+def served(
+    *arguments: str, listeners: int = 1, log: Path | None = None
+) -> Iterator[dict[str, str]]:
+    """Listener to address, once so many are open; stopped by SIGTERM at the end. What it logs
+    is in the file ``log`` then, if that is given."""
+    with _started(*arguments) as node:
+        yield _opened(node, listeners)
         node.send_signal(signal.SIGTERM)
         said, errors = node.communicate(timeout=20)
         assert said.splitlines()[-1] == "Stopped.", errors
         assert node.returncode == 0, errors
+        if log is not None:
+            log.write_text(errors)
+
+
+@contextmanager
+def killed_at_the_end(*arguments: str, listeners: int = 1) -> Iterator[dict[str, str]]:
+    """The same, with no chance to put anything in order."""
+    with _started(*arguments) as node:
+        yield _opened(node, listeners)
+
+
+@contextmanager
+def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-W", "error", "-m", "shell.main", "serve", *arguments]
+    node = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield node
     finally:
         node.kill()
         node.wait()
         for stream in (node.stdout, node.stderr):
             if stream is not None:
                 stream.close()
+
+
+def _opened(node: subprocess.Popen[str], listeners: int) -> dict[str, str]:
+    assert node.stdout is not None
+    addresses: dict[str, str] = {}
+    while len(addresses) < listeners:
+        line = node.stdout.readline()
+        if not line:
+            raise RuntimeError(f"it did not start: {node.communicate()[1]}")
+        if (match := OPEN.match(line)) is not None:
+            addresses[match[1]] = match[2]
+    return addresses

@@ -1,0 +1,305 @@
+"""Fetch, FetchSnapshot and DescribeQuorum: what this controller tells of its log (KIP-595, 630).
+
+Whoever follows is an observer, whatever number it gives itself: this node is the whole quorum,
+and keeps nothing of who asks. A Fetch without news waits in the feed. This module must not
+know where the log lies.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from concurrent.futures import Future
+from dataclasses import fields
+from functools import partial
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from metalog.acl import Operation
+from metalog.errors import ApiError, NotController
+from metalog.ids import METADATA_TOPIC_ID, SnapshotId
+from metalog.ports import LogBounds
+from metalog.wire.fetch import FETCH, FETCH_SNAPSHOT, FETCH_VERSIONS, SNAPSHOT_VERSIONS
+from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
+from metalog_node.feed import Feed
+from metalog_node.handlers.question import (
+    NO_THROTTLING,
+    Answer,
+    Api,
+    Question,
+    Services,
+    ask,
+    error_fields,
+    when_done,
+)
+from metalog_node.served_log import Served, ServedLog
+
+DESCRIBE_QUORUM: Final = 55
+
+_TOPIC: Final = "__cluster_metadata"
+_TOPIC_ID: Final = uuid.UUID(bytes=METADATA_TOPIC_ID)
+_NOBODY: Final = -1
+_LONGEST_WAIT_S: Final = 30.0
+_MOST_BYTES: Final = 8 << 20
+_ERROR: Final = KafkaErrorCode
+_HIGHEST_MARK: Final = (1 << 63) - 1
+"""What a version that does not tell its high-water mark is taken to know."""
+
+
+def fetch(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.CLUSTER_ACTION)
+    asked = question.request.body
+    partitions = [each for topic in asked.topics for each in topic.partitions]
+    if asked.cluster_id not in (None, services.cluster_id):
+        return _fetched(question, _ERROR.inconsistent_cluster_id)
+    if [topic.topic_id for topic in asked.topics] != [_TOPIC_ID] or [
+        each.partition for each in partitions
+    ] != [0]:
+        return _fetched(question, _ERROR.invalid_request)
+    [wanted] = partitions
+    wait_s = min(asked.max_wait.total_seconds(), _LONGEST_WAIT_S)
+    attempt = partial(_attempt, services, question, wanted, asked.max_bytes)
+    return _one(_feed(services).ask(attempt, wait_s))
+
+
+def _attempt(
+    services: Services,
+    question: Question,
+    wanted: Any,
+    max_bytes: int,
+    log: ServedLog,
+    is_last: bool,
+) -> Body | None:
+    bounds = log.bounds()
+    error = _place_error(bounds, wanted.current_leader_epoch)
+    if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
+        error = _ERROR.invalid_request
+    if bounds is None or error is not _ERROR.none:
+        return _fetched(question, error, _partition(services, question, error, bounds))
+    known = getattr(wanted, "high_watermark", _HIGHEST_MARK)
+    if wanted.fetch_offset == bounds.end <= known and not is_last:
+        return None
+    most = min(max_bytes, wanted.partition_max_bytes, _MOST_BYTES)
+    served = log.after(bounds, wanted.fetch_offset, wanted.last_fetched_epoch, most)
+    return _fetched(question, error, _partition(services, question, error, bounds, served))
+
+
+def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
+    """What is wrong with whom the observer takes for the leader; -1 takes anybody."""
+    if bounds is None:
+        return _ERROR.not_leader_or_follower
+    if 0 <= leader_epoch < bounds.epoch:
+        return _ERROR.fenced_leader_epoch
+    if leader_epoch > bounds.epoch:
+        return _ERROR.unknown_leader_epoch
+    return _ERROR.none
+
+
+def _partition(
+    services: Services,
+    question: Question,
+    error: KafkaErrorCode,
+    bounds: LogBounds | None,
+    served: Served | None = None,
+) -> Any:
+    parts = response_parts(FETCH, question.request.head.version)
+    known: dict[str, Any] = {}
+    if bounds is not None:
+        known["current_leader"] = parts.LeaderIdAndEpoch(
+            leader_id=services.node_id, leader_epoch=bounds.epoch
+        )
+    if served is not None:
+        known["log_start_offset"] = served.log_start
+        if served.diverging is not None:
+            epoch, end = served.diverging
+            known["diverging_epoch"] = parts.EpochEndOffset(epoch=epoch, end_offset=end)
+        if served.snapshot is not None:
+            known["snapshot_id"] = parts.SnapshotId(
+                end_offset=served.snapshot.end_offset, epoch=served.snapshot.epoch
+            )
+    return parts.PartitionData(
+        partition_index=0,
+        error_code=error,
+        high_watermark=_NOBODY if served is None else served.high_watermark,
+        aborted_transactions=None,
+        records=b"" if served is None else served.records,
+        **known,
+    )
+
+
+def _fetched(question: Question, error: KafkaErrorCode, partition: Any = None) -> Body:
+    parts = response_parts(FETCH, question.request.head.version)
+    topic = (
+        ()
+        if partition is None
+        else (parts.FetchableTopicResponse(topic_id=_TOPIC_ID, partitions=(partition,)),)
+    )
+    return parts.FetchResponse(
+        throttle_time=NO_THROTTLING,
+        error_code=error if partition is None else _ERROR.none,
+        responses=topic,
+    )
+
+
+def refuse_fetch(question: Question, error: ApiError) -> Body:
+    return _fetched(question, error_fields(error)["error_code"])
+
+
+def fetch_snapshot(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.CLUSTER_ACTION)
+    asked = question.request.body
+    partitions = [each for topic in asked.topics for each in topic.partitions]
+    if asked.cluster_id not in (None, services.cluster_id):
+        return _snapshot(question, _ERROR.inconsistent_cluster_id)
+    if [topic.name for topic in asked.topics] != [_TOPIC] or [
+        each.partition for each in partitions
+    ] != [0]:
+        return _snapshot(question, _ERROR.invalid_request)
+    attempt = partial(_piece, services, question, partitions[0], asked.max_bytes)
+    return _one(_feed(services).ask(attempt, 0))
+
+
+def _piece(
+    services: Services,
+    question: Question,
+    wanted: Any,
+    max_bytes: int,
+    log: ServedLog,
+    is_last: bool,
+) -> Body:
+    bounds = log.bounds()
+    error = _place_error(bounds, wanted.current_leader_epoch)
+    piece = None
+    if error is _ERROR.none:
+        named = SnapshotId(wanted.snapshot_id.end_offset, wanted.snapshot_id.epoch)
+        piece = log.piece(named, max(wanted.position, 0), min(max_bytes, _MOST_BYTES))
+        if piece is None:
+            error = _ERROR.snapshot_not_found
+        elif not 0 <= wanted.position < piece.size:
+            error, piece = _ERROR.position_out_of_range, None
+    parts = response_parts(FETCH_SNAPSHOT, question.request.head.version)
+    partition = parts.PartitionSnapshot(
+        index=0,
+        error_code=error,
+        snapshot_id=parts.SnapshotId(
+            end_offset=wanted.snapshot_id.end_offset, epoch=wanted.snapshot_id.epoch
+        ),
+        current_leader=parts.LeaderIdAndEpoch(
+            leader_id=_NOBODY if bounds is None else services.node_id,
+            leader_epoch=_NOBODY if bounds is None else bounds.epoch,
+        ),
+        size=0 if piece is None else piece.size,
+        position=max(wanted.position, 0),
+        unaligned_records=b"" if piece is None else piece.data,
+    )
+    return _snapshot(question, error, partition)
+
+
+def _snapshot(question: Question, error: KafkaErrorCode, partition: Any = None) -> Body:
+    parts = response_parts(FETCH_SNAPSHOT, question.request.head.version)
+    topic = (
+        () if partition is None else (parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),)
+    )
+    return parts.FetchSnapshotResponse(
+        throttle_time=NO_THROTTLING,
+        error_code=error if partition is None else _ERROR.none,
+        topics=topic,
+    )
+
+
+def refuse_snapshot(question: Question, error: ApiError) -> Body:
+    return _snapshot(question, error_fields(error)["error_code"])
+
+
+def describe_quorum(services: Services, question: Question) -> Answer:
+    """One voter, this node; observers are not kept account of."""
+    ask(services, question, Operation.DESCRIBE)
+    return _one(_feed(services).ask(partial(_described, services, question), 0))
+
+
+def _described(services: Services, question: Question, log: ServedLog, is_last: bool) -> Body:
+    version = question.request.head.version
+    parts = response_parts(DESCRIBE_QUORUM, version)
+    bounds = log.bounds()
+    topics = []
+    for topic in question.request.body.topics:
+        partitions = []
+        for each in topic.partitions:
+            error = _place_error(bounds, _NOBODY)
+            if (topic.topic_name, each.partition_index) != (_TOPIC, 0):
+                error = _ERROR.unknown_topic_or_partition
+            known = bounds if error is _ERROR.none else None
+            partitions.append(
+                parts.PartitionData(
+                    partition_index=each.partition_index,
+                    error_code=error,
+                    leader_id=0 if known is None else services.node_id,
+                    leader_epoch=0 if known is None else known.epoch,
+                    high_watermark=0 if known is None else known.end,
+                    current_voters=() if known is None else (_voter(parts, services, log, known),),
+                    observers=(),
+                    **({"error_message": None} if version >= 2 else {}),
+                )
+            )
+        topics.append(parts.TopicData(topic_name=topic.topic_name, partitions=tuple(partitions)))
+    since = {"error_message": "", "nodes": (_node(parts, services),)} if version >= 2 else {}
+    return parts.DescribeQuorumResponse(error_code=_ERROR.none, topics=tuple(topics), **since)
+
+
+def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) -> Any:
+    since: dict[str, Any] = {}
+    told = {each.name for each in fields(parts.ReplicaState)}
+    if "last_fetch_timestamp" in told:
+        now_ms = time.time_ns() // 1_000_000
+        since = {"last_fetch_timestamp": now_ms, "last_caught_up_timestamp": now_ms}
+    if "replica_directory_id" in told:
+        folder = log.directory_id
+        since["replica_directory_id"] = None if folder is None else uuid.UUID(bytes=folder)
+    return parts.ReplicaState(replica_id=services.node_id, log_end_offset=bounds.end, **since)
+
+
+def _node(parts: Any, services: Services) -> Any:
+    controllers = [each.name for each in services.listeners if each.is_controllers]
+    return parts.Node(
+        node_id=services.node_id,
+        listeners=tuple(
+            parts.Listener(name=name, host=address.host, port=address.port)
+            for name in controllers
+            for address in (services.addresses[name],)
+        ),
+    )
+
+
+def refuse_quorum(question: Question, error: ApiError) -> Body:
+    version = question.request.head.version
+    told = error_fields(error)
+    since = {"error_message": told["error_message"], "nodes": ()} if version >= 2 else {}
+    return response_parts(DESCRIBE_QUORUM, version).DescribeQuorumResponse(
+        error_code=told["error_code"], topics=(), **since
+    )
+
+
+def _feed(services: Services) -> Feed:
+    if services.feed is None:
+        raise NotController("this node keeps no log that could be followed")
+    return services.feed
+
+
+def _one(answer: Future[Body]) -> Future[Body]:
+    return when_done([answer], lambda bodies: bodies[0])
+
+
+APIS: Final = {
+    DESCRIBE_QUORUM: Api("DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum),
+}
+OF_CONTROLLERS: Final = {
+    FETCH: Api("Fetch", VersionRange(FETCH_VERSIONS[0], FETCH_VERSIONS[-1]), fetch, refuse_fetch),
+    FETCH_SNAPSHOT: Api(
+        "FetchSnapshot",
+        VersionRange(SNAPSHOT_VERSIONS[0], SNAPSHOT_VERSIONS[-1]),
+        fetch_snapshot,
+        refuse_snapshot,
+    ),
+}

@@ -1,0 +1,263 @@
+"""A controller of ours, followed over the wire: by our observer, and by a broker of ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from admin_requests import Asker, acl_filter, create, creation, delete, describe
+from kafka_tools import free_ports
+from running_node import BOTH_ROLES, running, running_in
+from served_node import killed_at_the_end
+from written_log import batches_in, formatted
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidSource
+from metalog.ids import SnapshotId
+from metalog.log.layout import snapshot_name
+from metalog.log.quorum import QuorumLog
+from metalog.ports import Appended, HighWatermark, LogEvent
+from metalog.records.batch import encode_batch
+from metalog.wire.client import Connection
+from metalog.wire.fetch import Place, fetch_request, read_fetched
+from metalog.wire.schema import request_parts
+from metalog.wire.security import PLAINTEXT
+from metalog_node.node import Node
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+DESCRIBE_QUORUM = 55
+LONGEST_DELAY_S = 10.0
+PATIENCE_S = 5.0
+"""How long an observer lets itself be kept waiting."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return formatted(tmp_path / "log")
+
+
+@pytest.fixture
+def controller(folder: Path) -> Iterator[Node]:
+    with running_in(folder) as node:
+        yield node
+
+
+def named(name: str) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        name,
+        PatternType.LITERAL,
+        "User:app",
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+
+
+def add(node: Node, *names: str) -> None:
+    for done in node.replica.create_acls(None, [named(name) for name in names]):
+        done.result(10)
+
+
+def followed(node: Node) -> QuorumLog:
+    return QuorumLog(str(node.addresses["CONTROLLER"]))
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + LONGEST_DELAY_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_an_observer_reads_the_bytes_that_lie_on_disk(controller: Node, folder: Path) -> None:
+    for each in range(20):
+        add(controller, f"topic-{each}")
+    log = followed(controller)
+    read = [event.batch for event in log.read(0) if isinstance(event, Appended)]
+    lying = batches_in(folder)
+    assert list(map(encode_batch, read)) == list(map(encode_batch, lying))[: len(read)]
+    assert read[-1].next_offset == log.bounds().end >= 20
+    log.close()
+
+
+def test_news_comes_at_once(controller: Node) -> None:
+    """Not when the observer's patience ends."""
+    log = followed(controller)
+    seen = sum(isinstance(event, Appended) for event in log.read(0))
+    assert seen
+    with ThreadPoolExecutor(1) as other:
+        polling = other.submit(until_appended, log)
+        assert not polling.done()
+        add(controller, "news")
+        began = time.monotonic()
+        assert any(isinstance(each, HighWatermark) for each in polling.result(LONGEST_DELAY_S))
+        assert time.monotonic() - began < PATIENCE_S / 2
+    log.close()
+
+
+def until_appended(log: QuorumLog) -> list[LogEvent]:
+    events: list[LogEvent] = []
+    while not any(isinstance(each, Appended) for each in events):
+        events += log.poll(PATIENCE_S)
+    return events
+
+
+def test_the_source_quorum_reads_a_node_of_ours(controller: Node) -> None:
+    add(controller, "seen")
+    source = open_source(f"quorum://{controller.addresses['CONTROLLER']}", environ={})
+    image = replay_source(source, committed=False).image
+    assert image.acls.by_id == controller.replica.image.acls.by_id
+
+
+def ends(node: Node) -> tuple[int, int]:
+    """The log's end offset and its epoch."""
+    log = followed(node)
+    bounds = log.bounds()
+    log.close()
+    return bounds.end, bounds.epoch
+
+
+def ask(node: Node, place: Place, wait_s: float = 0.0) -> object:
+    with Connection(node.addresses["CONTROLLER"], PLAINTEXT) as connection:
+        request = fetch_request(18, place, cluster_id=None, wait_s=wait_s)
+        return read_fetched(connection.ask(request))
+
+
+def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
+    """As a Kafka controller answers: see docs/formats/wire.md."""
+    add(controller, "one")
+    end, epoch = ends(controller)
+    asked = {
+        "epoch too low": Place(end, epoch, epoch - 1, end),
+        "epoch too high": Place(end, epoch, epoch + 1, end),
+        "past the end": Place(end + 5, epoch, epoch, end),
+        "another history": Place(end, epoch - 1, epoch, end),
+        "negative": Place(-1, 0, epoch, -1),
+        "at the end": Place(end, epoch, epoch, end),
+    }
+    told = {what: ask(controller, place) for what, place in asked.items()}
+    assert {what: each.code for what, each in told.items()} == {
+        "epoch too low": 74,
+        "epoch too high": 75,
+        "past the end": 0,
+        "another history": 0,
+        "negative": 42,
+        "at the end": 0,
+    }
+    assert told["past the end"].diverging == (epoch, end)
+    assert told["another history"].diverging is not None
+    assert told["another history"].diverging[1] < end
+    assert {each.leader.epoch for each in told.values()} == {epoch}
+    assert (told["at the end"].records, told["at the end"].high_watermark) == (b"", end)
+    with Connection(controller.addresses["CONTROLLER"], PLAINTEXT) as connection:
+        place = Place(end, epoch, epoch, end)
+        request = fetch_request(18, place, cluster_id="another", wait_s=0)
+        assert read_fetched(connection.ask(request)).code == 104
+
+
+def test_observers_that_wait_hold_up_nobody(controller: Node) -> None:
+    """More of them than the node has threads; all hear of the change at once."""
+    end, epoch = ends(controller)
+    request = fetch_request(18, Place(end, epoch, epoch, end), cluster_id=None, wait_s=PATIENCE_S)
+    address = controller.addresses["CONTROLLER"]
+    observers = [Connection(address, PLAINTEXT) for _ in range(40)]
+    with ThreadPoolExecutor(40) as threads:
+        answers = [threads.submit(each.ask, request, 20.0) for each in observers]
+        began = time.monotonic()
+        add(controller, "news")
+        told = [read_fetched(each.result(LONGEST_DELAY_S)) for each in answers]
+        assert time.monotonic() - began < PATIENCE_S / 2
+    assert {(each.code, each.high_watermark, bool(each.records)) for each in told} == {
+        (0, end + 1, True)
+    }
+    for each in observers:
+        each.close()
+
+
+def test_a_snapshot_is_given_as_it_lies(folder: Path) -> None:
+    often = {"metadata.log.max.record.bytes.between.snapshots": "500"}
+    with running_in(folder, **often) as node:
+        log = followed(node)
+        add(node, *(f"topic-{each}" for each in range(30)))
+        while not (known := log.snapshots()):
+            log.refresh()
+        lying = folder / "__cluster_metadata-0" / snapshot_name(known[0])
+        assert b"".join(map(encode_batch, log.open_snapshot(known[0]))) == lying.read_bytes()
+        another = SnapshotId(known[0].end_offset + 1, known[0].epoch)
+        with pytest.raises(InvalidSource, match="SNAPSHOT_NOT_FOUND"):
+            list(log.open_snapshot(another))
+        log.close()
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_the_quorum_is_this_node_alone(controller: Node, version: int) -> None:
+    parts = request_parts(DESCRIBE_QUORUM, version)
+    asked = parts.DescribeQuorumRequest(
+        topics=(
+            parts.TopicData(
+                topic_name="__cluster_metadata",
+                partitions=(parts.PartitionData(partition_index=0),),
+            ),
+        )
+    )
+    for listener in ("PLAINTEXT", "CONTROLLER"):
+        with Connection(controller.addresses[listener], PLAINTEXT) as connection:
+            [topic] = connection.ask(asked).topics
+            [partition] = topic.partitions
+            assert (partition.error_code, partition.leader_id) == (0, 1)
+            assert [each.replica_id for each in partition.current_voters] == [1]
+            assert partition.high_watermark == partition.current_voters[0].log_end_offset > 0
+
+
+def broker_of(address: str) -> dict[str, str]:
+    return {
+        **BOTH_ROLES,
+        "process.roles": "broker",
+        "node.id": "2",
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "controller.quorum.bootstrap.servers": address,
+        "request.timeout.ms": "10000",
+    }
+
+
+def test_a_broker_forwards_and_answers_from_what_it_follows(controller: Node) -> None:
+    with running(broker_of(str(controller.addresses["CONTROLLER"]))) as broker:
+        asker = Asker(broker.addresses["PLAINTEXT"])
+        assert "none: 0" in repr(asker.ask(create(creation())))
+        assert eventually(lambda: "beside" in repr(asker.ask(describe())))
+        assert "beside" in repr(asker.ask(delete(acl_filter())))
+        assert eventually(lambda: "'beside'" not in repr(asker.ask(describe())))
+        asker.close()
+
+
+def test_a_broker_outlives_its_controller(folder: Path, tmp_path: Path) -> None:
+    """A killed controller that is started again is followed on, with all that it acknowledged;
+    a change asked for meanwhile waits for it."""
+    ports = free_ports(2)
+    config = tmp_path / "controller.properties"
+    listeners = f"PLAINTEXT://127.0.0.1:{ports[0]},CONTROLLER://127.0.0.1:{ports[1]}"
+    settings = {**BOTH_ROLES, "listeners": listeners, "metadata.log.dir": str(folder)}
+    config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    with ExitStack() as stack:
+        with killed_at_the_end("--config", str(config), listeners=2):
+            broker = stack.enter_context(running(broker_of(f"127.0.0.1:{ports[1]}")))
+            asker = Asker(broker.addresses["PLAINTEXT"])
+            assert "none: 0" in repr(asker.ask(create(creation(resource_name="before"))))
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(asker.ask, create(creation(resource_name="meanwhile")))
+            with killed_at_the_end("--config", str(config), listeners=2):
+                assert "none: 0" in repr(waiting.result(LONGEST_DELAY_S))
+                assert eventually(
+                    lambda: all(
+                        name in repr(asker.ask(describe())) for name in ("before", "meanwhile")
+                    )
+                )
+        asker.close()
