@@ -6,8 +6,10 @@ not know how a format is written.
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -76,6 +78,24 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments, output)
+    with _for_who_asked(arguments):
+        return _export(arguments, output)
+
+
+@contextmanager
+def _for_who_asked(arguments: Namespace) -> Iterator[None]:
+    """A file with credentials is for nobody else to read."""
+    if not arguments.include_credentials:
+        yield
+        return
+    mask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+
+
+def _export(arguments: Namespace, output: Output) -> int:
     held = held_by(arguments.source, arguments, output)
     if output.format in _SNAPSHOTS:
         _write_snapshot(held, arguments, output)

@@ -82,8 +82,10 @@ def test_users_are_named_and_their_credentials_only_when_asked_for(tmp_path: Pat
         assert {user: each.iterations for user, each in named[mechanism].items()} == {
             user: each.iterations for user, each in wanted[mechanism].items()
         }
+    assert target.stat().st_mode & 0o044
     assert main(["export", str(BASIC), "--to", str(target), "--include-credentials"]) == 0
     assert replayed(target).image.scram.mechanisms == wanted
+    assert not target.stat().st_mode & 0o077
 
 
 def test_a_file_for_each_principal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
