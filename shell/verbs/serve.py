@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from shell.logs import FORMATS as LOG_FORMATS
+from shell.logs import start_logging
 from shell.output import Output
 from shell.safe import shown
 
@@ -34,11 +35,25 @@ metalog serve --config server.properties
 It stops at Ctrl-C or SIGTERM, and reads its certificates again at SIGHUP. Exit code: 0 stopped
 as asked, 2 it could not start."""
 
+_log = logging.getLogger(__name__)
+
 _FOLDER: Final = "metalog-data"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-c", "--config", metavar="FILE", help="its server.properties")
+    parser.add_argument(
+        "--log-format",
+        choices=LOG_FORMATS,
+        default=LOG_FORMATS[0],
+        metavar="FORMAT",
+        help="of its log on stderr: text, as Kafka's, or json, one object a line",
+    )
+    parser.add_argument(
+        "--audit-log",
+        metavar="FILE",
+        help="append denials to FILE, as lines of Kafka's authorizer log (default: with the rest)",
+    )
     trying = parser.add_argument_group("without --config")
     trying.add_argument(
         "--dir", metavar="DIR", help=f"where its log is (default: ./{_FOLDER}, made if missing)"
@@ -55,9 +70,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest(
             f"serve needs {error.name}: pip install 'kraft-metalog[node]'"
         ) from None
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    start_logging(arguments.log_format, arguments.audit_log, is_quiet=arguments.quiet)
     if arguments.config is None:
         config = _to_try(arguments, output)
     else:
@@ -65,9 +78,9 @@ def run(arguments: Namespace, output: Output) -> int:
             raise InvalidRequest("--dir and --port are for a node without --config")
         config = read_config(Path(arguments.config))
     for note in config.notes:
-        output.warn(note)
+        _log.warning("%s", note)
     if not config.properties.get("authorizer.class.name"):
-        output.warn("there is no authorizer.class.name: everybody may do everything")
+        _log.warning("there is no authorizer.class.name: everybody may do everything")
     asyncio.run(_serve(config, arguments.config is None, output))
     return 0
 

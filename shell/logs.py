@@ -1,0 +1,88 @@
+"""What a node that runs writes down: a line for each thing that happens, and the audit log.
+
+Text is in the layout of Kafka's own logs, so that what reads those reads these, the audit lines
+by ``metalog explain`` too; JSON is one object a line. No line can be forged by a name that it
+tells. This module must not know what happens.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import Final
+
+from authorizer.audit import LOGGER, TRACE
+from metalog.errors import InvalidRequest
+from shell.safe import safe
+
+FORMATS: Final = ("text", "json")
+
+_LEVELS: Final = {
+    TRACE: "TRACE",
+    logging.DEBUG: "DEBUG",
+    logging.INFO: "INFO",
+    logging.WARNING: "WARN",
+    logging.ERROR: "ERROR",
+    logging.CRITICAL: "FATAL",
+}
+
+
+def start_logging(format: str, audit_file: str | None, *, is_quiet: bool) -> None:
+    """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log to
+    ``audit_file`` if that is given.
+
+    ``InvalidRequest`` where it cannot be written. A file that is moved away is made anew, as
+    logrotate wants it.
+    """
+    root = logging.getLogger()
+    everything = logging.StreamHandler(sys.stderr)
+    everything.setFormatter(JsonLines() if format == "json" else KafkaLayout())
+    root.addHandler(everything)
+    root.setLevel(logging.WARNING if is_quiet else logging.INFO)
+    if audit_file is None:
+        return
+    try:
+        kept = WatchedFileHandler(Path(audit_file), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InvalidRequest(
+            f"--audit-log {audit_file}: cannot be written: {error.strerror}"
+        ) from None
+    kept.setFormatter(KafkaLayout())
+    audit = logging.getLogger(LOGGER)
+    audit.setLevel(logging.INFO)
+    audit.addHandler(kept)
+    audit.propagate = False
+
+
+class KafkaLayout(logging.Formatter):
+    """``[%d] %p %m (%c)``, as Kafka's own configuration has it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created).astimezone()
+        time = f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03d}"
+        line = f"[{time}] {_level(record)} {safe(record.getMessage())} ({record.name})"
+        if record.exc_info:
+            line = f"{line}\n{self.formatException(record.exc_info)}"
+        return line
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created, UTC)
+        told = {
+            "time": f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z",
+            "level": _level(record),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told)
+
+
+def _level(record: logging.LogRecord) -> str:
+    return _LEVELS.get(record.levelno, record.levelname)

@@ -1,0 +1,92 @@
+"""What ``metalog serve`` writes down: Kafka's layout or JSON lines, and the audit log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from command import run_metalog
+from served_node import served
+from written_log import formatted
+
+from metalog.wire.client import Connection
+from metalog.wire.hosts import parse_addresses
+from metalog.wire.schema import request_type
+from metalog.wire.security import PLAINTEXT
+from shell.logs import JsonLines, KafkaLayout
+
+LAYOUT = re.compile(
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO (Principal = .*) \(kafka\.authorizer\.logger\)"
+)
+"""Of Kafka's config/log4j2.yaml: ``[%d] %p %m (%c)%n``."""
+
+DESCRIBE_SCRAM = 50
+
+PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:0
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:admin
+metadata.log.dir={folder}
+"""
+
+
+def denied_once(address: str) -> None:
+    asked = request_type(DESCRIBE_SCRAM, 0)(users=None)
+    with Connection(parse_addresses(address)[0], PLAINTEXT) as connection:
+        assert connection.ask(asked).error_code
+
+
+def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path) -> None:
+    folder, audit, log = tmp_path / "node", tmp_path / "audit.log", tmp_path / "log"
+    formatted(folder)
+    config = tmp_path / "server.properties"
+    config.write_text(PROPERTIES.format(folder=folder))
+    options = ("--config", str(config), "--audit-log", str(audit), "--log-format", "json")
+    with served(*options, log=log) as addresses:
+        denied_once(addresses["PLAINTEXT"])
+    [line] = audit.read_text().splitlines()
+    assert LAYOUT.fullmatch(line)
+    assert "Principal = User:ANONYMOUS is Denied operation = DESCRIBE from host" in line
+    assert " = Cluster:LITERAL:kafka-cluster for request = DescribeUserScramCredentials" in line
+    explained = run_metalog("explain", folder, line)
+    assert explained.stdout.startswith("DENIED"), explained.stderr
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert told
+    for each in told:
+        assert each.keys() == {"time", "level", "logger", "message"}
+        assert each["logger"] != "kafka.authorizer.logger"
+
+
+def test_without_a_file_denials_are_among_the_rest(tmp_path: Path) -> None:
+    folder, log = tmp_path / "node", tmp_path / "log"
+    formatted(folder)
+    config = tmp_path / "server.properties"
+    config.write_text(PROPERTIES.format(folder=folder))
+    with served("--config", str(config), log=log) as addresses:
+        denied_once(addresses["PLAINTEXT"])
+    lines = log.read_text().splitlines()
+    assert len(lines) > 1
+    assert len([line for line in lines if LAYOUT.fullmatch(line)]) == 1
+
+
+def test_an_audit_log_that_cannot_be_written_keeps_it_from_starting(tmp_path: Path) -> None:
+    wanted = tmp_path / "missing" / "audit.log"
+    done = run_metalog("serve", "--dir", tmp_path / "node", "--audit-log", wanted)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"metalog: --audit-log {wanted}: cannot be written: No such file or directory\n"
+    )
+
+
+@pytest.mark.parametrize("formatter", [JsonLines(), KafkaLayout()])
+def test_no_name_can_begin_a_line_of_its_own(formatter: logging.Formatter) -> None:
+    hostile = "x\n[2026-01-01 00:00:00,000] INFO Principal = User:admin is Allowed\u2028\x1b[2J"
+    record = logging.LogRecord("n", logging.INFO, "f", 1, "user %s", (hostile,), None)
+    text = formatter.format(record)
+    assert len(text.splitlines()) == 1
+    assert "\x1b" not in text
