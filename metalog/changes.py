@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar
@@ -80,13 +80,24 @@ class Changes:
         """Raises what the log's ``claim`` raises."""
         self._epoch = self._log.claim()
 
-    def activate(self) -> None:
-        """Write what a new leader writes, once all of the log was replayed."""
+    @property
+    def is_over(self) -> bool:
+        """Whether no further change is accepted."""
+        return self._refusal is not None
+
+    def activate(self, first_words: Sequence[tuple[Message, int]] = ()) -> None:
+        """Write what a new leader writes, once all of the log was replayed, and then
+        ``first_words``."""
         if self._refusal is not None:
             return
         try:
-            for records in activation_batches(
-                self._loader.image, self._loader.is_transaction_open, self._log.bootstrap_records
+            for records in chain(
+                activation_batches(
+                    self._loader.image,
+                    self._loader.is_transaction_open,
+                    self._log.bootstrap_records,
+                ),
+                filter(None, [first_words]),
             ):
                 self._log.append(self._epoch, records)
                 feed(self._loader, self._log, self._log.poll(0))

@@ -7,7 +7,7 @@ is named here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, AclFilter
@@ -156,6 +156,33 @@ class WritableLog(LiveLog, Protocol):
 
     def close(self) -> None:
         """Give the log up; it cannot be claimed again."""
+        ...
+
+
+class Candidacy(Protocol):
+    """A node's standing for election as the one writer of a log that several nodes follow."""
+
+    def stand(self, dismissed: Callable[[], None]) -> None:
+        """Begin. ``dismissed`` is called, on any thread, when an election is over."""
+        ...
+
+    @property
+    def is_elected(self) -> bool: ...
+
+    def writer(self) -> WritableLog:
+        """The log, not yet claimed; another one each time."""
+        ...
+
+    def first_words(self) -> Sequence[tuple[Message, int]]:
+        """What this node writes first each time it leads, behind what every leader does."""
+        ...
+
+    def resign(self) -> None:
+        """Leave the office to the others, and stand again."""
+        ...
+
+    def close(self) -> None:
+        """Stand no longer, and let go of the log."""
         ...
 
 

@@ -228,8 +228,7 @@ class Replica:
         log that is not live."""
         log = self._source
         with resting_collector():
-            while not self._read_to_end():
-                pass
+            self._catch_up()
         if isinstance(self._loader.state, Ready):
             self._failing_since_s = None
         if self._is_closing.is_set():
@@ -243,7 +242,7 @@ class Replica:
                 feed(self._loader, log, log.poll(POLL_S))
                 if self._candidacy is not None and self._candidacy.is_elected:
                     self._lead(self._candidacy)
-                    self._read_to_end()
+                    self._catch_up()
 
     def _lead(self, candidacy: Candidacy) -> None:
         """Claim the log, and carry out changes until another one is elected or has claimed it."""
@@ -273,6 +272,10 @@ class Replica:
         changes = self._changes
         if changes is not None:
             changes.stop(_no_longer_active())
+
+    def _catch_up(self) -> None:
+        while not self._read_to_end():
+            pass
 
     def _read_to_end(self) -> bool:
         """False where the log must be read from elsewhere: an older snapshot was loaded."""

@@ -45,6 +45,13 @@ from metalog_node.settings import (
     READ_ELSEWHERE,
     Settings,
 )
+from metalog_node.topic_place import (
+    CLIENT_KEYS,
+    LOG_DIR,
+    TopicPlace,
+    check_reachable,
+    topic_place,
+)
 
 T = TypeVar("T")
 
@@ -92,6 +99,8 @@ class NodeConfig(NamedTuple):
     plain_passwords: Mapping[str, Mapping[str, str]]
     mapping_rules: tuple[Rule, ...]
     metadata_dir: Path | None
+    topic: TopicPlace | None
+    controller_listener: str
     scram_passwords: ScramPasswordConfig
     max_connections: int
     idle_s: float
@@ -141,7 +150,10 @@ class _Reading:
         )
         decides, notes = with_place("super.users", from_properties, self._properties)
         roles = frozenset(settings.process_roles)
-        self._check_roles(roles, listeners, settings)
+        topic: TopicPlace | None = with_place(LOG_DIR, topic_place, self._properties)
+        self._check_roles(roles, listeners, settings, is_on_topic=topic is not None)
+        if topic is not None and "controller" in roles:
+            with_place(ADVERTISED, check_reachable, listeners, advertised)
         return NodeConfig(
             roles=roles,
             node_id=settings.node_id,
@@ -156,7 +168,9 @@ class _Reading:
             mapping_rules=with_place(
                 MAPPING_RULES, parse_rules, self._properties.get(MAPPING_RULES, "")
             ),
-            metadata_dir=_metadata_dir(settings),
+            metadata_dir=None if topic else _metadata_dir(settings),
+            topic=topic,
+            controller_listener=next(iter(names), ""),
             scram_passwords=with_place(
                 SCRAM_PASSWORD_KEYS[0], scram_password_config, self._properties
             ),
@@ -189,7 +203,12 @@ class _Reading:
                 )
 
     def _check_roles(
-        self, roles: frozenset[str], listeners: tuple[Listener, ...], settings: Settings
+        self,
+        roles: frozenset[str],
+        listeners: tuple[Listener, ...],
+        settings: Settings,
+        *,
+        is_on_topic: bool,
     ) -> None:
         has_controllers = any(each.is_controllers for each in listeners)
         if "controller" in roles and settings.controller_listener_names and not has_controllers:
@@ -197,7 +216,10 @@ class _Reading:
         if roles == {"broker"}:
             if has_controllers:
                 raise self._wrong(LISTENERS, "a broker alone has no listener of controllers")
-            if settings.bootstrap_servers is None:
+            if is_on_topic and not settings.controller_listener_names:
+                key = "controller.listener.names"
+                raise self._wrong(key, "is missing; a broker forwards to that of the active node")
+            if settings.bootstrap_servers is None and not is_on_topic:
                 raise self._wrong(CONTROLLERS, "is missing; a broker follows them")
 
     def _early_start(
@@ -315,7 +337,11 @@ class _Reading:
         ]
         notes, others = [], []
         for key in self._properties:
-            if key in known or key.startswith("ssl.") or _PER_LISTENER.fullmatch(key):
+            if (
+                key in known
+                or key.startswith(("ssl.", CLIENT_KEYS))
+                or _PER_LISTENER.fullmatch(key)
+            ):
                 continue
             if any(note.startswith(f"{key} ") for note in told):
                 continue

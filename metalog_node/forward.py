@@ -44,16 +44,17 @@ class ForwardingRefused(InvalidRequest):
 
 
 class Forwarder:
-    """``controllers`` are asked in turn, beginning with the one that answered last."""
+    """``controllers`` says at each try which there are; they are asked in turn, beginning with
+    the one that answered last."""
 
     def __init__(
         self,
-        controllers: Sequence[Address],
+        controllers: Callable[[], Sequence[Address]],
         settings: ClientSettings,
         *,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._controllers = tuple(controllers)
+        self._controllers = controllers
         self._settings = settings
         self._monotonic_s = monotonic_s
         self._turn = 0
@@ -91,7 +92,7 @@ class Forwarder:
                     raise _refused(answered.code)
                 trouble = f"the controller answers {error_name(answered.code)}"
             if self._turn == turn:
-                self._turn = (turn + 1) % len(self._controllers)
+                self._turn = turn + 1
             time.sleep(min(_PAUSE_S, max(left, 0)))
         _log.warning("a request could not be forwarded in time: %s", trouble)
         raise NoAnswerInTime(f"no controller carried it out in time: {trouble}")
@@ -100,7 +101,10 @@ class Forwarder:
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
     ) -> ForwardedAnswer:
         """One try, with a connection to whose turn it is."""
-        wanted = self._controllers[self._turn]
+        known = self._controllers()
+        if not known:
+            raise NoAnswerInTime("no controller is known yet")
+        wanted = known[self._turn % len(known)]
         connection = self._idle_connection()
         if connection is not None and connection.address != wanted:
             connection.close()

@@ -21,7 +21,7 @@ PROTOCOL_MAP: Final = "listener.security.protocol.map"
 _URL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]+)://(?:\[(?P<v6>[^\]]*)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})"
 )
-_ANY_ADDRESS: Final = ("", "0.0.0.0", "::")  # noqa: S104 read from a configuration, not bound
+ANY_ADDRESS: Final = ("", "0.0.0.0", "::")  # noqa: S104 read from a configuration, not bound
 _LOOPBACK: Final = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1")
 
 
@@ -111,7 +111,7 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
     for name, address in _urls(ADVERTISED, text or ""):
         if name not in advertised:
             raise ConfigException(f"{ADVERTISED}: {name} is no listener of {LISTENERS}")
-        if address.host in _ANY_ADDRESS[1:]:
+        if address.host in ANY_ADDRESS[1:]:
             raise ConfigException(
                 f"{ADVERTISED}: {address.host} is no address that a client can connect to"
             )

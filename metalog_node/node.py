@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from authorizer.config import from_properties
 from authorizer.interface import Authorizer
@@ -47,6 +47,9 @@ from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import load_identity, server_context
 from metalog_node.watching import Page, WatchListener, text_page
 from snapshot.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from metalog_node.topic_node import TopicNode
 
 _log = logging.getLogger(__name__)
 
@@ -94,13 +97,10 @@ class Node:
         """Where clients find each listener; by its name."""
         self._cluster_id = ""
         self._log: QuorumLog | None = None
+        self._topic = _topic_node(config)
         self._feed: Feed | None = None
         self.replica = self._replica()
-        self._forwarder = (
-            None
-            if self._log is None
-            else Forwarder(config.bootstrap_servers, self._controller_settings())
-        )
+        self._forwarder = self._forwarder_to_controllers()
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._start)
@@ -159,6 +159,8 @@ class Node:
         if self._feed is not None:
             await asyncio.to_thread(self._feed.close)
         await asyncio.to_thread(self.replica.close)
+        if self._topic is not None:
+            await asyncio.to_thread(self._topic.close)
         if self.authorizer is not None:
             self.authorizer.close()
         if self._watch is not None:
@@ -167,6 +169,8 @@ class Node:
     def _start(self) -> None:
         if self._log is not None:
             self._cluster_id = self._log.cluster_id or ""
+        if self._topic is not None:
+            self._cluster_id = self._topic.open(may_make="controller" in self._config.roles)
         self.replica.start()
 
     def _publishers(self) -> list[Publisher]:
@@ -176,11 +180,14 @@ class Node:
         return kept
 
     def _replica(self) -> Replica:
-        if "controller" in self._config.roles:
+        config = self._config
+        if self._topic is not None and "controller" in config.roles:
+            return self._topic.candidate(self._publishers(), config.listeners, config.advertised)
+        if self._topic is not None:
+            return self._topic.follower(self._publishers())
+        if "controller" in config.roles:
             return self._controller()
-        log = QuorumLog(
-            ",".join(map(str, self._config.bootstrap_servers)), self._controller_settings()
-        )
+        log = QuorumLog(",".join(map(str, config.bootstrap_servers)), self._controller_settings())
         self._log = log
         return Replica(log, self._publishers())
 
@@ -211,6 +218,15 @@ class Node:
         self._feed = Feed(ServedLog(log))
         publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
         return Replica(log, publishers, idle_s=kept.idle_interval_ms / 1000 or None)
+
+    def _forwarder_to_controllers(self) -> Forwarder | None:
+        """None where this node alone is the controller."""
+        if self._topic is not None:
+            return Forwarder(self._topic.active.addresses, self._controller_settings())
+        if self._log is not None:
+            known = self._config.bootstrap_servers
+            return Forwarder(lambda: known, self._controller_settings())
+        return None
 
     def _controller_settings(self) -> ClientSettings:
         return client_settings(self._config.controller_client)
@@ -328,6 +344,15 @@ class Node:
                 for each in self._config.listeners
             },
         )
+
+
+def _topic_node(config: NodeConfig) -> TopicNode | None:
+    """Imports Kafka's client only where the log is a topic."""
+    if config.topic is None:
+        return None
+    from metalog_node.topic_node import TopicNode
+
+    return TopicNode(config.topic, config.node_id, config.controller_listener)
 
 
 def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:

@@ -87,7 +87,8 @@ class Settings(BaseModel):
     metadata_log_dir: Path | None = Field(
         None,
         alias="metadata.log.dir",
-        description="the folder of a controller's log; `log.dirs` or `log.dir` where not given",
+        description="the folder of a controller's log, `log.dirs` or `log.dir` where not given; or "
+        "`topic://HOST:PORT/TOPIC`, with a client's keys behind `metadata.log.topic.`",
     )
     log_dirs: str | None = Field(None, alias="log.dirs", description="the first of them counts")
     log_dir: str | None = Field(None, alias="log.dir", description="as `log.dirs`")

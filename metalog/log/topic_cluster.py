@@ -116,6 +116,15 @@ class TopicCluster:
             time.sleep(0.05)
         return facts
 
+    def id(self) -> str:
+        """As Kafka shows it; another topic by the same name has another."""
+        wanted = _api.TopicCollection([self.address.topic])
+        described = self._administered(
+            "describe it",
+            lambda admin: admin.describe_topics(wanted, request_timeout=TIMEOUT_S),
+        )
+        return str(described.topic_id)
+
     def delete_before(self, offset: int) -> None:
         place = _api.TopicPartition(self.address.topic, 0, offset)
         self._administered(
@@ -195,6 +204,10 @@ class TopicCluster:
             "fetch.wait.max.ms": wait_ms,
             "fetch.queue.backoff.ms": 50,
         }
+        return self.consumer(own)
+
+    def consumer(self, own: Mapping[str, Any]) -> tuple[Troubles, Any]:
+        """With the settings ``own``; nothing is asked yet."""
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})

@@ -78,7 +78,7 @@ class WritableTopicLog:
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         try:
-            self._make_sure_of_topic()
+            make_sure_of_topic(self._log.cluster)
             self._refuse_unwritable()
             self._transactions = self._log.cluster.transactions()
             self._begin_epoch()
@@ -138,12 +138,6 @@ class WritableTopicLog:
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         return self._log.open_snapshot(id)
 
-    def _make_sure_of_topic(self) -> None:
-        cluster = self._log.cluster
-        facts = cluster.facts() or cluster.create(NEW_TOPIC)
-        if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
-            raise InvalidTarget(f"{self.path}: {why}")
-
     def _refuse_unwritable(self) -> None:
         """Before anything is taken from the writer that there is, if there is one."""
         if self._log.bounds().start > 0:
@@ -191,6 +185,13 @@ class WritableTopicLog:
         self._follows, self._end = batch.next_offset, end
         self._news += HighWatermark(end), Appended(batch), Gap(batch.next_offset, end, lost=False)
         return end
+
+
+def make_sure_of_topic(cluster: TopicCluster) -> None:
+    """Make the topic if there is none; ``InvalidTarget`` where it can be no log to write."""
+    facts = cluster.facts() or cluster.create(NEW_TOPIC)
+    if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
+        raise InvalidTarget(f"{cluster.address}: {why}")
 
 
 def _why_too_small(facts: TopicFacts) -> str | None:

@@ -46,7 +46,7 @@ def create(correlation_id: int) -> bytes:
 
 
 def test_the_answer_is_the_controllers_to_the_client(controller: Node) -> None:
-    forwarder = Forwarder([NOBODY_THERE, controller.addresses["CONTROLLER"]], SETTINGS)
+    forwarder = Forwarder(lambda: [NOBODY_THERE, controller.addresses["CONTROLLER"]], SETTINGS)
     try:
         for correlation_id, principal, code in ((3, ADMIN, 0), (4, NOBODY, 31)):
             answer = forwarder.forward(create(correlation_id), principal, CLIENT).result(20)
@@ -60,7 +60,7 @@ def test_the_answer_is_the_controllers_to_the_client(controller: Node) -> None:
 
 
 def test_nobody_is_waited_for_longer_than_the_request_may_take() -> None:
-    forwarder = Forwarder([NOBODY_THERE], client_settings({"request.timeout.ms": "300"}))
+    forwarder = Forwarder(lambda: [NOBODY_THERE], client_settings({"request.timeout.ms": "300"}))
     try:
         with pytest.raises(NoAnswerInTime, match=r"127\.0\.0\.1:1: connection refused"):
             forwarder.forward(create(1), ADMIN, CLIENT).result(20)
@@ -71,7 +71,7 @@ def test_nobody_is_waited_for_longer_than_the_request_may_take() -> None:
 def test_a_controller_that_takes_no_envelope_of_ours_is_not_asked_again(tmp_path: Path) -> None:
     formatted(tmp_path)
     with running_in(tmp_path, **{"super.users": "User:admin"}) as node:
-        forwarder = Forwarder([node.addresses["CONTROLLER"]], SETTINGS)
+        forwarder = Forwarder(lambda: [node.addresses["CONTROLLER"]], SETTINGS)
         try:
             with pytest.raises(ForwardingRefused):
                 forwarder.forward(create(1), ADMIN, CLIENT).result(20)

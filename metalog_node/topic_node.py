@@ -1,0 +1,117 @@
+"""A node whose log is a Kafka topic, one of several: who of them is active, and where it is.
+
+The active one says in a RegisterControllerRecord where it listens; the others read that from
+their images and forward to it. Who is elected is Kafka's to say (``metalog.log.topic_election``).
+This module must not know requests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from metalog.ids import random_uuid
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Leader, Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.log.topic import TopicLog
+from metalog.log.topic_election import TopicCandidacy
+from metalog.log.topic_writer import make_sure_of_topic
+from metalog.ports import Publisher
+from metalog.records.message import Message
+from metalog.records.messages import ControllerEndpoint, RegisterControllerRecord
+from metalog.replica import Replica
+from metalog.wire.hosts import Address
+from metalog_node.listeners import Listener, SecurityProtocol
+from metalog_node.topic_place import TopicPlace
+
+_PROTOCOL_IDS: Final = {
+    SecurityProtocol.PLAINTEXT: 0,
+    SecurityProtocol.SSL: 1,
+    SecurityProtocol.SASL_PLAINTEXT: 2,
+    SecurityProtocol.SASL_SSL: 3,
+}
+
+
+class ActiveController:
+    """A publisher that knows where the active node listens, in the newest image."""
+
+    def __init__(self, listener: str) -> None:
+        self._listener = listener
+        self._leader = Leader(-1, -1)
+        self._image = MetadataImage().cluster
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self._leader, self._image = manifest.leader, image.cluster
+
+    def addresses(self) -> Sequence[Address]:
+        """One or none."""
+        registered = self._image.controllers.get(self._leader.id)
+        if registered is None:
+            return ()
+        return [
+            Address(each.host, each.port)
+            for each in registered.listeners
+            if each.name == self._listener
+        ]
+
+
+class TopicNode:
+    """The node ``node_id`` among those of the topic at ``place``. ``listener`` is the name of
+    the controllers' listener that is forwarded to."""
+
+    def __init__(self, place: TopicPlace, node_id: int, listener: str) -> None:
+        self._place = place
+        self._node_id = node_id
+        self._log = TopicLog(place.address, place.settings, snapshots=place.snapshots)
+        self.active = ActiveController(listener)
+
+    def open(self, *, may_make: bool) -> str:
+        """The cluster's id, which is the topic's. ``InvalidRequest`` where it can be no log, or
+        there is none and ``may_make`` is false."""
+        if may_make:
+            make_sure_of_topic(self._log.cluster)
+        self._log.check()
+        return self._log.cluster.id()
+
+    def follower(self, publishers: Iterable[Publisher]) -> Replica:
+        return Replica(self._log, [*publishers, self.active])
+
+    def candidate(
+        self,
+        publishers: Iterable[Publisher],
+        listeners: Sequence[Listener],
+        advertised: Mapping[str, Address],
+    ) -> Replica:
+        """Follows until it is elected, and tells then where its controllers' listeners are."""
+        record = _registration(self._node_id, listeners, advertised)
+        first_words: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
+        candidacy = TopicCandidacy(
+            self._log, self._node_id, first_words, snapshots=self._place.snapshots
+        )
+        return Replica(self._log, [*publishers, self.active], candidacy=candidacy)
+
+    def close(self) -> None:
+        """After the replica."""
+        self._log.close()
+
+
+def _registration(
+    node_id: int, listeners: Sequence[Listener], advertised: Mapping[str, Address]
+) -> RegisterControllerRecord:
+    return RegisterControllerRecord(
+        controller_id=node_id,
+        incarnation_id=random_uuid(os.urandom),
+        end_points=tuple(
+            ControllerEndpoint(
+                name=each.name,
+                host=advertised[each.name].host,
+                port=advertised[each.name].port,
+                security_protocol=_PROTOCOL_IDS[each.protocol],
+            )
+            for each in listeners
+            if each.is_controllers
+        ),
+    )

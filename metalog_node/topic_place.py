@@ -1,0 +1,73 @@
+"""The keys of a node whose log is a Kafka topic: which topic, and how its cluster is reached.
+
+``metadata.log.dir=topic://HOST:PORT/TOPIC``, and a client's own keys behind a prefix. This
+module must not connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.client_settings import librdkafka_settings
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.wire.hosts import Address
+from metalog_node.listeners import ADVERTISED, ANY_ADDRESS, Listener
+
+LOG_DIR: Final = "metadata.log.dir"
+CLIENT_KEYS: Final = "metadata.log.topic."
+"""Before a key of Kafka's clients: how the topic's own cluster is connected to."""
+
+_SCHEME: Final = "topic://"
+_SNAPSHOTS: Final = "snapshots="
+
+
+class TopicPlace(NamedTuple):
+    """Where the log is; ``settings`` are librdkafka's, and may hold secrets."""
+
+    address: str
+    snapshots: Path | None
+    settings: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"TopicPlace({self.address!r})"
+
+
+def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
+    """None where the log is no topic; ``InvalidRequest`` begins with the key that is wrong."""
+    text = properties.get(LOG_DIR, "").strip()
+    if not text.startswith(_SCHEME):
+        return None
+    from metalog.log.topic_cluster import parse_address
+
+    address, asked, query = text.partition("?")
+    folder = query.removeprefix(_SNAPSHOTS)
+    if asked and (folder == query or not folder):
+        raise ConfigException(f"{LOG_DIR}: after the ? only {_SNAPSHOTS}DIR is known")
+    try:
+        parse_address(address)
+        given = {
+            key.removeprefix(CLIENT_KEYS): value
+            for key, value in properties.items()
+            if key.startswith(CLIENT_KEYS)
+        }
+        settings, _ = librdkafka_settings(given)
+    except InvalidRequest as error:
+        raise ConfigException(f"{LOG_DIR}: {error}") from None
+    return TopicPlace(address, Path(folder) if folder else None, settings)
+
+
+def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
+    """``ConfigException`` where the other nodes could not be told where to find this one."""
+    controllers = [each.name for each in listeners if each.is_controllers]
+    if not controllers:
+        raise ConfigException(
+            "controller.listener.names: is missing; nodes of one topic forward to each other's"
+        )
+    for name in controllers:
+        told = advertised[name]
+        if not told.port or told.host in ANY_ADDRESS:
+            raise ConfigException(
+                f"{ADVERTISED}: the other nodes must be told where {name} is; give {name}://HOST:PORT"
+            )
