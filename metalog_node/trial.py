@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,10 +22,12 @@ _AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _NODE_ID: Final = 1
 
 
-def trial_config(folder: str | Path, *, port: int = 0, **changed: str) -> NodeConfig:
+def trial_config(
+    folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
+) -> NodeConfig:
     """A node whose log is in ``folder``, made if missing; port 0 is any free one.
 
-    ``changed`` are Kafka's keys with ``_`` for ``.``: ``super_users="User:admin"``.
+    ``changed`` are Kafka's keys, as ``{"super.users": "User:admin"}``.
     """
     folder = Path(folder)
     if not is_formatted(folder):
@@ -37,7 +40,7 @@ def trial_config(folder: str | Path, *, port: int = 0, **changed: str) -> NodeCo
             "authorizer.class.name": _AUTHORIZER,
             "super.users": "User:ANONYMOUS",
             "metadata.log.dir": str(folder),
-            **{key.replace("_", "."): value for key, value in changed.items()},
+            **(changed or {}),
         }
     )
 

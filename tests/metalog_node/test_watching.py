@@ -162,7 +162,7 @@ def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew() -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1:9404", "https://h:1", "http://a:1,http://b:2"])
 def test_a_metrics_listener_is_one_http_address(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigException, match=r"^metrics\.listener: "):
-        trial_config(tmp_path / "node", metrics_listener=text)
+        trial_config(tmp_path / "node", changed={"metrics.listener": text})
 
 
 def test_a_login_that_fails_is_counted(tmp_path: Path) -> None:
