@@ -35,6 +35,7 @@ from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
+from metalog.records.text import has_half_pair
 
 _TOO_MANY_CREATED: Final = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
@@ -125,6 +126,8 @@ def _problem(acl: Acl) -> str | None:
             f"Could not parse principal from `{acl.principal}` "
             "(no colon is present separating the principal type from the principal name)"
         )
+    elif any(map(has_half_pair, (acl.resource_name, acl.principal, acl.host))):
+        problem = "Invalid name, principal or host: it holds half a surrogate pair"
     return problem
 
 

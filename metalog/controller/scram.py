@@ -19,6 +19,7 @@ from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from metalog.records.text import has_half_pair
 from metalog.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
@@ -127,8 +128,9 @@ def describe_credentials(
 
 def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
     mechanism = MECHANISMS.get(change.mechanism)
-    if not change.name:
-        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if not change.name or has_half_pair(change.name):
+        wrong = "hold half a surrogate pair" if change.name else "be empty"
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"Username must not {wrong}")
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     if isinstance(change, ScramDeletion):

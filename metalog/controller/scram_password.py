@@ -24,6 +24,7 @@ from metalog.controller.scram import (
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import SUCCESS, ApiError, ErrorCode
 from metalog.ids import Entropy
+from metalog.records.text import has_half_pair
 from metalog.scram import SALT_BYTES, ScramMechanism
 
 _NO_TLS: Final = ApiError(
@@ -36,6 +37,9 @@ _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
 _EMPTY: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")
+_NO_TEXT: Final = ApiError(
+    ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must not hold half a surrogate pair"
+)
 _UNANSWERED: Final = ApiError(
     ErrorCode.UNKNOWN_SERVER_ERROR, "Nothing is known of the outcome for this user"
 )
@@ -160,6 +164,8 @@ def _why_not(
         error = _unsupported(given[0].hash_type, config)
     elif password == "":
         error = _EMPTY
+    elif password is not None and has_half_pair(password):
+        error = _NO_TEXT
     else:
         error = SUCCESS if password is None or policy is None else _judged(policy, password)
     return error

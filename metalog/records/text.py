@@ -17,6 +17,7 @@ REPLACEMENT: Final = "\ufffd"
 
 _JAVA: Final = "metalog-java"
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+_HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 def decode_text(data: bytes) -> str:
@@ -32,6 +33,12 @@ def encode_text(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace")
+
+
+def has_half_pair(text: str) -> bool:
+    """Whether half a surrogate pair stands in it alone, as JSON can write it: no character, and
+    not what is read again once it was written."""
+    return not text.isascii() and _HALF_PAIR.search(text) is not None
 
 
 def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:

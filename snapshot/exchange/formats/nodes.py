@@ -7,16 +7,15 @@ module must not know ACLs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.records.text import has_half_pair
 from snapshot.exchange.formats.document import Place
 
 MAX_DEPTH: Final = 32
-_HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 class Text(NamedTuple):
@@ -37,11 +36,6 @@ class Fields(NamedTuple):
 
 
 Node = Text | Items | Fields
-
-
-def has_half_pair(text: str) -> bool:
-    """Whether half a surrogate pair stands in it alone, as JSON can write it."""
-    return not text.isascii() and _HALF_PAIR.search(text) is not None
 
 
 def fault(place: Place | None, problem: str) -> InvalidRequest:

@@ -26,6 +26,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.controller.acl import why_not
+from metalog.records.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import Document, Entry, Notes, Own, Place, ScramUser
 from snapshot.exchange.formats.nodes import (
@@ -35,7 +36,6 @@ from snapshot.exchange.formats.nodes import (
     Text,
     fault,
     fields_of,
-    has_half_pair,
     items_of,
     text_of,
     texts_of,

@@ -81,6 +81,16 @@ def test_refused_as_a_real_kafka_refused_it(case):
     assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, case["message"])
 
 
+@pytest.mark.parametrize("part", ["resource_name", "principal", "host"])
+def test_what_would_be_read_as_something_else_is_not_written(part):
+    """Java, and so a record, has a question mark for half a surrogate pair."""
+    bad = READ._replace(**{part: "User:\udcff"})
+    records, [error] = create_acls(EMPTY.acls, [bad], numbered_entropy())
+    assert not records
+    assert error.code is ErrorCode.INVALID_REQUEST
+    assert "half a surrogate pair" in error.message
+
+
 def test_results_keep_the_order_of_the_request():
     bad = READ._replace(principal="x")
     records, results = create_acls(

@@ -53,6 +53,11 @@ def with_users(*names):
     [
         (upsertion(""), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
         (
+            upsertion("u\ud800"),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "Username must not hold half a surrogate pair",
+        ),
+        (
             upsertion("u", mechanism=3),
             ErrorCode.UNSUPPORTED_SASL_MECHANISM,
             "Unknown SCRAM mechanism",

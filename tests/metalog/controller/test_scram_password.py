@@ -188,7 +188,7 @@ def test_a_policy_that_fails_accepts_nothing_and_tells_nothing() -> None:
 
 
 def test_an_empty_password_and_an_empty_name_are_refused() -> None:
-    found = codes(planned(("a", 1, ""), ("", 1, "x")))
+    found = codes(planned(("a", 1, ""), ("", 1, "x"), ("b", 1, "x\udcff"), ("\udcff", 1, "x")))
     assert set(found.values()) == {ErrorCode.UNACCEPTABLE_CREDENTIAL}
 
 
