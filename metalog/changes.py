@@ -25,11 +25,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 from metalog.controller.activation import activation_batches
 from metalog.controller.result import ControllerResult
 from metalog.controller.transaction import transaction_batches
-from metalog.errors import InvalidRequest, LogFenced, MetalogError
+from metalog.errors import CorruptLog, InvalidRequest, LogFenced, MetalogError
 from metalog.image.delta import MetadataDelta
 from metalog.image.metadata import MetadataImage
+from metalog.image.policy import doubt_about
 from metalog.loader import Loader, feed
 from metalog.ports import WritableLog
+from metalog.records.frame import encode_value
 from metalog.records.message import Message
 from metalog.records.messages import NoOpRecord
 
@@ -245,10 +247,15 @@ def each_of(whole: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` after ``records``; ``CorruptLog`` if they contradict it. The last of a group
-    is only checked, since nobody asks for the image after it."""
+    """``image`` after ``records``; ``CorruptLog`` if they contradict it, or if readers who decide
+    by them would stop there. The last of a group is only checked, since nobody asks for the
+    image after it."""
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))
+    if delta.doubtful:
+        for message, version in records:
+            if (doubt := doubt_about(encode_value(message, version))) is not None:
+                raise CorruptLog(doubt.problem)
     return image if is_last else delta.apply(image.provenance)
 
 

@@ -28,10 +28,12 @@ from metalog.errors import (
     LogFenced,
     NotController,
 )
+from metalog.ids import Uuid
 from metalog.image.acls import acl_of
 from metalog.image.metadata import MetadataImage
 from metalog.log.directory import DirectoryLog
 from metalog.log.writer import WritableDirectoryLog
+from metalog.records.acl_codes import record_of
 from metalog.records.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -227,10 +229,17 @@ def test_a_change_that_contradicts_the_image_fails_alone_and_is_not_written(
             bad = replica.submit(
                 lambda image: ControllerResult([(RemoveAccessControlEntryRecord(), 0)], None)
             )
+            unknown = replica.submit(
+                lambda image: ControllerResult(
+                    [(record_of(Uuid(b"u" * 16), acl("bad"))._replace(resource_type=99), 0)], None
+                )
+            )
             raising = replica.submit(lambda image: 1 / 0)  # type: ignore[arg-type, return-value]
-            [good] = replica.create_acls(WHO, [acl("good")])
+            [good] = replica.create_acls(WHO, [acl("good \ufffd")])
         with pytest.raises(CorruptLog, match="not there"):
             done(bad)
+        with pytest.raises(CorruptLog, match=r"has a resource type.* \(codes 99, 3, 3, 3\)"):
+            done(unknown)
         with pytest.raises(ZeroDivisionError):
             done(raising)
         assert not done(good)
