@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from authorizer.decide import AuthorizationResult, Decision
     from authorizer.interface import AuthorizationResults, Authorizer
+    from authorizer.requests import actions, are_allowed
     from authorizer.standard import StandardAuthorizer
     from metalog.acl import (
         AccessControlEntryFilter,
@@ -53,6 +54,8 @@ __all__ = [
     "ResourcePatternFilter",
     "ResourceType",
     "StandardAuthorizer",
+    "actions",
+    "are_allowed",
     "cluster",
     "delegation_token",
     "group",
@@ -68,6 +71,8 @@ _HOMES = {
     "AuthorizerConfig": "authorizer.config",
     "Decision": "authorizer.decide",
     "StandardAuthorizer": "authorizer.standard",
+    "actions": "authorizer.requests",
+    "are_allowed": "authorizer.requests",
     **dict.fromkeys(
         (
             "AccessControlEntryFilter",

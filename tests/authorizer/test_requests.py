@@ -1,0 +1,109 @@
+"""What to ask before a request is carried out, by the table in ``authorizer.permissions``."""
+
+from __future__ import annotations
+
+import pytest
+
+from authorizer import (
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    RequestContext,
+    ResourceType,
+    StandardAuthorizer,
+    actions,
+    are_allowed,
+)
+from authorizer.permissions import APIS
+from metalog.errors import InvalidRequest
+
+
+def said(asked: list[tuple[object, ...]]) -> list[str]:
+    return [
+        " or ".join(
+            f"{each.operation.name} {each.resource.resource_type.name}:{each.resource.name}"
+            for each in alternatives
+        )
+        for alternatives in asked
+    ]
+
+
+@pytest.mark.parametrize(
+    ("api", "names", "expected"),
+    [
+        ("Produce", {"topics": ["a", "b"]}, ["WRITE TOPIC:a", "WRITE TOPIC:b"]),
+        (
+            "Produce",
+            {"topics": ["a"], "transactional_ids": ["t"]},
+            ["WRITE TRANSACTIONAL_ID:t", "WRITE TOPIC:a"],
+        ),
+        ("Fetch", {"topics": ["a"]}, ["READ TOPIC:a"]),
+        ("Fetch", {"topics": []}, []),
+        ("CreateAcls", {}, ["ALTER CLUSTER:kafka-cluster"]),
+        (
+            "CreateTopics",
+            {"topics": ["a"]},
+            ["CREATE CLUSTER:kafka-cluster or CREATE TOPIC:a"],
+        ),
+        ("ListGroups", {"groups": []}, ["DESCRIBE CLUSTER:kafka-cluster"]),
+        ("OffsetCommit", {"groups": ["g"], "topics": ["a"]}, ["READ GROUP:g", "READ TOPIC:a"]),
+        ("DescribeConfigs", {"topics": ["a"]}, ["DESCRIBE_CONFIGS TOPIC:a"]),
+        ("DescribeConfigs", {"on_cluster": True}, ["DESCRIBE_CONFIGS CLUSTER:kafka-cluster"]),
+        ("ApiVersions", {}, []),
+        ("CreateDelegationToken", {"users": []}, []),
+    ],
+)
+def test_what_kafka_asks(api: str, names: dict[str, list[str]], expected: list[str]) -> None:
+    assert said(actions(api, **names)) == expected
+
+
+@pytest.mark.parametrize(
+    ("api", "names", "why"),
+    [
+        ("Produce", {}, r"^Produce: say which topics it names, or \[\]$"),
+        ("Produce", {"groups": ["g"]}, "^Produce needs nothing on groups$"),
+        ("DescribeConfigs", {}, "^DescribeConfigs: say what it is about: groups, topics$"),
+        ("FindCoordinator", {}, "^FindCoordinator: say what it is about: "),
+        ("InitProducerId", {}, "^InitProducerId: say what it is about: "),
+        ("InitProducerId", {"topics": ["a"]}, "any one topic will do"),
+        ("Prodduce", {}, "did you mean Produce"),
+        ("RenewDelegationToken", {}, "only the owner"),
+        ("Fetch", {"topic": ["a"]}, "^topic is none of topics, groups, "),
+    ],
+)
+def test_a_question_that_would_ask_too_little_is_refused(
+    api: str, names: dict[str, list[str]], why: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=why):
+        actions(api, **names)
+
+
+@pytest.mark.parametrize("api", [api for api in APIS if api.needs], ids=lambda api: api.name)
+def test_no_request_that_needs_something_is_asked_nothing(api: object) -> None:
+    if all(need.optional for need in api.needs):
+        return
+    try:
+        asked = actions(api.name)
+    except InvalidRequest:
+        return
+    assert asked
+
+
+def test_a_denial_of_one_need_is_a_denial() -> None:
+    def allowed(operation: Operation, kind: ResourceType, name: str) -> Acl:
+        return Acl(
+            kind, name, PatternType.LITERAL, "User:app", "*", operation, PermissionType.ALLOW
+        )
+
+    authorizer = StandardAuthorizer.from_acls(
+        [
+            allowed(Operation.WRITE, ResourceType.TOPIC, "a"),
+            allowed(Operation.CREATE, ResourceType.TOPIC, "new"),
+        ]
+    )
+    app = RequestContext("User:app", "10.0.0.1")
+    assert are_allowed(authorizer, app, actions("Produce", topics=["a"]))
+    assert not are_allowed(authorizer, app, actions("Produce", topics=["a", "b"]))
+    assert are_allowed(authorizer, app, actions("CreateTopics", topics=["new"]))
+    assert not are_allowed(authorizer, app, actions("CreateTopics", topics=["other"]))
