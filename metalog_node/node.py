@@ -167,8 +167,6 @@ class Node:
             await self._watch.close()
 
     def _start(self) -> None:
-        if self._log is not None:
-            self._cluster_id = self._log.cluster_id or ""
         if self._topic is not None:
             self._cluster_id = self._topic.open(may_make="controller" in self._config.roles)
         self.replica.start()
@@ -248,6 +246,9 @@ class Node:
         for listener in early:
             await self._open_listener(listener)
         later = [each for each in listeners if each not in early]
+        if later:
+            shut = ", ".join(each.name for each in later)
+            _log.info("shut until the log is loaded: %s", shut)
         self._opening = asyncio.create_task(self._open_when_loaded(later, opened))
 
     async def _open_when_loaded(
@@ -292,9 +293,10 @@ class Node:
 
     def _services(self) -> Services:
         config = self._config
+        heard = None if self._log is None else self._log.known_cluster_id
         return Services(
             config.node_id,
-            self._cluster_id,
+            heard or self._cluster_id,
             config.roles,
             self.replica,
             None if self.authorizer is None else CountedAuthorizer(self.authorizer, self.metrics),

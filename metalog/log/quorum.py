@@ -108,6 +108,11 @@ class QuorumLog:
         self._surveyed()
         return self._cluster_id
 
+    @property
+    def known_cluster_id(self) -> str | None:
+        """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
+        return self._cluster_id
+
     def bootstrap(self) -> Iterator[Batch] | None:
         return None
 

@@ -14,7 +14,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from authorizer.api import Action, topic
 from authorizer.decide import ALLOWED
 from metalog.acl import Operation
-from metalog.errors import ApiError
+from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
@@ -70,7 +70,10 @@ def _outcome(services: Services, question: Question, asked: Any) -> KafkaErrorCo
         return KafkaErrorCode.unknown_topic_id
     if services.authorizer is not None:
         action = Action(Operation.DESCRIBE, topic(asked.name))
-        [result] = services.authorizer.authorize(question.context, [action])
+        try:
+            [result] = services.authorizer.authorize(question.context, [action])
+        except AuthorizerNotReady:
+            return KafkaErrorCode.leader_not_available
         if result is not ALLOWED:
             return KafkaErrorCode.topic_authorization_failed
     if not _TOPIC_NAME.fullmatch(asked.name):
@@ -186,5 +189,7 @@ APIS: Final = {
     DESCRIBE_CLUSTER: Api("DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster),
 }
 OF_BROKERS: Final = {
-    METADATA: Api("Metadata", VersionRange(0, 13), metadata, refuse_metadata),
+    METADATA: Api(
+        "Metadata", VersionRange(0, 13), metadata, refuse_metadata, ErrorCode.LEADER_NOT_AVAILABLE
+    ),
 }

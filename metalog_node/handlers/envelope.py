@@ -87,7 +87,10 @@ def _sealed(question: Question, inner: Request, body: Body) -> Body:
 
 
 def forward(services: Services, question: Question) -> Answer:
-    """Hand the request on as it came, with whose it is; the answer goes back as it comes."""
+    """Hand the request on as it came, with whose it is; the answer goes back as it comes.
+    Where this node is the active one there is nobody to hand it on to."""
+    if services.replica.is_active:
+        return _FORWARDABLE[question.request.head.api_key].handle(services, question)
     if services.forwarder is None:
         raise NotController("there is no controller to forward to")
     return services.forwarder.forward(
@@ -109,6 +112,10 @@ OF_BROKERS: Final = {
 """On a node that is no controller."""
 OF_CONTROLLERS: Final = {
     ENVELOPE: Api(
-        "Envelope", VersionRange(VERSIONS[0], VERSIONS[-1]), open_envelope, refuse_envelope
+        "Envelope",
+        VersionRange(VERSIONS[0], VERSIONS[-1]),
+        open_envelope,
+        refuse_envelope,
+        ErrorCode.AUTHORIZER_NOT_READY,
     ),
 }

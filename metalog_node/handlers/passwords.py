@@ -85,7 +85,7 @@ def _altered(
 ) -> Mapping[str, ApiError]:
     """Each user's outcome, of this node's controller or of the one that leads."""
     try:
-        if services.forwarder is None:
+        if services.forwarder is None or services.replica.is_active:
             return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)
         answer: Future[bytes] = services.forwarder.forward(
             write_request(_request(request), 0, None),
@@ -151,5 +151,11 @@ def _body(response: ScramPasswordResponse) -> Body:
 
 
 APIS: Final = {
-    own.SCRAM_PASSWORD: Api("ScramPassword", VersionRange(0, 0), set_passwords, refuse_passwords),
+    own.SCRAM_PASSWORD: Api(
+        "ScramPassword",
+        VersionRange(0, 0),
+        set_passwords,
+        refuse_passwords,
+        ErrorCode.AUTHORIZER_NOT_READY,
+    ),
 }

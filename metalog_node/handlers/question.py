@@ -45,10 +45,6 @@ _log = logging.getLogger(__name__)
 
 NO_THROTTLING: Final = timedelta()
 
-_TOLD_AS: Final = {ErrorCode.AUTHORIZER_NOT_READY: ErrorCode.REQUEST_TIMED_OUT}
-"""Kafka never numbered this one: its clients are told the nearest error that their own library
-counts as worth another try."""
-
 
 class Question(NamedTuple):
     """``context`` says who asks: the connection's client, or whom an Envelope speaks for.
@@ -95,12 +91,17 @@ Refuse = Callable[[Question, ApiError], Body]
 
 
 class Api(NamedTuple):
-    """``name`` as Kafka's audit lines have it. ``refuse`` makes the answer that says an error."""
+    """``name`` as Kafka's audit lines have it. ``refuse`` makes the answer that says an error.
+
+    Kafka never numbered AUTHORIZER_NOT_READY: ``not_ready`` is the nearest error after which the
+    API's own clients try again.
+    """
 
     name: str
     versions: VersionRange
     handle: Handle
     refuse: Refuse
+    not_ready: ErrorCode = ErrorCode.REQUEST_TIMED_OUT
 
 
 class ClusterAuthorizationFailed(InvalidRequest):
@@ -152,8 +153,7 @@ def authorized_operations(services: Services, question: Question) -> int:
 
 def error_fields(error: ApiError) -> dict[str, Any]:
     """An error as the two fields that Kafka's responses have for it."""
-    code = _TOLD_AS.get(error.code, error.code)
-    return {"error_code": KafkaErrorCode(code), "error_message": error.message}
+    return {"error_code": KafkaErrorCode(error.code), "error_message": error.message}
 
 
 def outcome_fields(error: ApiError) -> dict[str, Any]:
@@ -219,4 +219,7 @@ def refused_by(api: Api, question: Question, error: BaseException) -> Body:
     """The answer that tells ``error``; what nobody foresaw is logged."""
     if not isinstance(error, MetalogError):
         _log.error("%s failed", api.name, exc_info=error)
-    return api.refuse(question, told(error))
+    outcome = told(error)
+    if outcome.code is ErrorCode.AUTHORIZER_NOT_READY:
+        outcome = ApiError(api.not_ready, outcome.message)
+    return api.refuse(question, outcome)

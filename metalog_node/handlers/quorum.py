@@ -17,7 +17,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.acl import Operation
-from metalog.errors import ApiError, NotController
+from metalog.errors import ApiError, ErrorCode, NotController
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.ports import LogBounds
 from metalog.wire.fetch import FETCH, FETCH_SNAPSHOT, FETCH_VERSIONS, SNAPSHOT_VERSIONS
@@ -44,6 +44,8 @@ _NOBODY: Final = -1
 _LONGEST_WAIT_S: Final = 30.0
 _MOST_BYTES: Final = 8 << 20
 _ERROR: Final = KafkaErrorCode
+_NOT_READY: Final = ErrorCode.BROKER_NOT_AVAILABLE
+"""What Kafka's followers take for a controller that had better be asked later."""
 _HIGHEST_MARK: Final = (1 << 63) - 1
 """What a version that does not tell its high-water mark is taken to know."""
 
@@ -295,11 +297,18 @@ APIS: Final = {
     DESCRIBE_QUORUM: Api("DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum),
 }
 OF_CONTROLLERS: Final = {
-    FETCH: Api("Fetch", VersionRange(FETCH_VERSIONS[0], FETCH_VERSIONS[-1]), fetch, refuse_fetch),
+    FETCH: Api(
+        "Fetch",
+        VersionRange(FETCH_VERSIONS[0], FETCH_VERSIONS[-1]),
+        fetch,
+        refuse_fetch,
+        _NOT_READY,
+    ),
     FETCH_SNAPSHOT: Api(
         "FetchSnapshot",
         VersionRange(SNAPSHOT_VERSIONS[0], SNAPSHOT_VERSIONS[-1]),
         fetch_snapshot,
         refuse_snapshot,
+        _NOT_READY,
     ),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from admin_requests import Asker, acl_filter, create, creation, delete, describe
 from kafka_tools import free_ports
-from running_node import BOTH_ROLES, running, running_in
+from running_node import BOTH_ROLES, running, running_in, starting
 from served_node import killed_at_the_end
 from written_log import batches_in, formatted
 
@@ -22,8 +22,9 @@ from metalog.log.layout import snapshot_name
 from metalog.log.quorum import QuorumLog
 from metalog.ports import Appended, HighWatermark, LogEvent
 from metalog.records.batch import encode_batch
-from metalog.wire.client import Connection
+from metalog.wire.client import Connection, Unreachable
 from metalog.wire.fetch import Place, fetch_request, read_fetched
+from metalog.wire.hosts import Address
 from metalog.wire.schema import request_parts
 from metalog.wire.security import PLAINTEXT
 from metalog_node.node import Node
@@ -236,6 +237,29 @@ def test_a_broker_forwards_and_answers_from_what_it_follows(controller: Node) ->
         assert "beside" in repr(asker.ask(delete(acl_filter())))
         assert eventually(lambda: "'beside'" not in repr(asker.ask(describe())))
         asker.close()
+
+
+def test_a_broker_may_be_there_before_its_controller(folder: Path) -> None:
+    """It opens once it has followed the log to its end."""
+    ports = free_ports(2)
+    broker = {
+        **broker_of(f"127.0.0.1:{ports[0]}"),
+        "listeners": f"PLAINTEXT://127.0.0.1:{ports[1]}",
+    }
+    listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{ports[0]}"
+    with starting(broker):
+        with pytest.raises(Unreachable):
+            Connection(Address("127.0.0.1", ports[1]), PLAINTEXT)
+        with running_in(folder, listeners=listeners):
+            assert eventually(lambda: "bootstrapped" in told_by_broker(ports[1]))
+
+
+def told_by_broker(port: int) -> str:
+    try:
+        with Connection(Address("127.0.0.1", port), PLAINTEXT) as connection:
+            return repr(connection.ask(describe(principal_filter=None)))
+    except Unreachable:
+        return ""
 
 
 def test_a_broker_outlives_its_controller(folder: Path, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ This module must not know what is asked of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +29,27 @@ def running(properties: Mapping[str, str]) -> Iterator[Node]:
     """A node, once all of its listeners are open."""
     with metalog_node.running(config_of(properties), within_s=20) as node:
         yield node
+
+
+@contextmanager
+def starting(properties: Mapping[str, str]) -> Iterator[Node]:
+    """A node of which no more need be open than what starts early."""
+    entered: Future[Node] = Future()
+    loop, done = asyncio.new_event_loop(), asyncio.Event()
+
+    async def run() -> None:
+        async with Node(config_of(properties)) as node:
+            entered.set_result(node)
+            await done.wait()
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(loop.run_until_complete, run())
+        try:
+            yield entered.result(20)
+        finally:
+            loop.call_soon_threadsafe(done.set)
+            running.result()
+            loop.close()
 
 
 @contextmanager

@@ -1,0 +1,164 @@
+"""The gate (KIP-801): what a node answers, to whom, while it cannot decide; and that it opens.
+
+The node's log is damaged where only the replay comes to it, so that it is claimed and cannot be
+loaded; then it is mended under the running node.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import every_request
+import pytest
+from admin_requests import Asker, acl_filter, create, creation, delete, describe
+from every_request import first_error
+from kafka_tools import free_ports
+from running_node import BOTH_ROLES, running_in, starting
+from written_log import formatted
+
+from metalog.wire.client import Connection
+from metalog.wire.security import PLAINTEXT
+from metalog_node.apis import apis_of
+from metalog_node.node import Node
+
+LONGEST_DELAY_S = 20.0
+RETRIABLE = {
+    "Fetch": 8,
+    "FetchSnapshot": 8,
+    "Metadata": 5,
+    "Envelope": 20_000,
+}
+"""BROKER_NOT_AVAILABLE, LEADER_NOT_AVAILABLE, AUTHORIZER_NOT_READY."""
+NO_PERMISSION_ASKED = {
+    ("PLAINTEXT", "DescribeCluster"),
+    ("PLAINTEXT", "ScramPassword"),
+    ("CONTROLLER", "ScramPassword"),
+}
+"""ScramPassword is for super users only, and who they are is known from the start."""
+REQUEST_TIMED_OUT = 7
+SECURITY_DISABLED = 54
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + LONGEST_DELAY_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def log_of_many_segments(folder: Path) -> Path:
+    """The first of them."""
+    formatted(folder, dynamic=False)
+    with running_in(folder, **{"metadata.log.segment.ms": "1"}) as node:
+        asker = Asker(node.addresses["PLAINTEXT"])
+        for each in range(5):
+            asker.ask(create(creation(resource_name=f"kept-{each}")))
+            time.sleep(0.01)
+        asker.close()
+    first, second, *_ = sorted((folder / "__cluster_metadata-0").glob("*.log"))
+    assert second.stat().st_size
+    return first
+
+
+class Damaged(NamedTuple):
+    """A log's folder; the segment in it that has a changed byte, and what it held."""
+
+    folder: Path
+    segment: Path
+    whole: bytes
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Damaged:
+    segment = log_of_many_segments(tmp_path / "log")
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    return Damaged(tmp_path / "log", segment, whole)
+
+
+@contextmanager
+def shut(folder: Path, super_user: str, *early: str) -> Iterator[Node]:
+    """A node that was started, all of it or its ``early`` listeners, and cannot load its log."""
+    port = free_ports(1)[0]
+    settings = {
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
+        "metadata.log.dir": str(folder),
+        "super.users": super_user,
+        "early.start.listeners": ",".join(early),
+    }
+    with starting({**BOTH_ROLES, **settings}) as node:
+        yield node
+
+
+def test_it_stays_shut_says_why_and_opens_once_it_can(
+    damaged: Damaged, caplog: pytest.LogCaptureFixture
+) -> None:
+    with shut(damaged.folder, "User:ANONYMOUS", "CONTROLLER") as node:
+        assert eventually(lambda: "replay stopped" in caplog.text)
+        assert f"{damaged.segment}, offset 0, byte 0: the checksum" in caplog.text
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(node.addresses["PLAINTEXT"])
+        early = Asker(node.addresses["CONTROLLER"])
+        assert error_in(early.ask(describe())) == 0
+        damaged.segment.write_bytes(damaged.whole)
+        assert eventually(lambda: can_connect(node))
+        late = Asker(node.addresses["PLAINTEXT"])
+        assert all(f"kept-{each}" in repr(late.ask(describe())) for each in range(5))
+        early.close()
+        late.close()
+
+
+def can_connect(node: Node) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(node.addresses["PLAINTEXT"]) == 0
+
+
+def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None:
+    """In the nearest error after which the clients of each API do so."""
+    requests = every_request.requests()
+    told = {}
+    with shut(damaged.folder, "User:nobody", "PLAINTEXT", "CONTROLLER") as node:
+        for listener, is_controllers in (("PLAINTEXT", False), ("CONTROLLER", True)):
+            with Connection(node.addresses[listener], PLAINTEXT) as connection:
+                for key, api in apis_of(is_controllers=is_controllers).items():
+                    told[listener, api.name] = first_error(connection.ask(requests[key]))
+    asked = {each: code for each, code in told.items() if each not in NO_PERMISSION_ASKED}
+    assert asked == {each: RETRIABLE.get(each[1], REQUEST_TIMED_OUT) for each in asked}
+
+
+def error_in(answer: object) -> int:
+    """The first error in what an ``Asker`` got."""
+    found = re.search(r"<ErrorCode\.\w+: (-?[1-9]\d*)>", repr(answer))
+    return int(found[1]) if found else 0
+
+
+def test_without_its_authorizer_and_with_it_again_a_node_decides_the_same(tmp_path: Path) -> None:
+    """The ACLs stay in the log meanwhile, out of reach."""
+    formatted(tmp_path)
+    nobody = {"super.users": "User:nobody", "allow.everyone.if.no.acl.found": "true"}
+    granted = creation(
+        resource_type=4, resource_name="kafka-cluster", operation=8, principal="User:ANONYMOUS"
+    )
+    with running_in(tmp_path, **nobody) as node:
+        asker = Asker(node.addresses["PLAINTEXT"])
+        assert error_in(asker.ask(create(granted))) == 0
+        before = asker.ask(describe()), asker.ask(create(creation()))
+        asker.close()
+    with running_in(tmp_path, **{"authorizer.class.name": ""}) as node:
+        asker = Asker(node.addresses["PLAINTEXT"])
+        disabled = [describe(), create(creation()), delete(acl_filter())]
+        assert [error_in(asker.ask(each)) for each in disabled] == [SECURITY_DISABLED] * 3
+        asker.close()
+    with running_in(tmp_path, **nobody) as node:
+        asker = Asker(node.addresses["PLAINTEXT"])
+        assert (asker.ask(describe()), asker.ask(create(creation()))) == before
+        asker.close()
+    assert [error_in(each) for each in before] == [0, 31]
