@@ -52,7 +52,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
         raise _refused(
             log,
             "nothing says who votes in its quorum",
-            "name the voters as controller.quorum.voters does, or format it --standalone",
+            "start its node once before, or format it --standalone",
         )
     if node not in voters:
         raise _refused(

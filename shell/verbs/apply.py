@@ -81,7 +81,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     if plan is None and not arguments.yes:
         _ask(count, target, made, output)
     users = [each.user for each in credentials]
-    carry_out(target, steps, _progress(len(steps), output), users)
+    carry_out(target, steps, _progress(len(steps), output), users, before=made.current)
     _say_done(steps, credentials, output)
     return 0
 

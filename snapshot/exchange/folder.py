@@ -8,14 +8,15 @@ wanted.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from metalog.acl import Acl
+from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
 from metalog.controller.whole import WholeChange, change_whole
 from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
+from metalog.image.metadata import MetadataImage
 from metalog.log.directory import DirectoryLog
 from metalog.log.ownership import check_ownership
 from metalog.log.writer import WritableDirectoryLog
@@ -49,13 +50,23 @@ class FolderTarget:
     def why_not(self, acl: Acl) -> str | None:
         return None
 
-    def change(self, steps: Sequence[Step], users: Sequence[ScramUser]) -> None:
+    def change(
+        self,
+        steps: Sequence[Step],
+        users: Sequence[ScramUser],
+        before: Collection[Acl] | None = None,
+    ) -> None:
         whole = WholeChange(
             [step.acl for step in steps if step.change is Change.ADD],
             [step.acl for step in steps if step.change is Change.REMOVE],
             users,
         )
-        change = partial(change_whole, change=whole, entropy=os.urandom)
+
+        def change(image: MetadataImage) -> ControllerResult[None]:
+            if before is not None and {*image.acls.by_id.values()} != {*before}:
+                raise InvalidRequest("it has changed meanwhile; run it again")
+            return change_whole(image, whole, os.urandom)
+
         try:
             self._opened().submit_transaction(_NAME, change).result()
         except LogFenced as error:

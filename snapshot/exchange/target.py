@@ -6,7 +6,7 @@ module must not know how a plan was made, and it asks nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl
@@ -50,8 +50,14 @@ class StoreTarget(_Target, Protocol):
 class LogTarget(_Target, Protocol):
     """A log, whose changes take effect as a whole."""
 
-    def change(self, steps: Sequence[Step], users: Sequence[ScramUser]) -> None:
-        """All ``steps``, and these users' credentials, or nothing."""
+    def change(
+        self,
+        steps: Sequence[Step],
+        users: Sequence[ScramUser],
+        before: Collection[Acl] | None = None,
+    ) -> None:
+        """All ``steps``, and these users' credentials, or nothing; nothing too where the ACLs
+        that are there are not those of ``before``."""
         ...
 
 
@@ -90,11 +96,13 @@ def carry_out(
     steps: Sequence[Step],
     progress: Callable[[int], None] = lambda done: None,
     users: Sequence[ScramUser] = (),
+    before: Collection[Acl] | None = None,
 ) -> None:
     """Takes all ``steps``; an error says how many were taken before it. ``users`` get their
-    credentials, which only a log takes."""
+    credentials, which only a log takes. ``before`` are the ACLs for which the steps were
+    planned; only a log can be held to them to the last moment."""
     if isinstance(target, LogTarget):
-        target.change(steps, users)
+        target.change(steps, users, before)
         progress(len(steps))
         return
     if users:

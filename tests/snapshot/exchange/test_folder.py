@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from written_log import FIRST_ACL, copied, formatted
 
 from metalog.acl import Acl
+from metalog.errors import InvalidTarget
 from metalog.image.acls import acl_of
 from shell.main import main
+from snapshot.exchange.plan import Change, Step
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
+from snapshot.exchange.target import carry_out, target_of
 
 WANTED = """\
 owns: [{resourceType: ANY}]
@@ -20,6 +24,7 @@ acls:
   - {principal: User:b, operation: All, resourceType: Topic, resourceName: t,
      host: 10.0.0.9, permissionType: deny}
 """
+OTHER = ("--allow-principal", "User:other", "--operation", "Read", "--topic", "other")
 SUPER = ("--super-users", "User:root", "--no-allow-everyone")
 
 
@@ -54,6 +59,23 @@ def test_a_saved_plan(tmp_path: Path, wanted: Path) -> None:
     assert main(["plan", str(folder), str(wanted), *SUPER, "--prune", "--save", plan]) == 1
     assert main(["apply", str(folder), plan, *SUPER]) == 0
     assert acls(folder) == acls(wanted)
+
+
+def test_what_changes_at_the_last_moment_is_not_overrun(tmp_path: Path, wanted: Path) -> None:
+    folder = formatted(tmp_path / "node")
+    source = open_source(str(folder), environ={})
+    before = acls(folder)
+    target = target_of(source)
+    assert main(["kafka-acls", str(folder), "--add", *OTHER]) == 0
+    changed = acls(folder)
+    assert changed > before
+    steps = [Step(Change.ADD, acl) for acl in acls(wanted)]
+    with closing(target), pytest.raises(InvalidTarget, match="it has changed meanwhile"):
+        carry_out(target, steps, before=before)
+    assert acls(folder) == changed
+    with closing(target):
+        carry_out(target, steps, before=changed)
+    assert acls(folder) == changed | acls(wanted)
 
 
 def test_a_folder_that_is_not_the_only_voters_is_refused_untouched(
