@@ -81,7 +81,7 @@ format: .venv/test-ready ## Lay out the source as `make check` wants it
 setup: .venv/test-ready ## The Python environment alone, in .venv
 
 .PHONY: kafka
-kafka: $(JARS)/ready $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
+kafka: $(JARS)/classes.jsa $(ZOOKEEPER_JARS)/classes.jsa ## Apache Kafka itself, which the tests compare with, in build/kafka
 
 .PHONY: kafka-if-possible
 kafka-if-possible:
@@ -199,6 +199,10 @@ $(JARS)/ready: tests/compat/kafka/pom.xml | maven
 
 $(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven
 	$(FETCH_JARS)
+
+%/classes.jsa: %/ready tests/support/kafka_classes.py | .venv/ready
+	@echo 'make: having Java keep the classes of $*'
+	@$(BIN)/python tests/support/kafka_classes.py $*
 
 build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
 	@echo 'make: building bench/peer over Apache Kafka by Maven'

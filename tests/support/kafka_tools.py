@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 KAFKA_VERSION = "4.3.1"
 JARS = BUILD / "kafka" / KAFKA_VERSION / "jars"
 
-QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m")
+QUICK_START = (
+    *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m"),
+    *("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr"),
+)
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 CLUSTER_ID = "kraft-metalog-tests-AA"
 START_LIMIT_S = 90.0
@@ -40,14 +43,18 @@ def missing_for_kafka() -> str | None:
 
 
 class KafkaTools(NamedTuple):
-    """Kafka's command-line tools, each run in a Java process of its own (1 to 3 s)."""
+    """Kafka's command-line tools, each run in a Java process of its own (about 1 s)."""
 
     jars: Path
+    keeps_classes: bool = False
+    """See ``kafka_classes``."""
 
     def command(self, main: str, *arguments: str | Path, logging: str = QUIET) -> list[str]:
         classpath = f"{self.jars}/*"
+        kept = "ArchiveClassesAtExit" if self.keeps_classes else "SharedArchiveFile"
+        classes = f"-XX:{kept}={self.jars / 'classes.jsa'}"
         texts = [str(argument) for argument in arguments]
-        return ["java", *QUICK_START, logging, "-cp", classpath, main, *texts]
+        return ["java", *QUICK_START, classes, logging, "-cp", classpath, main, *texts]
 
     def run(self, main: str, *arguments: str | Path, timeout_s: float = 60.0) -> str:
         """Standard output of the tool; RuntimeError with all it printed if it failed."""
