@@ -159,7 +159,8 @@ class LocalFiles:
     """The disk of this machine. No lock is ever taken for reading.
 
     What root makes belongs to whom the folder belongs to: root's files in a node's folder
-    would keep the node from starting.
+    would keep the node from starting. So nothing is made through a link, by which the folder's
+    owner could have root write and give away what lies elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:
@@ -175,7 +176,7 @@ class LocalFiles:
         return _LocalReadable(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
     def create(self, path: Path) -> WritableFile:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o644)
         _give_to_owner(path)
         return _LocalWritable(descriptor)
@@ -220,7 +221,7 @@ class LocalFiles:
 def _give_to_owner(path: Path) -> None:
     if os.geteuid() == 0:
         folder = path.parent.stat()
-        os.chown(path, folder.st_uid, folder.st_gid)
+        os.chown(path, folder.st_uid, folder.st_gid, follow_symlinks=False)
 
 
 def _has_type(path: Path, wanted: int) -> bool:

@@ -28,7 +28,8 @@ class LocalLock:
             with suppress(FileNotFoundError):
                 if _identity(path.stat()) in _held:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags, 0o644)
             try:
                 fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:

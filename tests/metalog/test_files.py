@@ -37,13 +37,28 @@ def test_what_root_makes_belongs_to_whom_the_folder_does(
 ) -> None:
     given: list[tuple[Path, int, int]] = []
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "chown", lambda path, user, group: given.append((path, user, group)))
+
+    def chown(path: Path, user: int, group: int, *, follow_symlinks: bool) -> None:
+        assert not follow_symlinks
+        given.append((path, user, group))
+
+    monkeypatch.setattr(os, "chown", chown)
     LOCAL_FILES.make_folder(tmp_path / "x" / "y")
     LOCAL_FILES.create(tmp_path / "x" / "a").close()
     LOCAL_FILES.lock(tmp_path / ".lock").close()
     owner = tmp_path.stat()
     paths = (tmp_path / "x", tmp_path / "x" / "y", tmp_path / "x" / "a", tmp_path / ".lock")
     assert given == [(path, owner.st_uid, owner.st_gid) for path in paths]
+
+
+def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"of somebody else")
+    (tmp_path / "a").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        LOCAL_FILES.create(tmp_path / "a")
+    with pytest.raises(OSError, match="symbolic links"):
+        LOCAL_FILES.lock(tmp_path / "a")
+    assert (tmp_path / "elsewhere").read_bytes() == b"of somebody else"
 
 
 def test_a_lock_is_held_once_and_given_back(tmp_path: Path) -> None:
