@@ -19,7 +19,7 @@ from shell.asking import need_somebody
 from shell.context import add_command_config, opened_source
 from shell.output import Output
 from shell.safe import shown
-from snapshot.exchange.credentials import credential_target_of
+from snapshot.exchange.credentials import TakesPasswords, credential_target_of
 
 if TYPE_CHECKING:
     from snapshot.exchange.credentials import CredentialTarget
@@ -126,11 +126,32 @@ def _set(
 ) -> None:
     mechanisms = _chosen(arguments) or sorted(has) or list(ScramMechanism)
     password = _password(arguments, output)
+    if (
+        arguments.iterations is None
+        and isinstance(target, TakesPasswords)
+        and target.takes_passwords()
+    ):
+        _send(target, arguments.user, mechanisms, password, output)
+        return
     for mechanism in mechanisms:
         iterations = arguments.iterations or has.get(mechanism, MIN_ITERATIONS)
         salt = os.urandom(SALT_BYTES)
         target.set_password(arguments.user, mechanism, password, salt, iterations)
         _say(output, "set", arguments.user, mechanism, iterations)
+
+
+def _send(
+    target: TakesPasswords,
+    user: str,
+    mechanisms: Sequence[ScramMechanism],
+    password: str,
+    output: Output,
+) -> None:
+    """The node chooses the iterations, so they are asked of it."""
+    for mechanism in mechanisms:
+        target.send_password(user, mechanism, password)
+        iterations = target.scram_users()[user][mechanism]
+        _say(output, "set", user, mechanism, iterations)
 
 
 def _delete(

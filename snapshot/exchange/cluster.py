@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.client_settings import user_of
-from metalog.errors import InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog.files import Files
 from metalog.kafka_client import Troubles, said
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.client_file import client_settings
 from snapshot.exchange.formats.document import Document, Entry, ScramUser
 from snapshot.exchange.store import State
+
+if TYPE_CHECKING:
+    from metalog.wire.passwords import PasswordClient
 
 _api: Any = confluent_kafka.admin
 """Its own types say less than it takes: a filter's None, and a logger among the settings."""
@@ -134,6 +137,30 @@ class ClusterStore:
             _api.UserScramCredentialUpsertion(user, info, password.encode(), salt),
             f"set the password of {user}",
         )
+
+    def takes_passwords(self) -> bool:
+        """Whether it is a node of ours, reached over TLS (KIP-506)."""
+        try:
+            with self._passwords() as client:
+                return client.is_offered()
+        except InvalidRequest:
+            return False
+
+    def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
+        """What goes to the node is the password: its policy judges it, and it salts it."""
+        from metalog.wire.passwords import NewPassword, ScramEntity
+
+        with self._passwords() as client:
+            asked = [NewPassword(ScramEntity(user, mechanism), password)]
+            client.set_scram_password(asked).all().result(_TIMEOUT_S)
+
+    def _passwords(self) -> PasswordClient:
+        from metalog.wire.hosts import parse_addresses
+        from metalog.wire.passwords import PasswordClient
+        from metalog.wire.security import translated_settings
+
+        nodes = parse_addresses(self._settings["bootstrap.servers"])
+        return PasswordClient(nodes, translated_settings(self._settings, self._notes))
 
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
         self._alter_user(

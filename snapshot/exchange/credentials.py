@@ -34,6 +34,15 @@ class CredentialTarget(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesPasswords(CredentialTarget, Protocol):
+    """A TARGET that may take a password itself (KIP-506), and salt it by its own rules."""
+
+    def takes_passwords(self) -> bool: ...
+
+    def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None: ...
+
+
 def credential_target_of(source: Source) -> CredentialTarget:
     """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
     target = target_of(source)

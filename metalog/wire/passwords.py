@@ -1,0 +1,174 @@
+"""KIP-506's client: sets SCRAM passwords on a node that takes them, over TLS and never without.
+
+The node salts them, by its own policy and iterations. Kafka never built this API; ours does
+(docs/formats/README.md has its number). This module must not keep a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.scram import ScramMechanism
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.hosts import Address
+from metalog.wire.own import (
+    SCRAM_PASSWORD,
+    ScramCredentials,
+    ScramPasswordRequest,
+    ScramPasswordResponse,
+)
+from metalog.wire.schema import error_name
+from metalog.wire.security import ClientSettings
+
+_VERSIONS: Final = range(1)
+
+
+class EncryptionRequired(InvalidRequest):
+    """Passwords are sent over TLS only."""
+
+    code = ErrorCode.ENCRYPTION_REQUIRED
+
+
+class PasswordRefused(InvalidRequest):
+    """The node's answer about one user, in its own words."""
+
+
+class ScramEntity(NamedTuple):
+    """A user, and one of the mechanisms by which it may log in."""
+
+    user: str
+    mechanism: ScramMechanism
+
+
+class NewPassword(NamedTuple):
+    """A ``password`` of None deletes the credential."""
+
+    entity: ScramEntity
+    password: str | None
+
+    def __repr__(self) -> str:
+        return f"NewPassword({self.entity!r}, [hidden])"
+
+
+class SetScramPasswordResult:
+    """What became of each; a failure is its future's exception."""
+
+    def __init__(self, values: Mapping[ScramEntity, Future[None]]) -> None:
+        self._values = values
+
+    def all(self) -> Future[None]:
+        """Done when all are; fails if one did."""
+        whole: Future[None] = Future()
+        waiting = list(self._values.values())
+
+        def settle(_: Future[None] | None) -> None:
+            while waiting and waiting[-1].done():
+                waiting.pop()
+            if waiting:
+                waiting[-1].add_done_callback(settle)
+                return
+            failures = [each.exception() for each in self._values.values()]
+            failed = next(filter(None, failures), None)
+            if failed is None:
+                whole.set_result(None)
+            else:
+                whole.set_exception(failed)
+
+        settle(None)
+        return whole
+
+    def values(self) -> Mapping[ScramEntity, Future[None]]:
+        return self._values
+
+
+class PasswordClient:
+    """``nodes`` are asked in turn until one can be reached; a connection is made for each call."""
+
+    def __init__(self, nodes: Sequence[Address], settings: ClientSettings) -> None:
+        self._nodes = tuple(nodes)
+        self._settings = settings
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-passwords")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def is_offered(self) -> bool:
+        """Whether the node takes passwords, and may be sent them."""
+        if self._settings.security.tls is None:
+            return False
+        with self._connected() as connection:
+            return SCRAM_PASSWORD in connection.versions
+
+    def set_scram_password(self, credentials: Sequence[NewPassword]) -> SetScramPasswordResult:
+        """``EncryptionRequired`` where the connection would not be TLS: nothing is sent."""
+        if self._settings.security.tls is None:
+            raise EncryptionRequired(
+                "a password is sent over TLS only; set security.protocol to SSL or SASL_SSL"
+            )
+        values: dict[ScramEntity, Future[None]] = {each.entity: Future() for each in credentials}
+        self._thread.submit(self._carry_out, tuple(credentials), values)
+        return SetScramPasswordResult(values)
+
+    def close(self) -> None:
+        """What was asked for is carried out first."""
+        self._thread.shutdown()
+
+    def _carry_out(
+        self, credentials: Sequence[NewPassword], values: Mapping[ScramEntity, Future[None]]
+    ) -> None:
+        request = ScramPasswordRequest(
+            credentials=tuple(
+                ScramCredentials(
+                    username=each.entity.user,
+                    hash_type=int(each.entity.mechanism),  # type: ignore[arg-type]
+                    password=each.password,
+                )
+                for each in credentials
+            )
+        )
+        try:
+            with self._connected() as connection:
+                connection.version(SCRAM_PASSWORD, _VERSIONS)
+                told = _told(connection.ask(request))
+        except Exception as error:
+            for future in values.values():
+                future.set_exception(error)
+            return
+        for entity, future in values.items():
+            trouble = told.get(entity, "the node says nothing about it")
+            if trouble is None:
+                future.set_result(None)
+            else:
+                future.set_exception(PasswordRefused(f"{entity.user}: {trouble}"))
+
+    def _connected(self) -> Connection:
+        """``Unreachable`` is the last node's."""
+        for node in self._nodes[:-1]:
+            try:
+                return Connection(node, self._settings)
+            except Unreachable:
+                continue
+        return Connection(self._nodes[-1], self._settings)
+
+
+def _told(answer: ScramPasswordResponse) -> dict[ScramEntity, str | None]:
+    """What went wrong, None where nothing did."""
+    return {
+        ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (
+            None if not user.error_code else user.error_message or error_name(user.error_code)
+        )
+        for hashed in answer.hash_results
+        for user in hashed.user_results
+    }

@@ -1,0 +1,112 @@
+"""KIP-506's client, and ``metalog passwd``, on a node that takes passwords over TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from certificates import Certified, certified
+from running_node import running_in
+from written_log import formatted
+
+from metalog.scram import ScramMechanism
+from metalog.wire.passwords import (
+    EncryptionRequired,
+    NewPassword,
+    PasswordClient,
+    PasswordRefused,
+    ScramEntity,
+)
+from metalog.wire.security import PLAINTEXT, client_settings
+from metalog_node.node import Node
+from shell.main import main
+
+SHA_256, SHA_512 = ScramMechanism
+PASSWORD = "long enough to be let pass"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    return certified(tmp_path_factory.mktemp("tls"), "/CN=node")
+
+
+@pytest.fixture
+def node(tmp_path: Path, server: Certified) -> Iterator[Node]:
+    formatted(tmp_path / "log")
+    with running_in(
+        tmp_path / "log",
+        **{
+            "listeners": "SSL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(server.identity),
+            "sasl.scram.password.change.SHA256.iterations": "5000",
+        },
+    ) as started:
+        yield started
+
+
+def over_tls(server: Certified) -> dict[str, str]:
+    return {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(server.authority),
+    }
+
+
+def known(node: Node, user: str) -> dict[ScramMechanism, int]:
+    """The iterations of each credential."""
+    found = node.replica.image.scram.mechanisms
+    return {each: users[user].iterations for each, users in found.items() if user in users}
+
+
+def test_each_user_has_a_result_of_its_own(node: Node, server: Certified) -> None:
+    alice, bob = ScramEntity("alice", SHA_256), ScramEntity("bob", SHA_512)
+    settings = client_settings(over_tls(server))
+    with PasswordClient([node.addresses["SSL"]], settings) as client:
+        assert client.is_offered()
+        result = client.set_scram_password([NewPassword(alice, PASSWORD), NewPassword(bob, None)])
+        assert result.values()[alice].result(20) is None
+        with pytest.raises(PasswordRefused, match=r"^bob: "):
+            result.values()[bob].result(20)
+        with pytest.raises(PasswordRefused, match=r"^bob: "):
+            result.all().result(20)
+        assert known(node, "alice") == {SHA_256: 5000}
+        client.set_scram_password([NewPassword(alice, None)]).all().result(20)
+        assert client.set_scram_password([]).all().result(20) is None
+    assert known(node, "alice") == {}
+
+
+def test_without_tls_nothing_is_sent(node: Node) -> None:
+    with PasswordClient([node.addresses["PLAINTEXT"]], PLAINTEXT) as client:
+        assert not client.is_offered()
+        with pytest.raises(EncryptionRequired, match=r"set security\.protocol to SSL or SASL_SSL"):
+            client.set_scram_password([NewPassword(ScramEntity("alice", SHA_256), PASSWORD)])
+    assert known(node, "alice") == {}
+
+
+def test_a_password_is_in_no_repr() -> None:
+    assert PASSWORD not in repr(NewPassword(ScramEntity("alice", SHA_256), PASSWORD))
+
+
+def passwd(node: Node, listener: str, folder: Path, *more: str) -> int:
+    file = folder / "password"
+    file.write_text(PASSWORD)
+    target = f"cluster://{node.addresses[listener]}"
+    return main(["passwd", target, "carol", "--password-file", str(file), *more])
+
+
+def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
+    node: Node, server: Certified, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its iterations say who salted; without TLS, or with iterations given, the command does."""
+    config = tmp_path / "client.properties"
+    config.write_text("".join(f"{key}={value}\n" for key, value in over_tls(server).items()))
+    secure = ("--command-config", str(config))
+    assert passwd(node, "SSL", tmp_path, *secure, "--mechanism", "SCRAM-SHA-256") == 0
+    assert known(node, "carol") == {SHA_256: 5000}
+    assert capsys.readouterr().out == "Set the SCRAM-SHA-256 password of carol, 5000 iterations.\n"
+    assert passwd(node, "SSL", tmp_path, *secure, "--iterations", "6000") == 0
+    assert known(node, "carol") == {SHA_256: 6000}
+    assert passwd(node, "PLAINTEXT", tmp_path, "--mechanism", "SCRAM-SHA-512") == 0
+    assert known(node, "carol") == {SHA_256: 6000, SHA_512: 4096}
