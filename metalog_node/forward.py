@@ -1,8 +1,9 @@
 """Forwards what only the controller may do, in Envelopes, until somebody there has answered.
 
 As KIP-590 and KIP-801 have it: a controller that does not lead, is not ready, or cannot be
-reached is no answer, and the next one is asked until the request's time is up. What was sent
-before a connection broke may have been carried out; it is sent again, as Kafka's brokers do.
+reached is no answer, and the next one is asked until the request's time is up; one that is a
+controller no longer is not waited for, since it may hang. What was sent before a connection
+broke may have been carried out; it is sent again, as Kafka's brokers do.
 Blocking, on threads of its own. This module must not know what is forwarded.
 """
 
@@ -110,7 +111,9 @@ class Forwarder:
             connection.close()
             connection = None
         if connection is None:
-            connection = Connection(wanted, self._settings)
+            connection = Connection(
+                wanted, self._settings, is_wanted=lambda: wanted in self._controllers()
+            )
         try:
             version = connection.version(ENVELOPE, VERSIONS)
             sealed = seal(version, request, principal, address)

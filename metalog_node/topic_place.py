@@ -47,15 +47,25 @@ def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
         raise ConfigException(f"{LOG_DIR}: after the ? only {_SNAPSHOTS}DIR is known")
     try:
         parse_address(address)
-        given = {
-            key.removeprefix(CLIENT_KEYS): value
-            for key, value in properties.items()
-            if key.startswith(CLIENT_KEYS)
-        }
-        settings, _ = librdkafka_settings(given)
     except InvalidRequest as error:
         raise ConfigException(f"{LOG_DIR}: {error}") from None
+    settings = _client_settings(properties)
     return TopicPlace(address, Path(folder) if folder else None, settings)
+
+
+def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
+    given = {
+        key.removeprefix(CLIENT_KEYS): value
+        for key, value in properties.items()
+        if key.startswith(CLIENT_KEYS)
+    }
+    try:
+        settings, left_out = librdkafka_settings(given)
+    except InvalidRequest as error:
+        raise ConfigException(f"{CLIENT_KEYS}{error}") from None
+    for why in left_out:
+        raise ConfigException(f"{CLIENT_KEYS}{why}; take it out")
+    return settings
 
 
 def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:

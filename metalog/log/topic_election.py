@@ -115,12 +115,12 @@ class TopicCandidacy:
         def assigned(consumer: Any, partitions: Any) -> None:
             consumer.incremental_assign(partitions)
             consumer.pause(partitions)
-            if partitions:
+            if _has_log(partitions):
                 _log.info("this node is elected to write %s", self._followed.path)
                 self._is_elected.set()
 
         def revoked(consumer: Any, partitions: Any) -> None:
-            if partitions:
+            if _has_log(partitions):
                 self._dismiss()
 
         topic = self._followed.cluster.address.topic
@@ -131,3 +131,7 @@ class TopicCandidacy:
             _log.info("this node is no longer elected to write %s", self._followed.path)
             self._is_elected.clear()
             self._dismissed()
+
+
+def _has_log(partitions: Any) -> bool:
+    return any(each.partition == 0 for each in partitions)

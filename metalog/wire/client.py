@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
@@ -27,6 +27,8 @@ from metalog.wire.session import Answer, Session
 from metalog.wire.versions import Versions
 
 _CHUNK: Final = 1 << 18
+_LOOK_UP_S: Final = 0.25
+"""How often it is asked whether an answer is still wanted."""
 _TLS_ALERT: Final = b"\x15\x03"
 
 
@@ -36,12 +38,18 @@ class Unreachable(InvalidRequest):
 
 class Connection:
     """For one thread. Opened, and logged in, when it is made; closed with its owner at the
-    latest."""
+    latest. Once ``is_wanted`` says no, an answer is waited for no longer."""
 
     def __init__(
-        self, address: Address, settings: ClientSettings, *, software_version: str = "0"
+        self,
+        address: Address,
+        settings: ClientSettings,
+        *,
+        software_version: str = "0",
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         self.address = address
+        self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
         self._session = Session(
             settings.client_id,
@@ -109,7 +117,7 @@ class Connection:
         self._in_time(deadline).sendall(data)
 
     def _receive(self, deadline: float) -> list[Answer]:
-        data = self._in_time(deadline).recv(_CHUNK)
+        data = self._awaited(deadline)
         if not data:
             raise ConnectionResetError
         if not self._session.is_ready and data.startswith(_TLS_ALERT):
@@ -119,13 +127,22 @@ class Connection:
             self._send(to_send, deadline)
         return answers
 
-    def _in_time(self, deadline: float) -> socket.socket:
+    def _awaited(self, deadline: float) -> bytes:
+        while True:
+            waiting = self._in_time(deadline, at_most_s=_LOOK_UP_S)
+            try:
+                return waiting.recv(_CHUNK)
+            except TimeoutError:
+                if not self._is_wanted():
+                    raise
+
+    def _in_time(self, deadline: float, at_most_s: float | None = None) -> socket.socket:
         if self._socket is None:
             raise ConnectionResetError
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(left if at_most_s is None else min(left, at_most_s))
         return self._socket
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Three nodes on one topic of a real Kafka: one is active, and when it is killed another is.
+"""Nodes on one topic of a real Kafka: one is active, and when it is gone another is.
 
 METALOG_CRASH_RUNS sets how often (2).
 """
@@ -6,19 +6,26 @@ METALOG_CRASH_RUNS sets how often (2).
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from admin_requests import describe
 from kafka_tools import RealKafka
+from tiny_log import ace, ids
 from topic_logs import new_address
 from topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
 
-from metalog import Loader, TopicLog
+from metalog import Loader, Replica, TopicLog, WritableTopicLog
+from metalog.controller.result import ControllerResult
+from metalog.errors import LogFenced
 from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
+from metalog.log.topic_election import TopicCandidacy
+from metalog.log.topic_writer import make_sure_of_topic
 from metalog.wire.client import Connection
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -50,12 +57,23 @@ def wait_until_equal(nodes: list[TopicNodeProcess], wanted: list[tuple[str, ...]
         time.sleep(0.1)
 
 
+def check(topic: str, load: Load, nodes: list[TopicNodeProcess]) -> int:
+    """How many ACLs were acknowledged, all of which are there once and seen by all nodes."""
+    found = Counter(acl.resource_name for acl in image_of(topic).acls.by_id.values())
+    names = {name for _, _, name in load.acknowledged}
+    assert names <= found.keys(), "acknowledged and lost"
+    assert found.keys() <= load.asked
+    assert set(found.values()) == {1}, "doubled"
+    wait_until_equal(nodes, sorted((name, "User:beside") for name in found))
+    return len(names)
+
+
 def test_what_was_acknowledged_survives_every_kill_of_the_active_node(
     real_kafka: RealKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = new_address(real_kafka.bootstrap)
     takeovers = []
-    with topic_nodes(topic, tmp_path) as nodes:
+    with topic_nodes(topic, tmp_path, controllers=3) as nodes:
         with Load(nodes) as load:
             load.waits_for(10, 0.0, 30)
             for _ in range(RUNS):
@@ -66,17 +84,59 @@ def test_what_was_acknowledged_survives_every_kill_of_the_active_node(
                 active.start()
                 active.wait_until_open()
                 load.waits_for(10, time.monotonic(), 30)
-        image = image_of(topic)
-        found = Counter(acl.resource_name for acl in image.acls.by_id.values())
-        names = {name for _, _, name in load.acknowledged}
-        assert names <= found.keys(), "acknowledged and lost"
-        assert found.keys() <= load.asked
-        assert set(found.values()) == {1}, "doubled"
-        wait_until_equal(nodes, sorted((name, "User:beside") for name in found))
+        number = check(topic, load, nodes)
     with capsys.disabled():
         worst, middle = max(takeovers), sorted(takeovers)[len(takeovers) // 2]
         print(
-            f"\n{RUNS} kills of the active node, {len(names):,} acknowledged: taken over within"
+            f"\n{RUNS} kills of the active node, {number:,} acknowledged: taken over within"
             f" {worst:.1f} s (median {middle:.1f} s)"
         )
     assert worst < TAKEOVER_S
+
+
+def test_an_active_node_that_slept_follows_and_a_broker_forwards_to_whoever_is_active(
+    real_kafka: RealKafka, tmp_path: Path
+) -> None:
+    topic = new_address(real_kafka.bootstrap)
+    with topic_nodes(topic, tmp_path, controllers=2, brokers=1) as nodes:
+        with Load(nodes[2:]) as load:
+            load.waits_for(10, 0.0, 30)
+            first = leader_of(topic)
+            nodes[first - 1].send(signal.SIGSTOP)
+            asleep_at = time.monotonic()
+            load.waits_for(10, asleep_at, TAKEOVER_S)
+            second = leader_of(topic)
+            nodes[first - 1].send(signal.SIGCONT)
+            load.waits_for(10, time.monotonic(), 5)
+            time.sleep(2)
+            assert leader_of(topic) == second != first, "the one that woke took the log back"
+            nodes[second - 1].stop()
+            load.waits_for(10, time.monotonic(), 5)
+            assert leader_of(topic) == first
+        check(topic, load, [nodes[first - 1], nodes[2]])
+
+
+def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealKafka) -> None:
+    topic = new_address(real_kafka.bootstrap)
+    log = TopicLog(topic)
+    make_sure_of_topic(log.cluster)
+    with Replica(log, candidacy=TopicCandidacy(log, 1, list)) as replica:
+        create(replica, 1)
+        with closing(WritableTopicLog(topic, node_id=9)) as other:
+            epoch = other.claim()
+            other.append(epoch, [(ace(3), 0)])
+            with pytest.raises(LogFenced):
+                create(replica, 2)
+        create(replica, 4)
+        assert ids(replica.image) == {1, 3, 4}
+        assert replica.image.provenance.epoch == epoch + 1
+
+
+def create(replica: Replica, number: int) -> None:
+    """As soon as the replica is active."""
+    change = ControllerResult([(ace(number), 0)], None)
+    deadline = time.monotonic() + 20
+    while not replica.is_active:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    replica.submit(lambda image: change).result(20)

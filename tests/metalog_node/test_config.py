@@ -96,3 +96,49 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
         "did you mean request.timeout.ms?",
         "not used here: num.network.threads",
     )
+
+
+ON_TOPIC = """\
+process.roles=controller
+node.id=2
+listeners=CONTROLLER://node-2:9093
+controller.listener.names=CONTROLLER
+metadata.log.dir=topic://kafka-1:9092,kafka-2:9092/acls-of-prod?snapshots=/snapshots
+metadata.log.topic.security.protocol=SSL
+metadata.log.topic.ssl.key.password=top-secret-1
+"""
+
+
+def test_the_log_in_a_topic(tmp_path: Path) -> None:
+    config = configured(tmp_path, base=ON_TOPIC)
+    assert config.topic is not None
+    assert config.topic.address == "topic://kafka-1:9092,kafka-2:9092/acls-of-prod"
+    assert config.topic.snapshots == Path("/snapshots")
+    assert config.topic.settings["security.protocol"] == "SSL"
+    assert "top-secret-1" not in repr(config.topic)
+    assert config.metadata_dir is None
+    assert config.notes == ()
+    broker = ON_TOPIC.replace("=controller", "=broker").replace("CONTROLLER://", "PLAINTEXT://")
+    assert configured(tmp_path, base=broker).controller_listener == "CONTROLLER"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("metadata.log.dir=topic://kafka-1:9092", "metadata.log.dir: topic://kafka-1:9092: give t"),
+        ("metadata.log.dir=topic://k:1/t?what=x", "metadata.log.dir: after the ? only snapshots="),
+        ("metadata.log.topic.ssl.provider=x", "metadata.log.topic.ssl.provider is not known here"),
+        ("metadata.log.topic.group.id=x", "metadata.log.topic.group.id is not used here"),
+        ("listeners=CONTROLLER://node-2:0", "advertised.listeners: the other nodes must be told"),
+        ("listeners=CONTROLLER://:9093", "must be told where CONTROLLER is; give CONTROLLER://HO"),
+        (
+            "controller.listener.names=\nlisteners=PLAINTEXT://node-2:9092",
+            "controller.listener.names: is missing; nodes of one topic forward to each other's",
+        ),
+    ],
+)
+def test_a_node_on_a_topic_that_could_not_work(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(ConfigException) as caught:
+        configured(tmp_path, line, base=ON_TOPIC)
+    assert said in str(caught.value)
+    assert "server.properties" in str(caught.value)

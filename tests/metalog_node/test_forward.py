@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,20 @@ def test_nobody_is_waited_for_longer_than_the_request_may_take() -> None:
             forwarder.forward(create(1), ADMIN, CLIENT).result(20)
     finally:
         forwarder.close()
+
+
+def test_one_that_hangs_is_left_when_another_is_the_controller(controller: Node) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = Address(*silent.getsockname())
+        known = [hanging]
+        forwarder = Forwarder(lambda: known, SETTINGS)
+        try:
+            answer = forwarder.forward(create(3), ADMIN, CLIENT)
+            with silent.accept()[0]:
+                known[:] = [controller.addresses["CONTROLLER"]]
+                assert correlation_of(answer.result(SETTINGS.request_timeout_s / 2)) == 3
+        finally:
+            forwarder.close()
 
 
 def test_a_controller_that_takes_no_envelope_of_ours_is_not_asked_again(tmp_path: Path) -> None:

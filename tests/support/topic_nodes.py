@@ -33,15 +33,19 @@ SETTINGS = client_settings({"request.timeout.ms": "15000"})
 class TopicNodeProcess:
     """``metalog serve`` on ``topic``, with its listeners on ports of its own."""
 
-    def __init__(self, topic: str, node_id: int, folder: Path) -> None:
+    def __init__(self, topic: str, node_id: int, folder: Path, *, is_broker: bool = False) -> None:
         self.node_id = node_id
         client, controller = free_ports(2)
         self.address = Address("127.0.0.1", client)
+        self._listeners = {"CLIENT": self.address}
+        if not is_broker:
+            self._listeners["CONTROLLER"] = Address("127.0.0.1", controller)
+        listeners = ",".join(f"{name}://{address}" for name, address in self._listeners.items())
         self._config = folder / f"node-{node_id}.properties"
         self._config.write_text(
-            "process.roles=broker,controller\n"
+            f"process.roles={'broker' if is_broker else 'broker,controller'}\n"
             f"node.id={node_id}\n"
-            f"listeners=CLIENT://{self.address},CONTROLLER://127.0.0.1:{controller}\n"
+            f"listeners={listeners}\n"
             "listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
             "controller.listener.names=CONTROLLER\n"
             "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
@@ -58,7 +62,7 @@ class TopicNodeProcess:
 
     def wait_until_open(self, within_s: float = 30.0) -> None:
         deadline = time.monotonic() + within_s
-        while not {"CLIENT", "CONTROLLER"} <= self._opened():
+        while not self._listeners.keys() <= self._opened():
             if time.monotonic() > deadline:
                 raise RuntimeError(self.output.read_text())
             time.sleep(0.1)
@@ -70,6 +74,10 @@ class TopicNodeProcess:
             self._process.wait()
             self._process = None
             self.output.write_bytes(b"")
+
+    def send(self, signal: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -83,13 +91,21 @@ class TopicNodeProcess:
 
 
 @contextmanager
-def topic_nodes(topic: str, folder: Path, number: int = 3) -> Iterator[list[TopicNodeProcess]]:
-    """Started and open; stopped by SIGTERM at the end."""
-    nodes = [TopicNodeProcess(topic, node_id, folder) for node_id in range(1, number + 1)]
+def topic_nodes(
+    topic: str, folder: Path, *, controllers: int, brokers: int = 0
+) -> Iterator[list[TopicNodeProcess]]:
+    """Started and open, numbered from 1 on, brokers last; stopped by SIGTERM at the end."""
+    nodes = [
+        TopicNodeProcess(topic, node_id, folder, is_broker=node_id > controllers)
+        for node_id in range(1, controllers + brokers + 1)
+    ]
     try:
-        for node in nodes:
+        for node in nodes[:controllers]:
             node.start()
-        for node in nodes:
+        for node in nodes[:controllers]:
+            node.wait_until_open()
+        for node in nodes[controllers:]:
+            node.start()
             node.wait_until_open()
         yield nodes
         for node in nodes:
