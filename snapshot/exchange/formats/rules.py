@@ -152,6 +152,9 @@ def read_own(node: Node) -> list[Own]:
     names: list[str | None] = [None]
     if "resourceName" in found:
         names = [*_texts(found, "resourceName", node)]
+        if "" in names:
+            place = found["resourceName"].place
+            raise fault(place, "resourceName is empty; leave it out to own ACLs of any name")
     elif "patternType" in found:
         raise fault(found["patternType"].place, "patternType without a resourceName owns nothing")
     principals: list[str | None] = [None]

@@ -157,6 +157,9 @@ MISTAKES = {
         "a, line 1, column 8: owns nothing; name one of "
         "resourceType, resourceName, patternType, principal"
     ),
+    "owns: [{resourceName: '', patternType: prefixed}]": (
+        "a, line 1, column 23: resourceName is empty; leave it out to own ACLs of any name"
+    ),
     "owns: [{resourceType: Topic, patternType: prefixed}]": (
         "a, line 1, column 43: patternType without a resourceName owns nothing"
     ),
