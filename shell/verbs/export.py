@@ -281,9 +281,9 @@ def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
     ]
     left_out = sum(map(len, image.scram.mechanisms.values())), len(secret)
     if any(left_out):
-        output.note(
+        output.warn(
             f"left out without --include-credentials: {left_out[0]:,} SCRAM credentials and "
-            f"{left_out[1]:,} secret settings"
+            f"{left_out[1]:,} secret settings; a log that begins at this snapshot has lost them"
         )
     resources = image.configs.resources
     for resource, name in secret:
