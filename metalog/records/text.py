@@ -17,7 +17,7 @@ REPLACEMENT: Final = "\ufffd"
 
 _JAVA: Final = "metalog-java"
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-_HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
+_HALF_PAIR: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
 
 def decode_text(data: bytes) -> str:
