@@ -9,6 +9,7 @@ for the log. This module must not know sockets, time, or what any request is for
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
@@ -29,6 +30,7 @@ _SASL_AUTHENTICATION_FAILED: Final = KafkaErrorCode(58)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
+_OF_THE_LOGIN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _SOFTWARE_SINCE: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -67,14 +69,15 @@ class ServerConnection:
         """Who asks; None before the login."""
         return self._principal
 
-    def receive(self, data: bytes) -> list[bytes | Asked]:
-        """In order: bytes to send, and requests whose answers are to be sent in their place."""
-        steps: list[bytes | Asked] = []
+    def receive(self, data: bytes) -> Iterator[bytes | Asked]:
+        """In order: bytes to send, and requests whose answers are to be sent in their place.
+
+        A frame is looked at when the step before was taken, so that no answers pile up.
+        """
         for frame in self._frames.feed(data):
-            steps.append(self._step(frame))
+            yield self._step(frame)
             if self.is_over:
-                break
-        return steps
+                return
 
     def _step(self, frame: bytes) -> bytes | Asked:
         if self._is_bare:
@@ -83,13 +86,13 @@ class ServerConnection:
         if head.api_key == API_VERSIONS:
             return self._versions(frame, head)
         self._check_version(head)
+        if self._principal is None and head.api_key not in _OF_THE_LOGIN:
+            raise Malformed(f"API {head.api_key} is asked before the login")
         request = read_request(frame)
         if head.api_key == SASL_HANDSHAKE:
             return self._handshake(request)
         if head.api_key == SASL_AUTHENTICATE:
             return self._authenticate(request)
-        if self._principal is None:
-            raise Malformed(f"API {head.api_key} is asked before the login")
         return Asked(request, frame)
 
     def _check_version(self, head: Head) -> None:

@@ -42,7 +42,7 @@ from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Met
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.publishers import Credentials, Readiness
 from metalog_node.served_log import ServedLog
-from metalog_node.server import Door, OpenListener
+from metalog_node.server import Door, OpenListener, Seats
 from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import load_identity, server_context
 from metalog_node.watching import Page, WatchListener, text_page
@@ -76,6 +76,7 @@ class Node:
         self._apis = apis
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
+        self._seats = Seats(config.max_connections)
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
@@ -282,6 +283,7 @@ class Node:
             config.request_max_bytes,
             config.idle_s,
             self.metrics,
+            self._seats,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()

@@ -35,7 +35,30 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 _CHUNK: Final = 4 << 10
-"""What is read at once, and so what a client makes the node hold beyond its frame."""
+"""What is read at once. asyncio holds up to two more of it, and as much of what the client is
+slow to take."""
+_TOO_SLOW: Final = "idle for too long, or too slow to take its answer"
+_LOGIN_S: Final = 15.0
+"""How long a client may take until it is known: for TLS, and for SASL again."""
+_TLS_PATIENCE: Final = {"ssl_handshake_timeout": _LOGIN_S, "ssl_shutdown_timeout": 5.0}
+
+
+class Seats:
+    """Clients of all listeners together, at most ``most``. For one event loop."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken = 0
+
+    def take(self) -> bool:
+        """False where there is none left."""
+        if self._taken >= self._most:
+            return False
+        self._taken += 1
+        return True
+
+    def leave(self) -> None:
+        self._taken -= 1
 
 
 class Door(NamedTuple):
@@ -50,6 +73,7 @@ class Door(NamedTuple):
     most_bytes: int
     idle_s: float
     metrics: Metrics
+    seats: Seats
 
 
 class OpenListener:
@@ -72,6 +96,7 @@ class OpenListener:
                 ssl=self._door.tls,
                 limit=_CHUNK,
                 backlog=1024,
+                **({} if self._door.tls is None else _TLS_PATIENCE),
             )
         except OSError as error:
             why = str(error) if error.errno is None else os.strerror(error.errno)
@@ -100,6 +125,12 @@ class OpenListener:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a connection is served by a task")
+        if not self._door.seats.take():
+            _log.warning(
+                "%s: connection closed: there are max.connections already", self._door.listener.name
+            )
+            writer.close()
+            return
         self._tasks.add(task)
         try:
             await _Client(self._door, self._services, reader, writer).serve()
@@ -110,6 +141,7 @@ class OpenListener:
             _log.debug("a client is let go: the node is closing")
         finally:
             self._tasks.discard(task)
+            self._door.seats.leave()
             writer.close()
 
 
@@ -126,6 +158,7 @@ class _Client:
         self._reader = reader
         self._writer = writer
         self._host = _host_of(writer)
+        writer.transport.set_write_buffer_limits(high=_CHUNK)
         self._connection = ServerConnection(
             spoken(door.apis),
             logins=door.logins,
@@ -134,9 +167,14 @@ class _Client:
         )
 
     async def serve(self) -> None:
+        known_by = asyncio.get_running_loop().time() + _LOGIN_S
         try:
             while not self._connection.is_over:
-                async with asyncio.timeout(self._door.idle_s):
+                idle_until = asyncio.get_running_loop().time() + self._door.idle_s
+                is_known = self._connection.principal is not None
+                async with asyncio.timeout_at(
+                    idle_until if is_known else min(known_by, idle_until)
+                ):
                     data = await self._reader.read(_CHUNK)
                 if not data:
                     return
@@ -145,7 +183,8 @@ class _Client:
         except InvalidRequest as error:
             self._note(str(error))
         except TimeoutError:
-            self._note("idle for too long, or too slow to take its answer")
+            is_known = self._connection.principal is not None
+            self._note(_TOO_SLOW if is_known else "too slow to say who it is")
         except (ConnectionError, ssl.SSLError) as error:
             _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
         except Exception:

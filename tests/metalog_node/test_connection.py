@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
@@ -140,13 +143,13 @@ def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
 def test_nothing_is_asked_before_the_login() -> None:
     connection = server(with_login=True)
     with pytest.raises(Malformed, match="before the login"):
-        connection.receive(framed(write_request(describe_acls(), 1, "test")))
+        list(connection.receive(framed(write_request(describe_acls(), 1, "test"))))
 
 
 def test_before_the_login_a_frame_is_small() -> None:
     connection = server(with_login=True)
     with pytest.raises(Malformed, match=str(BEFORE_LOGIN_BYTES)):
-        connection.receive((BEFORE_LOGIN_BYTES + 1).to_bytes(4, "big"))
+        list(connection.receive((BEFORE_LOGIN_BYTES + 1).to_bytes(4, "big")))
 
 
 def test_an_unknown_version_of_apiversions_is_answered_in_version_0() -> None:
@@ -159,4 +162,37 @@ def test_an_unknown_version_of_apiversions_is_answered_in_version_0() -> None:
 
 def test_an_unknown_api_ends_the_connection() -> None:
     with pytest.raises(InvalidRequest, match="API 999 is not known in version 0"):
-        server(with_login=False).receive(framed(bytes.fromhex("03e7 0000 00000001 ffff")))
+        list(server(with_login=False).receive(framed(bytes.fromhex("03e7 0000 00000001 ffff"))))
+
+
+@given(data=st.binary(max_size=300), cut=st.integers(1, 300), with_login=st.booleans())
+def test_garbage_ends_the_connection_or_waits_for_more(
+    data: bytes, cut: int, with_login: bool
+) -> None:
+    """Nothing but a reason for the log comes of it, and nothing is kept beyond one frame."""
+    connection = server(with_login=with_login)
+    with suppress(InvalidRequest):
+        for piece in pieces(data, cut):
+            list(connection.receive(piece))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([17, 18, 29, 36]), st.integers(0, 4), st.binary(max_size=60)),
+        max_size=5,
+    )
+)
+def test_garbage_behind_a_good_header_is_no_fault(requests: list[tuple[int, int, bytes]]) -> None:
+    connection = server(with_login=True)
+    with suppress(InvalidRequest):
+        for key, version, body in requests:
+            head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff"
+            list(connection.receive(framed(head + body)))
+
+
+def test_answers_do_not_pile_up_before_the_login() -> None:
+    """However many requests come at once, each is answered when the last answer was taken."""
+    asked = framed(b"\x00\x12\x00\x00" + bytes(4) + b"\xff\xff")
+    steps = server(with_login=True).receive(asked * 300)
+    assert isinstance(next(steps), bytes)
+    assert len(list(steps)) == 299
