@@ -33,11 +33,11 @@ def apis_of(
     *, is_controllers: bool, forwards: bool = False, added: Mapping[int, Api] | None = None
 ) -> Mapping[int, Api]:
     """By key, those that a listener's clients may ask once they are known; ``forwards`` where
-    the node is no controller itself; ``added`` are those of the program around it, for brokers'
-    listeners, and come before ours."""
-    if is_controllers:
-        return {**_ADMIN, **quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
+    another node may be the controller; ``added`` are those of the program around it, for
+    brokers' listeners, and come before ours."""
     forwarded = envelope.OF_BROKERS if forwards else {}
+    if is_controllers:
+        return {**_ADMIN, **forwarded, **quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
     return {**_ADMIN, **cluster.OF_BROKERS, **forwarded, **(added or {})}
 
 

@@ -63,8 +63,8 @@ def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
         settings, left_out = librdkafka_settings(given)
     except InvalidRequest as error:
         raise ConfigException(f"{CLIENT_KEYS}{error}") from None
-    for why in left_out:
-        raise ConfigException(f"{CLIENT_KEYS}{why}; take it out")
+    if left_out:
+        raise ConfigException(f"{CLIENT_KEYS}{left_out[0]}; take it out")
     return settings
 
 

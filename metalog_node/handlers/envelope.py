@@ -109,7 +109,8 @@ OF_BROKERS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""On a node that is no controller."""
+"""On a node that is no controller, or not always: one of several on a topic. There a client of
+the controllers' listener is forwarded for too, an Envelope never."""
 OF_CONTROLLERS: Final = {
     ENVELOPE: Api(
         "Envelope",

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from admin_requests import describe
+from admin_requests import create, creation, describe
 from kafka_tools import RealKafka
 from tiny_log import ace, ids
 from topic_logs import new_address
@@ -108,6 +108,11 @@ def test_an_active_node_that_slept_follows_and_a_broker_forwards_to_whoever_is_a
             second = leader_of(topic)
             nodes[first - 1].send(signal.SIGCONT)
             load.waits_for(10, time.monotonic(), 5)
+            for node in nodes[:2]:
+                with Connection(node.controller, SETTINGS) as connection:
+                    answer = connection.ask(create(creation(resource_name=str(node.node_id))))
+                    assert int(answer.results[0].error_code) == 0, "a client of the controllers'"
+                load.asked.add(str(node.node_id))
             time.sleep(2)
             assert leader_of(topic) == second != first, "the one that woke took the log back"
             nodes[second - 1].stop()
@@ -121,18 +126,18 @@ def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealK
     log = TopicLog(topic)
     make_sure_of_topic(log.cluster)
     with Replica(log, candidacy=TopicCandidacy(log, 1, list)) as replica:
-        create(replica, 1)
+        create_at(replica, 1)
         with closing(WritableTopicLog(topic, node_id=9)) as other:
             epoch = other.claim()
             other.append(epoch, [(ace(3), 0)])
             with pytest.raises(LogFenced):
-                create(replica, 2)
-        create(replica, 4)
+                create_at(replica, 2)
+        create_at(replica, 4)
         assert ids(replica.image) == {1, 3, 4}
         assert replica.image.provenance.epoch == epoch + 1
 
 
-def create(replica: Replica, number: int) -> None:
+def create_at(replica: Replica, number: int) -> None:
     """As soon as the replica is active."""
     change = ControllerResult([(ace(number), 0)], None)
     deadline = time.monotonic() + 20

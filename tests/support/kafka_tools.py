@@ -116,6 +116,7 @@ class RealKafka:
             "log.dirs": str(self.log_dir),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
+            "group.initial.rebalance.delay.ms": "0",
             "offsets.topic.num.partitions": "1",
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.num.partitions": "1",

@@ -6,6 +6,7 @@ This module must not know who is killed when.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -37,9 +38,10 @@ class TopicNodeProcess:
         self.node_id = node_id
         client, controller = free_ports(2)
         self.address = Address("127.0.0.1", client)
+        self.controller = Address("127.0.0.1", controller)
         self._listeners = {"CLIENT": self.address}
         if not is_broker:
-            self._listeners["CONTROLLER"] = Address("127.0.0.1", controller)
+            self._listeners["CONTROLLER"] = self.controller
         listeners = ",".join(f"{name}://{address}" for name, address in self._listeners.items())
         self._config = folder / f"node-{node_id}.properties"
         self._config.write_text(
@@ -75,13 +77,13 @@ class TopicNodeProcess:
             self._process = None
             self.output.write_bytes(b"")
 
-    def send(self, signal: int) -> None:
+    def send(self, number: int) -> None:
         if self._process is not None:
-            self._process.send_signal(signal)
+            self._process.send_signal(number)
 
     def stop(self) -> None:
         if self._process is not None:
-            self._process.terminate()
+            self.send(signal.SIGTERM)
             assert self._process.wait(timeout=30) == 0, self.output.read_text()
             self._process = None
 
@@ -108,6 +110,8 @@ def topic_nodes(
             node.start()
             node.wait_until_open()
         yield nodes
+        for node in nodes:
+            node.send(signal.SIGTERM)
         for node in nodes:
             node.stop()
     finally:
