@@ -14,9 +14,10 @@ from metalog.errors import ConfigException
 from metalog.plugins import class_named, made_of
 
 CLASS_NAME: Final = "authorizer.class.name"
+_KIP_11S: Final = "authorizer.kip11.SimpleAclAuthorizer"
 OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
-    "kafka.security.auth.SimpleAclAuthorizer": "authorizer.kip11.SimpleAclAuthorizer",
+    "kafka.security.auth.SimpleAclAuthorizer": _KIP_11S,
 }
 """Kafka's class -> ours; the second is KIP-11's own, of the days of ZooKeeper."""
 
@@ -48,6 +49,16 @@ def load_authorizer(
     authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
     authorizer.configure(configs)
     return authorizer
+
+
+def own_keys(configs: Mapping[str, object]) -> Collection[str]:
+    """Those that only the authorizer which is named reads, where it is one of ours."""
+    name = str(configs.get(CLASS_NAME) or "").strip()
+    if OURS.get(name, name) != _KIP_11S:
+        return ()
+    from authorizer.kip11.config import KEYS
+
+    return KEYS
 
 
 def _made(found: type) -> Authorizer:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
+from authorizer.loading import own_keys
 from metalog.controller.scram_password_config import (
     KEYS as SCRAM_PASSWORD_KEYS,
 )
@@ -334,6 +335,7 @@ class _Reading:
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),
             *READ_ELSEWHERE,
+            *own_keys(self._properties),
         ]
         notes, others = [], []
         for key in self._properties:

@@ -23,6 +23,7 @@ SUPER_USERS: Final = "kafka.superusers"
 CONFIG_PATH: Final = "authorizer.config.path"
 ALLOW_EVERYONE: Final = "allow.everyone"
 ZOOKEEPER_URL: Final = "zookeeper.url"
+KEYS: Final = (SUPER_USERS, CONFIG_PATH, ALLOW_EVERYONE, ZOOKEEPER_URL)
 
 _OWN: Final = (ALLOW_EVERYONE, ZOOKEEPER_URL)
 

@@ -67,8 +67,9 @@ class FolderTarget:
                 raise InvalidRequest("it has changed meanwhile; run it again")
             return change_whole(image, whole, os.urandom)
 
+        replica = self._opened()
         try:
-            self._opened().submit_transaction(_NAME, change).result()
+            replica.submit_transaction(_NAME, change).result()
         except LogFenced as error:
             raise InvalidTarget(f"{error}; run it again: all of it was done, or nothing") from None
         except InvalidRequest as error:

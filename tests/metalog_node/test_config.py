@@ -96,6 +96,10 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
         "did you mean request.timeout.ms?",
         "not used here: num.network.threads",
     )
+    users = "kafka.superusers=user:root"
+    assert configured(tmp_path, users).notes == ("not used here: kafka.superusers",)
+    kip_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer"
+    assert configured(tmp_path, f"{kip_11}\n{users}").notes == ()
 
 
 ON_TOPIC = """\
