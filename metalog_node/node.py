@@ -38,6 +38,7 @@ from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
 from metalog_node.handlers.question import Api, PasswordSetting, Services
 from metalog_node.listeners import Listener
+from metalog_node.listings import Listings
 from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.publishers import Credentials, Readiness
@@ -87,6 +88,7 @@ class Node:
         """Where metrics and probes are read, if they are."""
         self._credentials = Credentials()
         self._readiness = Readiness()
+        self._listings = Listings()
         self._secret = os.urandom(_SECRET_BYTES)
         self._passwords = PasswordSetting(
             config.scram_passwords,
@@ -155,6 +157,7 @@ class Node:
             await asyncio.gather(self._opening, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in self._open.values()))
         await asyncio.to_thread(self._passwords.threads.shutdown)
+        await asyncio.to_thread(self._listings.close)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
         if self._feed is not None:
@@ -173,7 +176,7 @@ class Node:
         self.replica.start()
 
     def _publishers(self) -> list[Publisher]:
-        kept: list[Publisher] = [self._credentials, self._readiness]
+        kept: list[Publisher] = [self._credentials, self._listings, self._readiness]
         if self.authorizer is not None:
             kept.insert(0, self.authorizer)  # type: ignore[arg-type]
         return kept
@@ -307,6 +310,7 @@ class Node:
             self._passwords,
             self._forwarder,
             self._feed,
+            self._listings,
         )
 
     def _pages(self) -> dict[str, Callable[[], Page]]:

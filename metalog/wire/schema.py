@@ -6,6 +6,7 @@ This module must not know what any message is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 import kio.index
@@ -34,11 +35,13 @@ class UnsupportedVersion(InvalidRequest):
         self.version = version
 
 
+@cache
 def request_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
     return _declared(_OUR_REQUESTS, kio.index.load_request_schema, api_key, version)
 
 
+@cache
 def response_type(api_key: int, version: int) -> type[Body]:
     """``UnsupportedVersion`` where there is none."""
     return _declared(_OUR_RESPONSES, kio.index.load_response_schema, api_key, version)
@@ -59,12 +62,14 @@ def _declared(
         raise UnsupportedVersion(api_key, version) from None
 
 
+@cache
 def request_parts(api_key: int, version: int) -> Any:
     """Where a request's class is by its name, and those of the structures in it."""
     ours = old_acls.REQUEST_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.request)
 
 
+@cache
 def response_parts(api_key: int, version: int) -> Any:
     """Where a response's class is by its name, and those of the structures in it."""
     ours = old_acls.RESPONSE_PARTS.get((api_key, version))

@@ -8,7 +8,7 @@ before pattern types: all that it says is LITERAL, and prefixed ACLs it neither 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
@@ -32,6 +32,7 @@ from metalog.records.acl_codes import (
     resource_type_of,
 )
 from metalog.wire.frames import Malformed
+from metalog.wire.messages import write_response
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
@@ -53,6 +54,8 @@ DELETE_ACLS: Final = 31
 
 _PATTERN_TYPES_SINCE: Final = 1
 _LITERAL: Final = int(PatternType.LITERAL)
+_FEW: Final = 200
+"""So many ACLs are written in the time that a thread would take to begin."""
 
 
 def describe(services: Services, question: Question) -> Answer:
@@ -60,14 +63,25 @@ def describe(services: Services, question: Question) -> Answer:
     ask(services, question, Operation.DESCRIBE)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured on the broker")
-    found = sorted(services.authorizer.acls(wanted), key=_pattern)
-    version = question.request.head.version
-    resources = tuple(_resource(version, list(acls)) for _, acls in groupby(found, key=_pattern))
-    return _described(question, SUCCESS, resources)
+    authorizer, version = services.authorizer, question.request.head.version
+    if services.listings is None or authorizer.acl_count() <= _FEW:
+        return _listed(authorizer.acls(wanted), version)
+    correlation_id = question.request.head.correlation_id.to_bytes(4, "big", signed=True)
+    written = services.listings.written(
+        (DESCRIBE_ACLS, version, wanted),
+        lambda: write_response(_listed(authorizer.acls(wanted), version), 0),
+    )
+    return when_done([written], lambda answers: correlation_id + answers[0][4:])
+
+
+def _listed(acls: Iterable[Acl], version: int) -> Body:
+    found = sorted(acls, key=_pattern)
+    resources = tuple(_resource(version, list(group)) for _, group in groupby(found, key=_pattern))
+    return _described(version, SUCCESS, resources)
 
 
 def refuse_describe(question: Question, error: ApiError) -> Body:
-    return _described(question, error, ())
+    return _described(question.request.head.version, error, ())
 
 
 def create(services: Services, question: Question) -> Answer:
@@ -102,8 +116,8 @@ def _may_alter(services: Services, question: Question) -> None:
         raise SecurityDisabled("No Authorizer is configured.")
 
 
-def _described(question: Question, error: ApiError, resources: tuple[Any, ...]) -> Body:
-    return response_parts(DESCRIBE_ACLS, question.request.head.version).DescribeAclsResponse(
+def _described(version: int, error: ApiError, resources: tuple[Any, ...]) -> Body:
+    return response_parts(DESCRIBE_ACLS, version).DescribeAclsResponse(
         throttle_time=NO_THROTTLING, **outcome_fields(error), resources=resources
     )
 

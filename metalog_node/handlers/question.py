@@ -37,6 +37,7 @@ from metalog.wire.versions import VersionRange
 from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
 from metalog_node.listeners import Listener
+from metalog_node.listings import Listings
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -69,7 +70,8 @@ class Services(NamedTuple):
     """What a node has to answer from. ``authorizer`` is None where nothing is authorized.
 
     ``addresses`` are where clients find each listener. ``forwarder`` is there where another
-    node is the controller, ``feed`` where this node's own log can be followed.
+    node is the controller, ``feed`` where this node's own log can be followed, ``listings``
+    where long answers are kept.
     """
 
     node_id: int
@@ -82,6 +84,7 @@ class Services(NamedTuple):
     passwords: PasswordSetting
     forwarder: Forwarder | None = None
     feed: Feed | None = None
+    listings: Listings | None = None
 
 
 Answer = Body | Future[Any]

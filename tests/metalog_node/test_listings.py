@@ -1,0 +1,60 @@
+"""Long listings of ACLs: written away from the event loop, kept, and never out of date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from admin_requests import acl_filter, create, creation, delete, describe
+from running_node import running_in
+from written_log import formatted
+
+from metalog.wire.client import Connection
+from metalog.wire.security import PLAINTEXT
+from metalog_node.node import Node
+
+MANY = 2_000
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    formatted(tmp_path)
+    with running_in(tmp_path) as started:
+        yield started
+
+
+def names(connection: Connection, version: int = 3) -> list[str]:
+    answer = connection.ask(describe(version))
+    return sorted(each.resource_name for each in answer.resources)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_long_listing_is_what_there_is_after_every_change(node: Node, version: int) -> None:
+    """Also of an ACL that has just been acknowledged to another client."""
+    expected = [f"topic-{each:04}" for each in range(MANY)]
+    with (
+        Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as one,
+        Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as other,
+    ):
+        one.ask(create(*(creation(resource_name=each) for each in expected)))
+        assert names(one, version) == names(other, version) == expected
+        for each in range(3):
+            name = f"topic-later-{each}"
+            other.ask(create(creation(resource_name=name)))
+            expected.append(name)
+            assert names(one, version) == expected
+            assert names(one, version) == expected
+        other.ask(delete(acl_filter(resource_type_filter=2, resource_name_filter=expected[0])))
+        assert names(one, version) == expected[1:]
+
+
+def test_kept_answers_are_told_apart(node: Node) -> None:
+    """By filter and by version; each has its asker's correlation id, or nobody would take it."""
+    with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
+        connection.ask(create(*(creation(resource_name=f"t-{each}") for each in range(300))))
+        for _ in range(2):
+            one = connection.ask(describe(resource_type_filter=2, resource_name_filter="t-7"))
+            assert [each.resource_name for each in one.resources] == ["t-7"]
+            for version in range(4):
+                assert len(names(connection, version)) == 300
