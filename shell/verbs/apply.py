@@ -24,6 +24,7 @@ from shell.planning import (
     print_steps,
     refuse_too_much,
 )
+from shell.safe import shown
 from snapshot.exchange.plan import (
     SAVED_BEGINNING,
     Plan,
@@ -113,6 +114,8 @@ def _begins_as_plan(path: Path) -> bool:
 
 def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:
     source = opened_text(arguments.source, arguments)
+    if plan.target != arguments.source:
+        output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current = current_acls(source, arguments, output)
     steps = remaining(plan, current)
     made = Planned(

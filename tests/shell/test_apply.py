@@ -135,6 +135,10 @@ def test_a_saved_plan_interrupted(
     target.left = 99
     assert main(["apply", "memory", plan, *SUPER]) == 0
     assert target.acls == acls_of(WANTED)
+    assert "made for" not in capsys.readouterr().err
+    Path(plan).write_text(Path(plan).read_text().replace('"memory"', '"@staging"'))
+    assert main(["apply", "memory", plan, *SUPER]) == 0
+    assert "warning: this plan was made for @staging, not memory\n" in capsys.readouterr().err
     target.acls |= acls_of(BEFORE.replace("User:old", "User:new"))
     assert main(["apply", "memory", plan, *SUPER]) == 2
     assert "the target has changed since this plan was made" in capsys.readouterr().err
