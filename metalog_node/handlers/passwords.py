@@ -151,11 +151,5 @@ def _body(response: ScramPasswordResponse) -> Body:
 
 
 APIS: Final = {
-    own.SCRAM_PASSWORD: Api(
-        "ScramPassword",
-        VersionRange(0, 0),
-        set_passwords,
-        refuse_passwords,
-        ErrorCode.AUTHORIZER_NOT_READY,
-    ),
+    own.SCRAM_PASSWORD: Api("ScramPassword", VersionRange(0, 0), set_passwords, refuse_passwords),
 }

@@ -1,0 +1,15 @@
+"""The page on what a node answers has the table as it is."""
+
+from __future__ import annotations
+
+from cases import REPOSITORY
+from node_tables import apis_table
+
+from metalog_node.connection import BEFORE_LOGIN_BYTES
+
+PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_the_table_and_the_bound() -> None:
+    assert apis_table() in PAGE
+    assert f"| {BEFORE_LOGIN_BYTES} bytes; after it" in PAGE
