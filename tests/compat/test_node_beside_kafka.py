@@ -169,6 +169,20 @@ def by_kafka_python(cluster: Cluster) -> Iterator[Step]:
     client.close()
 
 
+BEYOND_KAFKA = {
+    "broker": {29: (0, 3), 30: (0, 3), 31: (0, 3), 20_000: (0, 0)},
+    "controller": {
+        1: (13, 18),
+        29: (0, 3),
+        30: (0, 3),
+        31: (0, 3),
+        48: (0, 1),
+        58: (0, 1),
+        20_000: (0, 0),
+    },
+}
+"""ACL requests of version 0, quotas at a controller, Envelope 1, ScramPassword; of Fetch only
+what a follower of the metadata may speak."""
 CREATED: list[dict[str, Any]] = [
     {field: code}
     for field in ("resource_type", "resource_pattern_type", "operation", "permission_type")
@@ -327,3 +341,14 @@ def test_requests_to_a_controller(
     clusters: TwoClusters, requests: Callable[[], Iterator[Body]]
 ) -> None:
     held_beside(clusters.theirs.controller, clusters.ours.controller, requests)
+
+
+@pytest.mark.parametrize("listener", ["broker", "controller"])
+def test_what_is_offered_is_offered_by_kafka(clusters: TwoClusters, listener: str) -> None:
+    """Up to the same version; docs/formats/node.md says why some are ours alone."""
+    theirs, ours = (
+        wire.Asker(getattr(cluster, listener)).offers()
+        for cluster in (clusters.theirs, clusters.ours)
+    )
+    differing = {key: offered for key, offered in ours.items() if theirs.get(key) != offered}
+    assert differing == BEYOND_KAFKA[listener]
