@@ -8,11 +8,35 @@ a cluster, and it does not import the library: it only takes its errors apart.
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+_SILENT_S: Final = 30.0
+
+
+class NowAndThen(logging.Filter):
+    """Lets one line of each kind through in half a minute: the library tells of every attempt
+    to connect, of which there are many a second. What a line begins with is its kind."""
+
+    def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._monotonic_s = monotonic_s
+        self._told_s: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.getMessage().partition(" ")[0]
+        now_s = self._monotonic_s()
+        if now_s - self._told_s.get(kind, -_SILENT_S) < _SILENT_S:
+            return False
+        self._told_s[kind] = now_s
+        return True
+
+
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
+_log.addFilter(NowAndThen())
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
 _REFUSED: Final = "_AUTHENTICATION"

@@ -1,0 +1,35 @@
+"""What the library tells of a cluster that is away, and how often it is passed on."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import confluent_kafka
+import pytest
+
+from metalog.kafka_client import NowAndThen, Troubles
+
+
+def test_a_cluster_that_is_away_is_told_of_once_and_not_at_each_attempt(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logging.getLogger("metalog.kafka_client")
+    monkeypatch.setattr(log, "filters", [NowAndThen()])
+    troubles = Troubles()
+    settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", **troubles.settings}
+    consumer = confluent_kafka.Consumer(settings)
+    deadline = time.monotonic() + 1.5
+    while time.monotonic() < deadline:
+        consumer.poll(0.1)
+    consumer.close()
+    assert "Connection refused" in troubles.last
+    assert len([line for line in caplog.messages if line.startswith("FAIL ")]) == 1
+
+
+def test_a_kind_of_line_is_told_again_after_half_a_minute() -> None:
+    times = [0.0, 1.0, 29.0, 30.0, 31.0]
+    lines = [logging.LogRecord("x", logging.ERROR, "", 0, f"FAIL {at}", None, None) for at in times]
+    clock = iter(times)
+    lets_through = NowAndThen(lambda: next(clock)).filter
+    assert [at for at, line in zip(times, lines, strict=True) if lets_through(line)] == [0.0, 30.0]
