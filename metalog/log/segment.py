@@ -2,8 +2,8 @@
 
 Every batch is whole, its CRC is right and it follows the one before; else one
 ``CorruptLog`` names file, offset and byte. What a crash left at the end of the last
-segment is no damage but a ``TornTail``: the beginning of the batch that was being
-written, or zeros. Memory does not grow with the file.
+segment is no damage but a ``TornTail``: the batch that was being written, cut short or with
+zeros for the sectors that never came to the disk. Memory does not grow with the file.
 This module must not know what a folder holds, and it applies nothing.
 """
 
@@ -34,6 +34,10 @@ _MAGIC_PLACE: Final = 16
 _MAGIC: Final = 2
 _LAST_OFFSET_DELTA: Final = slice(23, 27)
 _MOST_GUESSES: Final = 16
+_SECTOR: Final = 512
+"""What a disk writes as a whole."""
+_LEAST_HOLE: Final = 16
+"""Fewer zeros than these end many a batch that is whole."""
 
 
 class TornTail(NamedTuple):
@@ -87,6 +91,9 @@ class SegmentReader:
                 batch = decode_batch(buffer, start, file=self._name, file_position=position)
                 admit(batch)
             except CorruptLog as error:
+                if position + size == end and self._has_hole(buffer[start : start + size]):
+                    self.torn_tail = self._torn(size)
+                    return
                 raise self._damage(error.problem, position) from None
             self.position = position + size
             yield batch
@@ -101,14 +108,25 @@ class SegmentReader:
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
         tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
-        problem = _why_no_torn_batch(tail, self._succession.next_offset)
+        written = tail[: _end_hole(tail, self.position)] if len(tail) == size else tail
+        problem = _why_no_torn_batch(written, self._succession.next_offset)
         if problem is None and not self._holds_zeros(self.position + len(tail), end):
             problem = f"something stands behind {len(tail)} bytes of zeros"
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
         if problem is not None:
             raise self._damage(problem, self.position)
-        self.torn_tail = TornTail(self._name, self.position, size, self._succession.next_offset)
+        self.torn_tail = self._torn(size)
+
+    def _torn(self, size: int) -> TornTail:
+        return TornTail(self._name, self.position, size, self._succession.next_offset)
+
+    def _has_hole(self, frame: bytes) -> bool:
+        """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch."""
+        hole = _first_hole(frame, self.position)
+        if not self._may_be_torn or hole == len(frame):
+            return False
+        return _why_no_torn_batch(frame[:hole], self._succession.next_offset) is None
 
     def _holds_zeros(self, start: int, end: int) -> bool:
         return not any(
@@ -144,6 +162,22 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
         yield Frame(buffer, start, position, size)
         start += size
         position += size
+
+
+def _first_hole(data: bytes, position: int) -> int:
+    """Where in ``data``, which ends a file at byte ``position``, the first sector lies that was
+    not written; its length if all were."""
+    for at in range(-position % _SECTOR, len(data) - _SECTOR + 1, _SECTOR):
+        if not data[at : at + _SECTOR].strip(b"\0"):
+            return at
+    return _end_hole(data, position)
+
+
+def _end_hole(data: bytes, position: int) -> int:
+    """The same of sectors from which on nothing was written."""
+    end = len(data.rstrip(b"\0"))
+    hole = end + -(position + end) % _SECTOR
+    return hole if len(data) - hole >= _LEAST_HOLE else len(data)
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None) -> str | None:

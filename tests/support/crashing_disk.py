@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from memory_disk import MemoryReadable
+
+SECTOR: Final = 512
+SMALLEST_HOLE: Final = 16
 
 
 class Inode:
@@ -25,7 +29,19 @@ class Inode:
             return chance.choice((self.synced, bytes(self.data)))
         rest = bytes(self.data[len(self.synced) :])
         kept = rest[: chance.randint(0, len(rest))]
-        return self.synced + chance.choice((kept, bytes(len(kept)), rest, b""))
+        holed = with_hole(rest, len(self.synced), chance)
+        return self.synced + chance.choice((kept, bytes(len(kept)), holed, rest, b""))
+
+
+def with_hole(data: bytes, position: int, chance: Random) -> bytes:
+    """``data`` at byte ``position``, as long as it was to be, but for sectors at its end or one
+    in its middle that did not come to the disk."""
+    starts = range(-position % SECTOR, len(data) - SMALLEST_HOLE + 1, SECTOR)
+    if not starts:
+        return data
+    start = chance.choice(starts)
+    end = chance.choice((start + SECTOR, len(data)))
+    return data[:start] + bytes(min(end, len(data)) - start) + data[end:]
 
 
 class CrashingWritable:

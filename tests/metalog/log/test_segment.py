@@ -101,3 +101,31 @@ def test_zeros_are_a_torn_tail_only_to_the_end_of_the_file(
     hidden = whole + bytes(1000) + batch(1, 100) + behind
     with pytest.raises(CorruptLog, match="behind 300 bytes of zeros"):
         list(SegmentReader(MemoryReadable(hidden), "a.log", Succession(0), may_be_torn=True))
+
+
+@pytest.mark.parametrize(
+    ("hole", "is_torn"),
+    [
+        (slice(512, 1024), True),
+        (slice(1024, 4000), True),
+        (slice(512, 1000), False),
+        (slice(600, 1112), False),
+    ],
+    ids=["a sector", "all from a sector on", "less than one", "not where one is"],
+)
+def test_sectors_that_never_came_to_the_disk_are_a_torn_tail(hole: slice, is_torn: bool) -> None:
+    """After a power cut a file may be as long as it was to be, and hold zeros."""
+    whole = batch(0, 100)
+    torn = bytearray(whole + batch(1, 3000))
+    torn[hole] = bytes(len(torn[hole]))
+    reader = SegmentReader(MemoryReadable(torn), "a.log", Succession(0), may_be_torn=True)
+    if is_torn:
+        assert len(list(reader)) == 1
+        assert reader.torn_tail is not None
+        assert reader.torn_tail[1:] == (len(whole), len(torn) - len(whole), 1)
+    else:
+        with pytest.raises(CorruptLog):
+            list(reader)
+    followed = torn + batch(2, 10)
+    with pytest.raises(CorruptLog):
+        list(SegmentReader(MemoryReadable(followed), "a.log", Succession(0), may_be_torn=True))
