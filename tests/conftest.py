@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     check_build()
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
+    config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(NoSkips())
     task = os.environ.get("METALOG_FIGURES")

@@ -83,6 +83,7 @@ def _world(drawn: bytes) -> World:
 worlds = st.binary(min_size=4, max_size=4 + 3 * 8).map(_world)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("part", range(4))
 def test_decision_and_rule_equal_the_specs(part: int) -> None:
     @settings(max_examples=EXAMPLES, deadline=None, database=None)
@@ -139,6 +140,7 @@ def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:
         )
 
 
+@pytest.mark.once
 @settings(max_examples=3_000, deadline=None, database=None)
 @given(worlds, st.sampled_from(OPERATIONS))
 def test_by_resource_type_equals_the_specs(world: World, operation: Operation) -> None:

@@ -43,6 +43,7 @@ def _random_acl(choose: random.Random) -> Acl:
     )
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("chunk", "few", "most"),
     [(1, 1, 40), (2, 2, 40), (3, 32, 60), (256, 3, 80)],

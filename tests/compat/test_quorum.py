@@ -418,4 +418,5 @@ def test_a_fetched_snapshot_has_the_bytes_of_its_file(kafka_quorum: KafkaQuorum)
     from_log = Loader()
     for event in events:
         from_log.handle(event)
+    from_log.handle(HighWatermark(from_log.position))
     assert from_log.image.acls == from_snapshot.image.acls

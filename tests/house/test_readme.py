@@ -41,7 +41,14 @@ def test_the_first_screen_has_all_that_a_newcomer_looks_for() -> None:
         assert re.search(rf"\*\*\[?{re.escape(door)}\]?", text)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def told_to_dump(command: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Decision 0010: a dump shows credentials as they are, for that is what it is for."""
+    return (pytest.mark.shows_credentials,) if command.startswith("metalog dump ") else ()
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=told_to_dump(each), id=each) for each in COMMANDS]
+)
 def test_each_command_answers(command: str) -> None:
     arguments = shlex.split(command)[1:]
     if arguments[0] == "shell" and "--" not in arguments:

@@ -136,7 +136,7 @@ def test_no_repr_shows_a_secret() -> None:
 
 def test_passwords_that_tests_set_are_in_the_net() -> None:
     """All that stand in a credential's line; shorter ones could be any word."""
-    lines = re.compile(r"\[name=[^,\]]*,password=([^,\]{}]{9,})[,\]]")
+    lines = re.compile(r"\[name=[^,\]]*,password=([^,\]{}\x22\\]{9,})[,\]]")
     found = {
         password
         for path in (REPOSITORY / "tests").rglob("*.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
 from cases import KafkaCase
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ def places(world: World) -> range:
     return range((0 if base is None else base.end_offset) + 1, world.end)
 
 
+@pytest.mark.once
 def test_every_single_cut(kafka_case: KafkaCase) -> None:
     world = world_of(kafka_case)
     if kafka_case.is_invalid:

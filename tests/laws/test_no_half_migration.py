@@ -65,6 +65,7 @@ def run_and_kill(folder: Path, wanted: Path, after_batches: int) -> None:
     assert migration.returncode == -9
 
 
+@pytest.mark.once
 def test_killed_and_run_again(tmp_path: Path, wanted: Path, kafka_tools: KafkaTools) -> None:
     folder = formatted(tmp_path / "node")
     bootstrapped = acl_of(FIRST_ACL)

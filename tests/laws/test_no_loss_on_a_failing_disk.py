@@ -88,6 +88,7 @@ def steps() -> int:
     return disk.steps
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("tear", [False, True], ids=["fails", "tears"])
 def test_what_was_acknowledged_survives(tear: bool) -> None:
     for fail_at in range(steps()):

@@ -16,7 +16,7 @@ from written_log import formatted
 from metalog import DirectoryLog, Loader, MetadataImage
 from metalog.ids import uuid_text
 
-pytestmark = pytest.mark.xdist_group("killed-writer")
+pytestmark = [pytest.mark.xdist_group("killed-writer"), pytest.mark.once]
 RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "20"))
 
 

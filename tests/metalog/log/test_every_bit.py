@@ -27,6 +27,8 @@ from metalog.log.succession import NO_EPOCHS, Succession
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
 
+pytestmark = pytest.mark.once
+
 
 def _epochs(case: KafkaCase) -> LeaderEpochs:
     path = case.metadata_dir / "leader-epoch-checkpoint"
