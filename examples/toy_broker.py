@@ -1,0 +1,89 @@
+"""A toy broker: topics of one partition in memory, and a node that says who may do what to them.
+
+    python examples/toy_broker.py DIR TOPIC…
+
+The node brings the listeners, the logins, and the APIs by which Kafka's tools manage ACLs and
+users; what is added to it here are topics. Whoever connects by PLAINTEXT is the super user, who
+makes users and ACLs; those log in at SASL_PLAINTEXT. It is for producers that wait for an answer
+and are neither idempotent nor transactional.
+"""
+
+import asyncio
+import signal
+import sys
+
+from kio.schema.errors import ErrorCode
+
+from metalog.errors import CorruptLog
+from metalog.records.batch import decode_batch
+from metalog_node import Node, trial_config
+from metalog_node.by_topic import (
+    FETCH,
+    LIST_OFFSETS,
+    PRODUCE,
+    UNKNOWN_TOPIC,
+    metadata_api,
+    topic_api,
+)
+
+LATEST = -1
+
+
+class Topics:
+    """Each a list of ``(end offset, record batch)``."""
+
+    def __init__(self, names):
+        self._batches = {name: [] for name in names}
+
+    def apis(self):
+        """What clients may ask about them; each topic is authorized before it gets here."""
+        return {
+            **metadata_api(self._batches.keys),
+            **topic_api(PRODUCE, self._produce),
+            **topic_api(FETCH, self._fetch),
+            **topic_api(LIST_OFFSETS, self._list_offsets),
+        }
+
+    def _produce(self, topic, part):
+        if topic not in self._batches:
+            return UNKNOWN_TOPIC
+        try:
+            batch = decode_batch(part.records)
+        except CorruptLog:
+            return {"error_code": ErrorCode.corrupt_message}
+        base = self._end(topic)
+        placed = base.to_bytes(8, "big") + part.records[8:]  # no checksum is over the offset
+        self._batches[topic].append((base + batch.record_count, placed))
+        return {"base_offset": base}
+
+    def _fetch(self, topic, part):
+        if topic not in self._batches:
+            return UNKNOWN_TOPIC
+        wanted = [data for end, data in self._batches[topic] if end > part.fetch_offset]
+        return {"high_watermark": self._end(topic), "records": b"".join(wanted)}
+
+    def _list_offsets(self, topic, part):
+        if topic not in self._batches:
+            return UNKNOWN_TOPIC
+        return {"offset": self._end(topic) if part.timestamp == LATEST else 0}
+
+    def _end(self, topic):
+        batches = self._batches[topic]
+        return batches[-1][0] if batches else 0
+
+
+async def run(folder, topics):
+    config = trial_config(
+        folder, changed={"listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"}
+    )
+    stopping = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    async with Node(config, apis=Topics(topics).apis()) as node:
+        await node.ready()
+        print("open", node.addresses["PLAINTEXT"], node.addresses["SASL_PLAINTEXT"], flush=True)
+        await node.until(stopping)
+
+
+if __name__ == "__main__":
+    asyncio.run(run(sys.argv[1], sys.argv[2:]))
