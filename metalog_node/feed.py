@@ -1,8 +1,7 @@
 """Serves observers of this controller's log, on a thread of its own, and lets them wait for news.
 
-However many wait, they hold no thread and no bytes. News is what the replica has published: an
-acknowledged change is on its way at once; what changes no image (a NoOp) goes along with the
-next answer. This module must not know requests.
+However many wait, they hold no thread and no bytes. News is what the replica has published, so
+an acknowledged change is on its way at once. This module must not know requests.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ client sends, byte for byte but for what says where each cluster is.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,6 +68,18 @@ def test_kafka_configs(clusters: TwoClusters) -> None:
     ):
         theirs, ours = clusters.printed(CONFIG_COMMAND, *arguments, by_controller=by_controller)
         assert ours == theirs != [], arguments
+
+
+def test_kafka_metadata_quorum(clusters: TwoClusters) -> None:
+    """Numbers aside, and what names a folder, a cluster or an address."""
+    command = ("org.apache.kafka.tools.MetadataQuorumCommand", "describe", "--status")
+    theirs, ours = clusters.printed(*command, by_controller=True)
+    assert [*map(unnumbered, ours)] == [*map(unnumbered, theirs)] != []
+
+
+def unnumbered(line: str) -> str:
+    named = re.sub(r'"directoryId": "[^"]*", |(?<=ClusterId:).*', "", line)
+    return re.sub(r"127\.0\.0\.1:\d+|HOST:PORT|\d+", "N", named)
 
 
 def test_librdkafka(clusters: TwoClusters) -> None:
