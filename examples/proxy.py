@@ -49,6 +49,7 @@ class Upstream:
         self._address = address
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE)
         self._mine = threading.local()
+        self._open = []
 
     def ask(self, question, and_then=lambda answer: answer):
         """A future of what ``and_then`` makes of the answer's bytes."""
@@ -56,10 +57,14 @@ class Upstream:
 
     def close(self):
         self._threads.shutdown(cancel_futures=True)
+        for connection in self._open:
+            connection.close()
 
     def _ask(self, payload):
-        kept = getattr(self._mine, "connection", None)
-        connection = kept or socket.create_connection(self._address, PATIENCE_S)
+        connection = getattr(self._mine, "connection", None)
+        if connection is None:
+            connection = socket.create_connection(self._address, PATIENCE_S)
+            self._open.append(connection)
         self._mine.connection = None
         try:
             connection.sendall(framed(payload))
@@ -70,6 +75,7 @@ class Upstream:
                     raise ConnectionError(f"{self._address} hung up")
                 answers = frames.feed(data)
         except BaseException:
+            self._open.remove(connection)
             connection.close()
             raise
         self._mine.connection = connection

@@ -1,0 +1,134 @@
+"""The programs in examples/, in processes of their own, as librdkafka's clients use them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from cases import REPOSITORY
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+PASSWORD = "app-secret"
+QUIET = {"log_level": 0}
+
+
+@contextmanager
+def program(name: str, *arguments: str | Path) -> Iterator[tuple[str, str]]:
+    """Where a program's super user connects, and where others log in."""
+    command = [sys.executable, "-W", "error", REPOSITORY / "examples" / f"{name}.py", *arguments]
+    process = subprocess.Popen(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            line = process.stdout.readline().split() if process.stdout else []
+            assert line[:1] == ["open"], process.communicate()[1]
+            yield line[1], line[2]
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=20)
+            assert (process.returncode, errors) == (0, "")
+        finally:
+            process.kill()
+
+
+@pytest.fixture(params=["toy_broker", "proxy"])
+def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The toy broker, or one behind the proxy; topics ``orders`` and ``payments``."""
+    with ExitStack() as stack:
+        toy = program("toy_broker", tmp_path / "toy", "orders", "payments")
+        addresses = stack.enter_context(toy)
+        if request.param == "proxy":
+            proxy = program("proxy", tmp_path / "proxy", addresses[0])
+            addresses = stack.enter_context(proxy)
+        yield addresses
+
+
+def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
+    at_admins, at_users = running
+    admin = AdminClient({"bootstrap.servers": at_admins, **QUIET})
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    upsertion = UserScramCredentialUpsertion("app", credential, PASSWORD.encode())
+    admin.alter_user_scram_credentials([upsertion])["app"].result(20)
+    app = {
+        "bootstrap.servers": at_users,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "app",
+        "sasl.password": PASSWORD,
+        **QUIET,
+    }
+    assert set(produced(app)) == {("orders", DENIED), ("payments", DENIED)}
+    allow(admin, AclOperation.WRITE)
+    assert set(produced(app)) == {("orders", None), ("payments", DENIED)}
+    with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
+        consumed(app, "orders")
+    allow(admin, AclOperation.READ)
+    assert consumed(app, "orders") == b"to orders"
+    superuser = {"bootstrap.servers": at_admins, **QUIET}
+    assert set(produced(superuser)) == {("orders", None), ("payments", None)}
+    assert consumed(superuser, "payments") == b"to payments"
+    assert [*AdminClient(app).list_topics(timeout=10).topics] == ["orders"]
+
+
+DENIED = "TOPIC_AUTHORIZATION_FAILED"
+
+
+def produced(config: dict[str, object]) -> list[tuple[str, str | None]]:
+    """What became of a message to each of the two topics."""
+    outcomes = []
+    producer = Producer({**config, "message.timeout.ms": 15_000})
+    for topic in ("orders", "payments"):
+        producer.produce(
+            topic,
+            f"to {topic}".encode(),
+            partition=0,
+            on_delivery=lambda error, message: outcomes.append(
+                (message.topic(), error and error.name())
+            ),
+        )
+    assert producer.flush(20) == 0
+    return outcomes
+
+
+def consumed(config: dict[str, object], topic: str) -> bytes | None:
+    """The first message of ``topic``; raises what the broker says instead."""
+    consumer = Consumer({**config, "group.id": "unused", "enable.auto.commit": False})
+    try:
+        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+        message = consumer.poll(20)
+        assert message is not None
+        if message.error():
+            raise KafkaException(message.error().name())
+        return message.value()
+    finally:
+        consumer.close()
+
+
+def allow(admin: AdminClient, operation: AclOperation) -> None:
+    binding = AclBinding(
+        ResourceType.TOPIC,
+        "orders",
+        ResourcePatternType.LITERAL,
+        "User:app",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+    for created in admin.create_acls([binding]).values():
+        created.result(20)
