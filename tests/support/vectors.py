@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from cases import FIXTURES, SHARED
@@ -29,6 +30,7 @@ from authorizer import (
 from metalog.ids import Uuid, parse_uuid
 
 OWN = FIXTURES / "vectors" / "decisions.jsonl.gz"
+BEGINNING = '{"scenario"'
 WHOLE = SHARED / "vectors" / "decisions.jsonl.gz"
 FAMILIES = (
     "alphabet",
@@ -56,18 +58,29 @@ class Scenario(NamedTuple):
 
 
 def scenarios(family: str) -> Iterator[Scenario]:
+    scenario: Scenario | None = None
+    for line in _lines_by_family()[family]:
+        if scenario is None or line.startswith(BEGINNING):
+            if scenario is not None:
+                yield scenario
+            scenario = Scenario(json.loads(line), [])
+        else:
+            scenario.lines.append(json.loads(line))
+    if scenario is not None:
+        yield scenario
+
+
+@cache
+def _lines_by_family() -> Mapping[str, list[str]]:
+    """Unpacked once: fifty megabytes, which many tests ask for."""
+    found: dict[str, list[str]] = {family: [] for family in FAMILIES}
+    family = ""
     with gzip.open(WHOLE if WHOLE.is_file() else OWN, "rt", encoding="ascii") as text:
-        scenario: Scenario | None = None
         for line in text:
-            if line.startswith('{"scenario"'):
-                if scenario is not None:
-                    yield scenario
-                header = json.loads(line)
-                scenario = Scenario(header, []) if header["family"] == family else None
-            elif scenario is not None:
-                scenario.lines.append(json.loads(line))
-        if scenario is not None:
-            yield scenario
+            if line.startswith(BEGINNING):
+                family = json.loads(line)["family"]
+            found[family].append(line)
+    return found
 
 
 class Acls:

@@ -107,6 +107,8 @@ def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
 
 def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
     monkeypatch.setattr(bulk, "MAX_SHAPES", 10)
+    for remembered in bulk._shapes_by_delta_size.values():
+        remembered.clear()
     acls = [
         AccessControlEntryRecord(
             bytes(16), 2, "n" * (n % 100), 3, "User:" + "a" * (n % 7), "*", 3, 3
