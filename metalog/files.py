@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -101,16 +101,31 @@ def read_whole(files: Files, path: Path) -> bytes:
 
 
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
-    """A small file, durably: after a crash it holds what it held, or all of ``data``."""
+    """A small file, durably: after a crash it holds what it held, or all of ``data``.
+
+    ``OSError`` names ``path``; what was begun beside it is gone then.
+    """
     part = path.with_name(path.name + ".tmp")
+    try:
+        _replace_by(files, part, path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    files.sync_folder(path.parent)
+
+
+def _replace_by(files: Files, part: Path, path: Path, data: bytes) -> None:
     file = files.create(part)
     try:
-        file.write(data)
-        file.sync()
-    finally:
-        file.close()
-    files.rename(part, path)
-    files.sync_folder(path.parent)
+        try:
+            file.write(data)
+            file.sync()
+        finally:
+            file.close()
+        files.rename(part, path)
+    except BaseException:
+        with suppress(OSError):
+            files.remove(part)
+        raise
 
 
 class _LocalReadable:

@@ -127,7 +127,7 @@ def _problem(acl: Acl) -> str | None:
             "(no colon is present separating the principal type from the principal name)"
         )
     elif any(map(has_half_pair, (acl.resource_name, acl.principal, acl.host))):
-        problem = "Invalid name, principal or host: it holds half a surrogate pair"
+        problem = "Invalid name, principal or host: it is not Unicode text"
     return problem
 
 

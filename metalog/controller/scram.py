@@ -129,8 +129,8 @@ def describe_credentials(
 def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
     mechanism = MECHANISMS.get(change.mechanism)
     if not change.name or has_half_pair(change.name):
-        wrong = "hold half a surrogate pair" if change.name else "be empty"
-        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"Username must not {wrong}")
+        wrong = "must be Unicode text" if change.name else "must not be empty"
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"Username {wrong}")
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     if isinstance(change, ScramDeletion):

@@ -37,9 +37,7 @@ _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
 _EMPTY: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")
-_NO_TEXT: Final = ApiError(
-    ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must not hold half a surrogate pair"
-)
+_NO_TEXT: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Password must be Unicode text")
 _UNANSWERED: Final = ApiError(
     ErrorCode.UNKNOWN_SERVER_ERROR, "Nothing is known of the outcome for this user"
 )

@@ -77,6 +77,14 @@ def test_a_small_file_is_replaced_whole(tmp_path: Path) -> None:
     assert LOCAL_FILES.names(tmp_path) == ["a"]
 
 
+def test_what_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", tmp_path / "nowhere" / "a"):
+        with pytest.raises(OSError, match=f"{path}'$"):
+            replace_whole(LOCAL_FILES, path, b"new")
+    assert LOCAL_FILES.names(tmp_path) == ["folder"]
+
+
 def test_a_read_names_its_place_and_stops_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"0123456789")
     with opened(LOCAL_FILES, tmp_path / "a") as file:

@@ -55,7 +55,7 @@ def with_users(*names):
         (
             upsertion("u\ud800"),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "Username must not hold half a surrogate pair",
+            "Username must be Unicode text",
         ),
         (
             upsertion("u", mechanism=3),
