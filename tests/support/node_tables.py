@@ -1,52 +1,57 @@
-"""What a node answers, as ``docs/formats/node.md`` has it.
+"""A node's keys and metrics as the guide prints them.
 
-``python tests/support/node_tables.py`` prints it, to be put into the page after a change. This
-module must not know the page.
+``python tests/support/node_tables.py`` prints both, to be put into the page after a change.
+This module must not know the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from permission_tables import table
+from prometheus_client import Metric
+from pydantic_core import PydanticUndefined
 
-from authorizer.permissions import APIS
-from metalog.wire.own import SCRAM_PASSWORD
-from metalog.wire.schema import error_name
-from metalog.wire.versions import VersionRange, Versions
-from metalog_node.apis import apis_of, spoken
-from metalog_node.handlers.question import Api
+from metalog.log.config import KEYS as LOG_KEYS
+from metalog.log.config import LogConfig
+from metalog_node.metrics import Condition, Metrics
+from metalog_node.settings import READ_ELSEWHERE, Settings
 
-NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
+RUNNING = Condition(True, 0.0, 0, 0, 0, {"PLAINTEXT": (True, 0)})
+OF_THE_PROCESS = "process_"
 
 
-def apis_table() -> str:
-    brokers, controllers = apis_of(is_controllers=False), apis_of(is_controllers=True)
-    lines = [
-        "| key | request | on a broker's listener | on a controllers' listener | while not ready |",
-        "|---|---|---|---|---|",
+def key_table() -> str:
+    own = [
+        (str(field.alias), _default(field.default), field.description or "")
+        for field in Settings.model_fields.values()
     ]
-    for key in sorted({*spoken(brokers), *spoken(controllers)}):
-        cells = (
-            str(key),
-            NAMES[key],
-            _versions(spoken(brokers), key),
-            _versions(spoken(controllers), key),
-            _not_ready({**brokers, **controllers}, key),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    defaults = LogConfig()._asdict()
+    of_logs = {key: str(defaults[field]) for field, (key, _) in LOG_KEYS.items()}
+    elsewhere = [(key, of_logs.get(key, ""), meaning) for key, meaning in READ_ELSEWHERE.items()]
+    rows = ((f"`{key}`", default, meaning) for key, default, meaning in [*own, *elsewhere])
+    return table(("key", "default", "what it says"), rows)
 
 
-def _versions(offered: Versions, key: int) -> str:
-    found: VersionRange | None = offered.get(key)
-    if found is None:
+def metric_table() -> str:
+    families = Metrics(lambda: RUNNING).registry.collect()
+    rows = sorted(
+        (f"`{_scraped(family)}`", family.type, family.documentation)
+        for family in families
+        if not family.name.startswith(OF_THE_PROCESS)
+    )
+    return table(("metric", "type", "what it tells"), rows)
+
+
+def _default(value: object) -> str:
+    if value is PydanticUndefined:
+        return "must be given"
+    if value is None or value == ():
         return ""
-    return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _not_ready(apis: Mapping[int, Api], key: int) -> str:
-    is_asked = key in apis and key != SCRAM_PASSWORD
-    return error_name(apis[key].not_ready) if is_asked else "answered"
+def _scraped(family: Metric) -> str:
+    return f"{family.name}_total" if family.type == "counter" else family.name
 
 
 if __name__ == "__main__":
-    print(apis_table())
+    print(key_table(), metric_table(), sep="\n\n")

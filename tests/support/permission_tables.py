@@ -20,15 +20,15 @@ def kip_11_table() -> str:
         )
         for permission, requests in KIP_11
     ]
-    return _table(("operation", "on", "requests"), rows)
+    return table(("operation", "on", "requests"), rows)
 
 
 def todays_table() -> str:
     rows = [row for api in APIS for row in _rows(api)]
-    return _table(("key", "request", "needs", "when"), rows)
+    return table(("key", "request", "needs", "when"), rows)
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     heads = list(heads)
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
