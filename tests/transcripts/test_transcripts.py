@@ -9,40 +9,55 @@ from __future__ import annotations
 
 import os
 import shlex
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
-from command import run_metalog
+from command import QUIET_ENVIRONMENT
+
+from shell.main import main
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
 PROMPT = "$ metalog "
 
 
-def played(transcript: str) -> str:
+def played(transcript: str, capsys: pytest.CaptureFixture[str]) -> str:
     """``transcript`` with its commands run again."""
     lines = []
     for line in transcript.splitlines():
         if line.startswith(PROMPT):
-            lines += [line, *printed(line.removeprefix(PROMPT)), ""]
+            lines += [line, *printed(line.removeprefix(PROMPT), capsys), ""]
         elif line.startswith("#"):
             lines.append(line)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def printed(command: str) -> list[str]:
+def printed(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     words, _, given = command.partition(" <<< ")
-    done = run_metalog(*shlex.split(words), stdin="\n".join(shlex.split(given)))
-    lines = done.stdout.splitlines() + [f"! {line}" for line in done.stderr.splitlines()]
+    typed = TextIOWrapper(BytesIO("\n".join(shlex.split(given)).encode()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(REPOSITORY)
+        patch.setattr("sys.stdin", typed)
+        for name, value in QUIET_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        try:
+            code = main(shlex.split(words))
+        except SystemExit as left:
+            code = left.code
+    out, err = capsys.readouterr()
+    lines = out.splitlines() + [f"! {line}" for line in err.splitlines()]
     lines = [line.replace(f"{REPOSITORY}/", "") for line in lines]
-    return lines if done.returncode == 0 else [*lines, f"(exit {done.returncode})"]
+    return lines if code == 0 else [*lines, f"(exit {code})"]
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=[path.stem for path in TRANSCRIPTS])
-def test_the_command_prints_what_the_transcript_says(path: Path) -> None:
+def test_the_command_prints_what_the_transcript_says(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written = path.read_text(encoding="utf-8")
-    found = played(written)
+    found = played(written, capsys)
     if os.environ.get("METALOG_WRITE_TRANSCRIPTS"):
         path.write_text(found, encoding="utf-8")
         return
