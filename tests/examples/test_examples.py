@@ -24,6 +24,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from metalog.wire.client import Connection
+from metalog.wire.hosts import parse_addresses
+from metalog.wire.schema import request_parts
+from metalog.wire.security import client_settings
+
 PASSWORD = "app-secret"
 QUIET = {"log_level": 0}
 
@@ -76,6 +81,7 @@ def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
     assert set(produced(app)) == {("orders", DENIED), ("payments", DENIED)}
     allow(admin, AclOperation.WRITE)
     assert set(produced(app)) == {("orders", None), ("payments", DENIED)}
+    assert listed(at_users, "orders", "payments") == {("orders", 0), ("payments", 29)}
     with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
         consumed(app, "orders")
     allow(admin, AclOperation.READ)
@@ -104,6 +110,28 @@ def produced(config: dict[str, object]) -> list[tuple[str, str | None]]:
         )
     assert producer.flush(20) == 0
     return outcomes
+
+
+def listed(address: str, *topics: str) -> set[tuple[str, int]]:
+    """The error code of each topic in one ListOffsets of all, asked as ``app``."""
+    settings = client_settings(
+        {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required"
+            f' username="app" password="{PASSWORD}";',
+        }
+    )
+    kio = request_parts(2, 5)
+    partition = kio.ListOffsetsPartition(partition_index=0, timestamp=-2)
+    asked = kio.ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=0,
+        topics=tuple(kio.ListOffsetsTopic(name=each, partitions=(partition,)) for each in topics),
+    )
+    with Connection(parse_addresses(address)[0], settings) as connection:
+        answer = connection.ask(asked)
+    return {(each.name, int(each.partitions[0].error_code)) for each in answer.topics}
 
 
 def consumed(config: dict[str, object], topic: str) -> bytes | None:
