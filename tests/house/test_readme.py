@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 from cases import DEMO, REPOSITORY, kafka_case
-from command import run_metalog
+from command import run_here, run_metalog
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -49,11 +49,11 @@ def told_to_dump(command: str) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize(
     "command", [pytest.param(each, marks=told_to_dump(each), id=each) for each in COMMANDS]
 )
-def test_each_command_answers(command: str) -> None:
+def test_each_command_answers(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = shlex.split(command)[1:]
     if arguments[0] == "shell" and "--" not in arguments:
         arguments += ["--", "ls", "/"]
-    done = run_metalog(*arguments)
+    done = run_here(capsys, *arguments)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout
 

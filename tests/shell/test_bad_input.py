@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import shutil
 import struct
@@ -14,10 +13,9 @@ from pathlib import Path
 
 import pytest
 from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
-from command import run_metalog
+from command import run_here, run_metalog
 
 from metalog.records.checksum import crc32c
-from shell.main import main
 
 LOG_DIR = DEMO / "log-dir"
 PARTITION = "__cluster_metadata-0"
@@ -172,16 +170,11 @@ COPIED_WHILE_KAFKA_RAN = [
 
 
 @pytest.mark.parametrize("case", COPIED_WHILE_KAFKA_RAN)
-def test_a_folder_that_a_live_kafka_writes(
-    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+def test_a_folder_that_a_live_kafka_writes(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     running = kafka_case(case).log_dir
     before = fingerprint(running)
     for verb, arguments in READING.items():
-        assert main([verb, str(running), *map(str, arguments)]) in (0, 1), verb
-        capsys.readouterr()
+        assert run_here(capsys, verb, running, *arguments).returncode in (0, 1), verb
     assert fingerprint(running) == before
 
 

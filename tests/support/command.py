@@ -1,4 +1,5 @@
-"""Runs things as a person would: the ``metalog`` command, or Python itself, in a new process.
+"""Runs things as a person would: the ``metalog`` command, or Python itself, in a new process;
+or, where the process is not the point, the command in this one.
 
 This module must not know what the command prints.
 """
@@ -9,9 +10,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
+import pytest
 from cases import REPOSITORY
+
+from shell.main import main
 
 QUIET_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100"}
 
@@ -31,6 +36,24 @@ def run_metalog(
         environment=environment,
         timeout_s=timeout_s,
     )
+
+
+def run_here(
+    capsys: pytest.CaptureFixture[str], *arguments: str | Path, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """As ``run_metalog``, in this process."""
+    words = list(map(str, arguments))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(REPOSITORY)
+        patch.setattr("sys.stdin", TextIOWrapper(BytesIO(stdin.encode())))
+        for name, value in QUIET_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        try:
+            code = main(words)
+        except SystemExit as left:
+            code = int(left.code or 0)
+    out, err = capsys.readouterr()
+    return subprocess.CompletedProcess(words, code, out, err)
 
 
 def run_python(

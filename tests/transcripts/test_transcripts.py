@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
-from command import QUIET_ENVIRONMENT
-
-from shell.main import main
+from command import run_here
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
@@ -36,20 +33,10 @@ def played(transcript: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def printed(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     words, _, given = command.partition(" <<< ")
-    typed = TextIOWrapper(BytesIO("\n".join(shlex.split(given)).encode()))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(REPOSITORY)
-        patch.setattr("sys.stdin", typed)
-        for name, value in QUIET_ENVIRONMENT.items():
-            patch.setenv(name, value)
-        try:
-            code = main(shlex.split(words))
-        except SystemExit as left:
-            code = left.code
-    out, err = capsys.readouterr()
-    lines = out.splitlines() + [f"! {line}" for line in err.splitlines()]
+    done = run_here(capsys, *shlex.split(words), stdin="\n".join(shlex.split(given)))
+    lines = done.stdout.splitlines() + [f"! {line}" for line in done.stderr.splitlines()]
     lines = [line.replace(f"{REPOSITORY}/", "") for line in lines]
-    return lines if code == 0 else [*lines, f"(exit {code})"]
+    return lines if done.returncode == 0 else [*lines, f"(exit {done.returncode})"]
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=[path.stem for path in TRANSCRIPTS])
