@@ -9,6 +9,7 @@ apart is the claim (see ``topic_writer``). This module must not know what is wri
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Thread
@@ -27,6 +28,8 @@ SESSION_TIMEOUT_MS: Final = 6_000
 Kafka broker takes by default (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
 """How soon the others hear of it."""
+ASIDE_S: Final = 1.0
+"""How long one that resigned leaves the office to the others."""
 _POLL_S: Final = 0.1
 
 
@@ -92,22 +95,31 @@ class TopicCandidacy:
             }
         )
         try:
-            self._subscribe(consumer)
             while not self._is_closing.is_set():
-                if self._is_resigning.is_set():
-                    consumer.unsubscribe()
-                    self._dismiss()
-                    self._is_resigning.clear()
-                    self._subscribe(consumer)
-                message = consumer.poll(_POLL_S)
-                if message is not None and (error := message.error()) is not None:
-                    _log.warning("%s: %s", cluster.address, one_line(error.str()))
-                    self._is_closing.wait(1)
+                self._subscribe(consumer)
+                while not (self._is_closing.is_set() or self._is_resigning.is_set()):
+                    self._poll(consumer)
+                consumer.unsubscribe()
+                self._dismiss()
+                self._is_resigning.clear()
+                self._stand_aside(consumer)
         except Exception:
             _log.exception("%s: the election is broken off", cluster.address)
         finally:
             self._dismiss()
             consumer.close()
+
+    def _stand_aside(self, consumer: Any) -> None:
+        """So long that the others are given what was left."""
+        until_s = time.monotonic() + ASIDE_S
+        while time.monotonic() < until_s and not self._is_closing.is_set():
+            self._poll(consumer)
+
+    def _poll(self, consumer: Any) -> None:
+        message = consumer.poll(_POLL_S)
+        if message is not None and (error := message.error()) is not None:
+            _log.warning("%s: %s", self._followed.path, one_line(error.str()))
+            self._is_closing.wait(1)
 
     def _subscribe(self, consumer: Any) -> None:
         """The partition is paused as soon as it is given: nothing of it is wanted here."""

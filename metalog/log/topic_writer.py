@@ -30,6 +30,9 @@ MIN_MESSAGE_BYTES: Final = 1_000_000
 """What the library sends at a time, and so what a topic must take (``max.message.bytes``)."""
 MAX_RECORD_BYTES: Final = 900_000
 """Leaves room for the rest of a message."""
+_MARKER: Final = 1
+"""The offset that a transaction's end takes. Where the log is longer already than that makes it,
+somebody else has claimed it, and what they wrote is not passed over."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -177,14 +180,18 @@ class WritableTopicLog:
                 f" {MAX_BATCH_BYTES} or {MAX_RECORD_BYTES}; send fewer at a time"
             )
         try:
-            end = transactions.send(messages, batch.base_timestamp, self._end)
+            stable = transactions.send(messages, batch.base_timestamp, self._end)
         except BaseException as error:
             self._fenced = f"a write failed, and nothing more is written ({error})"
             self.close()
             raise
-        self._follows, self._end = batch.next_offset, end
-        self._news += HighWatermark(end), Appended(batch), Gap(batch.next_offset, end, lost=False)
-        return end
+        self._follows, self._end = batch.next_offset, batch.next_offset + _MARKER
+        if stable == self._end:
+            marker = Gap(batch.next_offset, stable, lost=False)
+            self._news += HighWatermark(stable), Appended(batch), marker
+        else:
+            self._news += HighWatermark(batch.next_offset), Appended(batch)
+        return self._end
 
 
 def make_sure_of_topic(cluster: TopicCluster) -> None:

@@ -185,6 +185,31 @@ def test_a_controller_that_is_fenced_stops_and_reads_no_more_into_it(address: st
     assert ids(read(address)) == {1, 2, 5}
 
 
+def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of one that sleeps behind its commit, while another claims the log."""
+    wait_until_stable = topic_cluster.Transactions._stable_end
+
+    def after_another(transactions: topic_cluster.Transactions, end: int) -> int:
+        monkeypatch.undo()
+        write(address, 2)
+        return wait_until_stable(transactions, end)
+
+    loader = Loader()
+    with closing(WritableTopicLog(address)) as log:
+        epoch = log.claim()
+        feed(loader, log, log.read(0))
+        monkeypatch.setattr(topic_cluster.Transactions, "_stable_end", after_another)
+        log.append(epoch, [(ace(1), 0)])
+        feed(loader, log, log.poll(0))
+        with pytest.raises(LogFenced):
+            log.append(epoch, [(ace(3), 0)])
+    follower = TopicLog(address)
+    feed(loader, follower, follower.read(loader.position))
+    assert ids(loader.image) == ids(read(address)) == {1, 2}
+
+
 def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
     write(address, 1)
     unfinished(address, 5).abort_transaction(10)
