@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import REPOSITORY
-from node_tables import apis_table
+from api_table import apis_table
 
 from metalog_node.connection import BEFORE_LOGIN_BYTES
 

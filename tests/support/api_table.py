@@ -1,0 +1,52 @@
+"""What a node answers, as ``docs/formats/node.md`` has it.
+
+``python tests/support/api_table.py`` prints it, to be put into the page after a change. This
+module must not know the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from authorizer.permissions import APIS
+from metalog.wire.own import SCRAM_PASSWORD
+from metalog.wire.schema import error_name
+from metalog.wire.versions import VersionRange, Versions
+from metalog_node.apis import apis_of, spoken
+from metalog_node.handlers.question import Api
+
+NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
+
+
+def apis_table() -> str:
+    brokers, controllers = apis_of(is_controllers=False), apis_of(is_controllers=True)
+    lines = [
+        "| key | request | on a broker's listener | on a controllers' listener | while not ready |",
+        "|---|---|---|---|---|",
+    ]
+    for key in sorted({*spoken(brokers), *spoken(controllers)}):
+        cells = (
+            str(key),
+            NAMES[key],
+            _versions(spoken(brokers), key),
+            _versions(spoken(controllers), key),
+            _not_ready({**brokers, **controllers}, key),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _versions(offered: Versions, key: int) -> str:
+    found: VersionRange | None = offered.get(key)
+    if found is None:
+        return ""
+    return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
+
+
+def _not_ready(apis: Mapping[int, Api], key: int) -> str:
+    is_asked = key in apis and key != SCRAM_PASSWORD
+    return error_name(apis[key].not_ready) if is_asked else "answered"
+
+
+if __name__ == "__main__":
+    print(apis_table())
