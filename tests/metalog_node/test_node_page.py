@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases import REPOSITORY
 from api_table import apis_table
+from cases import REPOSITORY
 
 from metalog_node.connection import BEFORE_LOGIN_BYTES
 
