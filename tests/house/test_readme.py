@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -78,19 +77,6 @@ def test_each_make_target_that_a_page_names_is_there(page: Path) -> None:
     for span in re.findall(r"`(?:CI=true )?make ([a-z -]+)`", page.read_text(encoding="utf-8")):
         for target in span.split():
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_the_ratio_to_kafkas_authorizer_is_the_least_that_was_measured(
-    figure: Callable[[str, int], None],
-) -> None:
-    """The README may state it as ``<!--ratio-->``; before a ``make bench`` there is none."""
-    results = REPOSITORY / "bench" / "results.md"
-    if results.is_file():
-        rows = re.findall(r"^\| W\d.*$", results.read_text(encoding="utf-8"), re.MULTILINE)
-        decisions = [row.split("|") for row in rows if "authorizeByResourceType" not in row]
-        ratios = [float(cells[4].replace(",", "").strip(" *")) for cells in decisions[:9]]
-        assert len(ratios) == 9
-        figure("ratio", int(min(ratios)))
 
 
 @cache
