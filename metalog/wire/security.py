@@ -100,6 +100,7 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         raise _unusable("ssl.truststore", error) from None
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm") != "none"
+    context.verify_flags &= ~_STRICT
     try:
         _identify(context, settings)
     except (OSError, ValueError) as error:
