@@ -17,6 +17,8 @@ from metalog.errors import InvalidRequest
 from metalog.wire.sasl import Credentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_STRICT: Final = ssl.VERIFY_X509_STRICT
+"""Python 3.13 turns it on: an authority without a key usage is refused then, which Java takes."""
 
 
 class Security(NamedTuple):
