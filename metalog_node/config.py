@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -53,8 +53,6 @@ from metalog_node.topic_place import (
     check_reachable,
     topic_place,
 )
-
-T = TypeVar("T")
 
 _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
 _PER_LISTENER: Final = re.compile(r"listener\.name\.(?P<listener>[^.]+)\.(?P<key>.+)")

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from metalog.errors import ErrorCode, InvalidRequest
+from metalog.futures import when_done
 from metalog.scram import ScramMechanism
 from metalog.wire.client import Connection, Unreachable
 from metalog.wire.hosts import Address
@@ -62,24 +63,7 @@ class SetScramPasswordResult:
 
     def all(self) -> Future[None]:
         """Done when all are; fails if one did."""
-        whole: Future[None] = Future()
-        waiting = list(self._values.values())
-
-        def settle(_: Future[None] | None) -> None:
-            while waiting and waiting[-1].done():
-                waiting.pop()
-            if waiting:
-                waiting[-1].add_done_callback(settle)
-                return
-            failures = [each.exception() for each in self._values.values()]
-            failed = next(filter(None, failures), None)
-            if failed is None:
-                whole.set_result(None)
-            else:
-                whole.set_exception(failed)
-
-        settle(None)
-        return whole
+        return when_done(list(self._values.values()), lambda _: None)
 
     def values(self) -> Mapping[ScramEntity, Future[None]]:
         return self._values

@@ -24,6 +24,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import SUCCESS, ApiError, ErrorCode
+from metalog.futures import after, when_done
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import (
     operation_of,
@@ -45,7 +46,6 @@ from metalog_node.handlers.question import (
     ask,
     error_fields,
     outcome_fields,
-    when_done,
 )
 
 DESCRIBE_ACLS: Final = 29
@@ -71,7 +71,7 @@ def describe(services: Services, question: Question) -> Answer:
         (DESCRIBE_ACLS, version, wanted),
         lambda: write_response(_listed(authorizer.acls(wanted), version), 0),
     )
-    return when_done([written], lambda answers: correlation_id + answers[0][4:])
+    return after(written, lambda kept: correlation_id + kept.result()[4:])
 
 
 def _listed(acls: Iterable[Acl], version: int) -> Body:

@@ -10,20 +10,28 @@ cannot be known here, and counts as no.
 from __future__ import annotations
 
 from concurrent.futures import Future
-from ipaddress import ip_address
 from typing import Any, Final
 
 from authorizer.api import RequestContext
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
-from metalog.principal import parse_principal
+from metalog.futures import after
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
 from metalog.wire.messages import Request, read_head, read_request, write_response
 from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, UnsupportedVersion
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import acls, quorum, scram
-from metalog_node.handlers.question import Answer, Api, Question, Services, ask, refused_by
+from metalog_node.handlers.question import (
+    Answer,
+    Api,
+    Question,
+    Services,
+    ask,
+    forwarded_for,
+    refused_by,
+    result_or_refusal,
+)
 
 _FORWARDABLE: Final = {
     key: api
@@ -50,19 +58,14 @@ def open_envelope(services: Services, question: Question) -> Answer:
         answered = refused_by(api, inner, error)
     if not isinstance(answered, Future):
         return _sealed(question, request, answered)
-    whole: Future[Body] = Future()
-    whole.set_running_or_notify_cancel()
 
-    def settle(done: Future[Any]) -> None:
+    def sealed(done: Future[Any]) -> Body:
         error = done.exception()
         if isinstance(error, _WORTH_ANOTHER_TRY):
-            whole.set_exception(error)
-            return
-        body = done.result() if error is None else refused_by(api, inner, error)
-        whole.set_result(_sealed(question, request, body))
+            raise error
+        return _sealed(question, request, result_or_refusal(api, inner, done))
 
-    answered.add_done_callback(settle)
-    return whole
+    return after(answered, sealed)
 
 
 def refuse_envelope(question: Question, error: ApiError) -> Body:
@@ -93,11 +96,7 @@ def forward(services: Services, question: Question) -> Answer:
         return _FORWARDABLE[question.request.head.api_key].handle(services, question)
     if services.forwarder is None:
         raise NotController("there is no controller to forward to")
-    return services.forwarder.forward(
-        question.payload,
-        parse_principal(question.context.principal),
-        ip_address(question.context.host).packed,
-    )
+    return forwarded_for(question, services.forwarder, question.payload)
 
 
 OF_BROKERS: Final = {

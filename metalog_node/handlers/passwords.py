@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import Future
-from ipaddress import ip_address
 from typing import Any, Final
 
 from metalog.controller.scram import AlterScramRequest
@@ -22,12 +20,19 @@ from metalog.controller.scram_password import (
     plan_passwords,
 )
 from metalog.errors import ApiError, ErrorCode
-from metalog.principal import parse_principal
 from metalog.wire import own
 from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import Body, request_parts, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers.question import NO_THROTTLING, Answer, Api, Question, Services, told
+from metalog_node.handlers.question import (
+    NO_THROTTLING,
+    Answer,
+    Api,
+    Question,
+    Services,
+    forwarded_for,
+    told,
+)
 from metalog_node.handlers.scram import ALTER_SCRAM
 
 _PARTS: Final[Any] = own
@@ -87,11 +92,8 @@ def _altered(
     try:
         if services.forwarder is None or services.replica.is_active:
             return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)
-        answer: Future[bytes] = services.forwarder.forward(
-            write_request(_request(request), 0, None),
-            parse_principal(question.context.principal),
-            ip_address(question.context.host).packed,
-        )
+        salted = write_request(_request(request), 0, None)
+        answer = forwarded_for(question, services.forwarder, salted)
         body = read_response(answer.result(_LONGEST_WAIT_S), response_type(ALTER_SCRAM, 0))
     except Exception as error:
         named = [each.name for each in request.deletions]

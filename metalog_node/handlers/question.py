@@ -12,7 +12,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any, Final, NamedTuple, TypeVar
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
@@ -28,6 +29,8 @@ from metalog.errors import (
     InvalidRequest,
     MetalogError,
 )
+from metalog.futures import after
+from metalog.principal import parse_principal
 from metalog.replica import Replica
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
@@ -38,9 +41,6 @@ from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
 from metalog_node.listeners import Listener
 from metalog_node.listings import Listings
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _log = logging.getLogger(__name__)
 
@@ -165,27 +165,6 @@ def outcome_fields(error: ApiError) -> dict[str, Any]:
     return error_fields(error if error else ApiError(message=""))
 
 
-def when_done(futures: Sequence[Future[T]], body: Callable[[list[T]], R]) -> Future[R]:
-    """``body`` of all their results, once the last is there; the first failure if there is one."""
-    whole: Future[R] = Future()
-    whole.set_running_or_notify_cancel()
-    waiting = list(futures)
-
-    def settle(_: Future[T] | None) -> None:
-        while waiting and waiting[-1].done():
-            waiting.pop()
-        if waiting:
-            waiting[-1].add_done_callback(settle)
-            return
-        try:
-            whole.set_result(body([future.result() for future in futures]))
-        except Exception as error:
-            whole.set_exception(error)
-
-    settle(None)
-    return whole
-
-
 def told(error: BaseException) -> ApiError:
     """What an asker is told of a failure: what is meant for callers, and nothing else."""
     if isinstance(error, InvalidRequest):
@@ -203,19 +182,12 @@ def answer(api: Api, services: Services, question: Question) -> Answer:
         return refused_by(api, question, error)
     if not isinstance(answered, Future):
         return answered
-    return _or_refused(answered, lambda error: refused_by(api, question, error))
+    return after(answered, lambda done: result_or_refusal(api, question, done))
 
 
-def _or_refused(answered: Future[Any], refusal: Callable[[BaseException], Body]) -> Future[Body]:
-    whole: Future[Body] = Future()
-    whole.set_running_or_notify_cancel()
-
-    def settle(done: Future[Any]) -> None:
-        error = done.exception()
-        whole.set_result(done.result() if error is None else refusal(error))
-
-    answered.add_done_callback(settle)
-    return whole
+def result_or_refusal(api: Api, question: Question, done: Future[Any]) -> Body:
+    error = done.exception()
+    return done.result() if error is None else refused_by(api, question, error)
 
 
 def refused_by(api: Api, question: Question, error: BaseException) -> Body:
@@ -226,3 +198,12 @@ def refused_by(api: Api, question: Question, error: BaseException) -> Body:
     if outcome.code is ErrorCode.AUTHORIZER_NOT_READY:
         outcome = ApiError(api.not_ready, outcome.message)
     return api.refuse(question, outcome)
+
+
+def forwarded_for(question: Question, forwarder: Forwarder, request: bytes) -> Future[bytes]:
+    """What a controller answers to ``request``, forwarded as the asker's."""
+    return forwarder.forward(
+        request,
+        parse_principal(question.context.principal),
+        ip_address(question.context.host).packed,
+    )

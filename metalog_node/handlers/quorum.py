@@ -18,6 +18,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.acl import Operation
 from metalog.errors import ApiError, ErrorCode, NotController
+from metalog.futures import after
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.ports import LogBounds
 from metalog.wire.fetch import FETCH, FETCH_SNAPSHOT, FETCH_VERSIONS, SNAPSHOT_VERSIONS
@@ -32,7 +33,6 @@ from metalog_node.handlers.question import (
     Services,
     ask,
     error_fields,
-    when_done,
 )
 from metalog_node.served_log import Served, ServedLog
 
@@ -290,7 +290,7 @@ def _feed(services: Services) -> Feed:
 
 
 def _one(answer: Future[Body]) -> Future[Body]:
-    return when_done([answer], lambda bodies: bodies[0])
+    return after(answer, Future.result)
 
 
 APIS: Final = {

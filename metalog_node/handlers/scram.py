@@ -18,6 +18,7 @@ from metalog.controller.scram import (
     describe_credentials,
 )
 from metalog.errors import SUCCESS, ApiError
+from metalog.futures import after
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
@@ -29,7 +30,6 @@ from metalog_node.handlers.question import (
     ask,
     error_fields,
     outcome_fields,
-    when_done,
 )
 
 DESCRIBE_SCRAM: Final = 50
@@ -61,7 +61,7 @@ def alter(services: Services, question: Question) -> Answer:
         ],
     )
     done = services.replica.alter_scram(request)
-    return when_done([done], lambda outcomes: _altered(question, outcomes[0]))
+    return after(done, lambda altered: _altered(question, altered.result()))
 
 
 def refuse_alter(question: Question, error: ApiError) -> Body:
