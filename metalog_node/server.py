@@ -23,6 +23,7 @@ from metalog.wire.frames import framed
 from metalog.wire.hosts import Address, host_text
 from metalog.wire.messages import write_response
 from metalog.wire.schema import Body
+from metalog.wire.versions import Versions
 from metalog_node.apis import spoken
 from metalog_node.authentication import Logins
 from metalog_node.connection import Asked, ServerConnection
@@ -81,6 +82,7 @@ class OpenListener:
 
     def __init__(self, door: Door, services: Services) -> None:
         self._door = door
+        self._spoken = spoken(door.apis)
         self._services = services
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -133,7 +135,7 @@ class OpenListener:
             return
         self._tasks.add(task)
         try:
-            await _Client(self._door, self._services, reader, writer).serve()
+            await _Client(self._door, self._spoken, self._services, reader, writer).serve()
         except InvalidRequest as error:
             self._door.metrics.count_failed_login(self._door.listener.name)
             _log.info("%s: connection closed: %s", self._door.listener.name, error)
@@ -149,6 +151,7 @@ class _Client:
     def __init__(
         self,
         door: Door,
+        versions: Versions,
         services: Services,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -160,7 +163,7 @@ class _Client:
         self._host = _host_of(writer)
         writer.transport.set_write_buffer_limits(high=_CHUNK)
         self._connection = ServerConnection(
-            spoken(door.apis),
+            versions,
             logins=door.logins,
             principal=_certified(door, writer),
             most_bytes=door.most_bytes,
