@@ -1,0 +1,107 @@
+"""The tables of a pipeline's folder: which there are, what a row is, how they are divided.
+
+A folder that ``build`` made holds one Parquet table a name below; every finding reads these
+and nothing else. Times are UTC with microseconds, offsets are those of the metadata log and
+exclusive, as in a snapshot's name: the state *at* an offset is that after all records below it.
+Names of enums are Kafka's upper-case ones. This module must not know Spark, nor how a table
+is filled: a schema is text in Spark's DDL.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+_ACL: Final = (
+    "resource_type STRING, resource_name STRING, pattern_type STRING, principal STRING,"
+    " host STRING, operation STRING, permission_type STRING"
+)
+_ASKED: Final = (
+    "principal STRING, host STRING, operation STRING,"
+    " resource_type STRING, resource_name STRING, pattern_type STRING"
+)
+_REQUEST: Final = (
+    f"time TIMESTAMP, broker STRING, {_ASKED},"
+    " request_name STRING, resource_reference_count INT, result STRING, rule STRING,"
+    " ambiguous BOOLEAN, file STRING, line BIGINT"
+)
+_DECIDED: Final = "log_offset BIGINT, decided STRING, decided_rule STRING, acl_id STRING"
+
+
+class Table(NamedTuple):
+    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end."""
+
+    name: str
+    schema: str
+    partitions: tuple[str, ...] = ()
+
+
+HISTORY: Final = Table(
+    "history",
+    "source STRING, kind STRING, from_offset BIGINT, to_offset BIGINT,"
+    " from_time TIMESTAMP, to_time TIMESTAMP, why STRING",
+)
+"""What of the log was seen: one row a stretch. ``kind`` is KNOWN, GAP (nobody has it) or
+DAMAGED (it was skipped, ``why`` says what is wrong); times are those of the batches beside it."""
+
+ACL_CHANGELOG: Final = Table(
+    "acl_changelog",
+    f"id STRING, {_ACL}, from_offset BIGINT, from_time TIMESTAMP, from_known BOOLEAN,"
+    " to_offset BIGINT, to_time TIMESTAMP, to_known BOOLEAN, source STRING",
+)
+"""One row per life of an ACL. ``from_*`` is null where it began before the history does,
+``to_*`` where it still lasts; ``*_known`` is false where that edge fell into a gap, whose end
+(for from) or start (for to) stands for it."""
+
+REQUESTS: Final = Table("requests", f"{_REQUEST}, day DATE", ("day",))
+"""One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka
+before StandardAuthorizer; ``result`` is ALLOWED or DENIED."""
+
+REJECTED: Final = Table("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
+"""The lines that say nothing that can be used, whole, and why."""
+
+COVERAGE: Final = Table(
+    "coverage",
+    "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING, day DATE",
+    ("day",),
+)
+"""Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
+NOTHING. Kafka logs what it allows only at DEBUG: where that is missing, nothing is unused."""
+
+DECISIONS: Final = Table(
+    "decisions",
+    f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE",
+    ("day",),
+)
+"""Every request, decided again as of its own time: by the ACLs at ``log_offset`` and the
+configuration then in force. ``known`` is false in a gap and before the history begins, where
+``disagrees`` (our answer is not the broker's) is null. ``acl_id`` is null where no ACL decided."""
+
+USAGE: Final = Table(
+    "usage",
+    f"{_ASKED}, result STRING, {_DECIDED}, known BOOLEAN, requests BIGINT,"
+    " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
+    ("day",),
+)
+"""``decisions`` without repeats: a row per day and different question and answer, and how
+often. Findings read this one, which is smaller by the skew of the traffic."""
+
+CONFIGURATION: Final = Table(
+    "configuration",
+    "from_time TIMESTAMP, to_time TIMESTAMP, super_users ARRAY<STRING>, allow_everyone BOOLEAN,"
+    " source STRING",
+)
+"""Which super users and default rule held when; null times are open ends."""
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        HISTORY,
+        ACL_CHANGELOG,
+        REQUESTS,
+        REJECTED,
+        COVERAGE,
+        DECISIONS,
+        USAGE,
+        CONFIGURATION,
+    )
+}
