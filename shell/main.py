@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from metalog.errors import MetalogError
 from shell.output import Output, colored, prepare_streams
 from shell.safe import safe
+from shell.verb_table import Verb, VerbTable, table_of
 from shell.version import KAFKA_VERSION, VERSION
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ YES: Final = 0
 NO: Final = 1
 NO_ANSWER: Final = 2
 _INTERRUPTED: Final = 130
-
-
-class Verb(NamedTuple):
-    """A line of ``metalog --help``, and the module that has ``configure`` and ``run``."""
-
-    group: str
-    line: str
-    module: str
 
 
 VERBS: Final = {
@@ -98,6 +91,11 @@ VERBS: Final = {
         "shell.verbs.export",
     ),
     "serve": Verb("Run", "A node that Kafka's own admin tools can drive", "shell.verbs.serve"),
+    "pipeline": Verb(
+        "Run",
+        "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, demo",
+        "shell.verbs.pipeline",
+    ),
     "completion": Verb(
         "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
     ),
@@ -105,10 +103,9 @@ VERBS: Final = {
 
 _OPENING: Final = """\
 usage: metalog VERB SOURCE [options]      what a Kafka metadata log says, and why
-
 """
 
-_CLOSING: Final = """
+_CLOSING: Final = """\
 SOURCE is a Kafka metadata.log.dir, its __cluster_metadata-0 folder, a .log or .checkpoint file,
 the folders of several voters joined by +, quorum://HOST:PORT or topic://HOST:PORT/TOPIC; or, for
 what is now, cluster://HOST:PORT, zookeeper://HOST:PORT, a file of ACLs or a folder of YAML.
@@ -116,6 +113,8 @@ Nothing is ever written to it. TARGET is a cluster, its ZooKeeper, or the folder
 
 metalog VERB --help says more.  Exit codes: 0 yes, 1 no, 2 could not answer.
 """
+
+TABLE: Final = VerbTable("", VERBS, _OPENING, _CLOSING)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -143,18 +142,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
 
 
-def _run(arguments: list[str]) -> int:
-    leading, verb, rest = _split_at_verb(arguments)
-    if verb == "help":
-        return _run([*rest, "--help"])
-    if verb is None:
-        return _without_verb(leading)
-    if verb not in VERBS:
-        return _unknown_verb(verb)
-    from importlib import import_module
-
-    module = import_module(VERBS[verb].module)
-    return _run_verb(verb, module, [*leading, *rest])
+def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
+    leading, name, rest = _split_at_verb(arguments)
+    if name == "help":
+        return _run([*rest, "--help"], table)
+    if name is None:
+        return _without_verb(leading, table)
+    if name not in table.verbs:
+        return _unknown_verb(name, table)
+    verb = table.verbs[name]
+    module = verb.load()
+    inner = table_of(module)
+    if inner is not None:
+        return _run([*leading, *rest], inner)
+    return _run_verb(table.prefix + name, verb, module, [*leading, *rest])
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
@@ -167,49 +168,38 @@ def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[st
     return arguments[:position], arguments[position], arguments[position + 1 :]
 
 
-def _without_verb(arguments: list[str]) -> int:
+def _without_verb(arguments: list[str], table: VerbTable) -> int:
     out, _ = prepare_streams(json=False)
-    if "--version" in arguments:
+    if table is TABLE and "--version" in arguments:
         out.write(f"metalog {VERSION} (held against Apache Kafka {KAFKA_VERSION})\n")
         out.flush()
         return YES
     unknown = [text for text in arguments if text not in ("-h", "--help")]
     if unknown:
-        return _fail(f"unknown option {unknown[0]} without a verb; metalog --help lists the verbs")
-    out.write(overview())
+        return _fail(f"unknown option {unknown[0]} without a verb; {_listed(table)}")
+    out.write(table.overview())
     out.flush()
     return YES if arguments else NO_ANSWER
 
 
-def overview() -> str:
-    """What ``metalog --help`` prints."""
-    groups: dict[str, list[str]] = {}
-    for name, verb in VERBS.items():
-        groups.setdefault(verb.group, []).append(f"{name:<12}{verb.line}")
-    width = max(map(len, groups)) + 2
-    lines = []
-    for group, entries in groups.items():
-        lines += [
-            f"{group if number == 0 else '':<{width}}{entry}"
-            for number, entry in enumerate(entries)
-        ]
-    return _OPENING + "\n".join(lines) + "\n" + _CLOSING
-
-
-def _unknown_verb(verb: str) -> int:
+def _unknown_verb(verb: str, table: VerbTable) -> int:
     from authorizer.insight.names import nearest_name
 
-    near = nearest_name(verb, VERBS)
-    advice = f"did you mean {near}?" if near else "metalog --help lists the verbs"
+    near = nearest_name(verb, table.verbs)
+    advice = f"did you mean {near}?" if near else _listed(table)
     return _fail(f"unknown verb {verb!r}; {advice}")
 
 
-def _run_verb(name: str, module: ModuleType, arguments: list[str]) -> int:
+def _listed(table: VerbTable) -> str:
+    return f"metalog {table.prefix}--help lists the verbs"
+
+
+def _run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -> int:
     from shell.options import build_parser, parse
     from shell.pager import Pager
     from shell.wrapping import terminal_width
 
-    parsed = parse(build_parser(name, VERBS[name].line, module), arguments)
+    parsed = parse(build_parser(name, verb.line, module), arguments)
     out, err = prepare_streams(json=parsed.output == "json")
     pager = Pager(parsed.pager and parsed.output == "text" and module.PAGED and out.isatty())
     output = Output(

@@ -7,11 +7,11 @@ This module must not know what any verb does.
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from importlib import import_module
 from typing import Final, NamedTuple
 
 from shell.options import build_parser
 from shell.output import Output
+from shell.verb_table import table_of
 
 USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)
@@ -42,11 +42,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _options_by_verb() -> dict[str, list[_Option]]:
-    from shell.main import VERBS
+    """By all words of a verb: ``acls``, ``pipeline build``."""
+    from shell.main import TABLE
 
     return {
-        name: _options(build_parser(name, verb.line, import_module(verb.module)))
-        for name, verb in VERBS.items()
+        words: _options(build_parser(words, verb.line, module))
+        for words, verb, module in TABLE.commands()
     }
 
 
@@ -66,11 +67,23 @@ def _verb_lines() -> dict[str, str]:
     return {name: verb.line for name, verb in VERBS.items()}
 
 
+def _inner_lines() -> dict[str, dict[str, str]]:
+    """Of each verb that has verbs of its own, what ``_verb_lines`` is of all."""
+    from shell.main import VERBS
+
+    tables = {name: table_of(verb.load()) for name, verb in VERBS.items()}
+    return {
+        name: {inner: verb.line for inner, verb in table.verbs.items()}
+        for name, table in tables.items()
+        if table is not None
+    }
+
+
 def _bash(verbs: dict[str, list[_Option]]) -> list[str]:
     cases = []
     for name, options in verbs.items():
         words = " ".join(text for option in options for text in option.names)
-        cases.append(f"        {name}) words='{words}' ;;")
+        cases.append(f"        '{name}') words='{words}' ;;")
     values = {
         text: " ".join(option.values)
         for options in verbs.values()
@@ -78,15 +91,25 @@ def _bash(verbs: dict[str, list[_Option]]) -> list[str]:
         for text in option.names
         if option.values
     }
+    first = " ".join(_verb_lines())
+    inner = [
+        f"    if [[ $verb == {name} ]]; then\n"
+        f"        verb+=\" ${{COMP_WORDS[2]}}\" words='{' '.join(lines)} --help'\n"
+        "        (( COMP_CWORD == 2 )) &&\n"
+        '            { COMPREPLY=($(compgen -W "$words" -- "$current")); return; }\n'
+        "    fi"
+        for name, lines in _inner_lines().items()
+    ]
     return [
         "_metalog() {",
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
         "    local verb=${COMP_WORDS[1]} words=",
         "    COMPREPLY=()",
         "    if (( COMP_CWORD == 1 )); then",
-        f"        COMPREPLY=($(compgen -W '{' '.join(verbs)} --help --version' -- \"$current\"))",
+        f"        COMPREPLY=($(compgen -W '{first} --help --version' -- \"$current\"))",
         "        return",
         "    fi",
+        *inner,
         '    case "$previous" in',
         *(
             f"        {text}) COMPREPLY=($(compgen -W '{choices}' -- \"$current\")); return ;;"
@@ -106,27 +129,43 @@ def _bash(verbs: dict[str, list[_Option]]) -> list[str]:
 
 
 def _zsh(verbs: dict[str, list[_Option]]) -> list[str]:
-    lines = ["#compdef metalog kraft-metalog", "_metalog() {", "    local -a verbs", "    verbs=("]
-    lines += [f"        {_quoted(f'{name}:{line}')}" for name, line in _verb_lines().items()]
+    lines = ["#compdef metalog kraft-metalog", "_metalog() {", "    local -a verbs"]
     lines += [
-        "    )",
-        "    if (( CURRENT == 2 )); then",
-        "        _describe verb verbs",
-        "        return",
-        "    fi",
+        *_zsh_verb(_verb_lines()),
         "    local verb=$words[2]",
         "    shift words",
         "    (( CURRENT-- ))",
-        "    case $verb in",
     ]
+    for name, inner in _inner_lines().items():
+        lines += [
+            f"    if [[ $verb == {name} ]]; then",
+            *_zsh_verb(inner),
+            '    verb+=" $words[2]"',
+            "    shift words",
+            "    (( CURRENT-- ))",
+            "    fi",
+        ]
+    lines.append("    case $verb in")
     for name, options in verbs.items():
-        lines.append(f"        {name}) _arguments -S \\")
+        lines.append(f"        '{name}') _arguments -S \\")
         for option in options:
             for text in option.names:
                 lines.append(f"            {_quoted(_zsh_option(text, option))} \\")
         last = "'*:shell:(bash zsh fish)'" if name == "completion" else "'*:source:_files'"
         lines.append(f"            {last} ;;")
     return [*lines, "    esac", "}", "compdef _metalog metalog kraft-metalog"]
+
+
+def _zsh_verb(lines: dict[str, str]) -> list[str]:
+    return [
+        "    verbs=(",
+        *(f"        {_quoted(f'{name}:{line}')}" for name, line in lines.items()),
+        "    )",
+        "    if (( CURRENT == 2 )); then",
+        "        _describe verb verbs",
+        "        return",
+        "    fi",
+    ]
 
 
 def _zsh_option(text: str, option: _Option) -> str:
@@ -142,8 +181,16 @@ def _fish(verbs: dict[str, list[_Option]]) -> list[str]:
         f"complete -c metalog -n __fish_use_subcommand -f -a {name} -d {_quoted(line)}"
         for name, line in _verb_lines().items()
     ]
+    for name, inner in _inner_lines().items():
+        seen = f"__fish_seen_subcommand_from {name}"
+        unseen = f"not __fish_seen_subcommand_from {' '.join(inner)}"
+        lines += [
+            f"complete -c metalog -n '{seen}; and {unseen}' -f -a {word} -d {_quoted(line)}"
+            for word, line in inner.items()
+        ]
     for name, options in verbs.items():
-        seen = f"-n '__fish_seen_subcommand_from {name}'"
+        words_seen = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
+        seen = f"-n '{'; and '.join(words_seen)}'"
         for option in options:
             words = " ".join(
                 f"-l {text[2:]}" if text.startswith("--") else f"-s {text[1:]}"

@@ -14,7 +14,8 @@ from cases import DEMO, OWN_KAFKA, REPOSITORY
 from command import run_metalog, run_python
 from terminal import at_a_terminal
 
-from shell.main import VERBS, main
+from shell.main import TABLE, VERBS, main
+from shell.verb_table import Verb
 from shell.version import VERSION
 
 LOG_DIR = str(DEMO / "log-dir")
@@ -53,12 +54,25 @@ def test_without_a_verb_it_helps_and_has_no_answer() -> None:
     assert (done.stdout, done.returncode) == (run_metalog("--help").stdout, 2)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_helps(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("words", "verb"), [(words, verb) for words, verb, _ in TABLE.commands()])
+def test_each_verb_helps(words: str, verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        main([verb, "--help"])
+        main([*words.split(), "--help"])
     assert left.value.code == 0
-    assert VERBS[verb].line in " ".join(capsys.readouterr().out.split())
+    assert verb.line in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_verb_with_verbs_of_its_own_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "--help"]) == 0
+    listed = capsys.readouterr().out
+    assert main(["help", "pipeline"]) == 0
+    assert capsys.readouterr().out == listed
+    assert main(["pipeline"]) == 2
+    assert capsys.readouterr().out == listed
+    for words, verb, _ in TABLE.commands():
+        if words.startswith("pipeline "):
+            assert f"  {words.split()[1]} " in listed
+            assert f"  {verb.line}\n" in listed
 
 
 def test_options_for_every_verb_may_stand_before_the_verb() -> None:
@@ -79,6 +93,8 @@ def test_help_may_be_asked_for_as_a_verb() -> None:
         (["aclz"], "unknown verb 'aclz'; did you mean acls?"),
         (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
         (["--frob"], "unknown option --frob without a verb"),
+        (["pipeline", "qqqq"], "unknown verb 'qqqq'; metalog pipeline --help lists the verbs"),
+        (["pipeline", "--frob"], "--frob without a verb; metalog pipeline --help lists"),
         (["acls"], "the following arguments are required: SOURCE; see metalog acls --help"),
         (["acls", LOG_DIR, "--frob"], "unknown option --frob; see metalog acls --help"),
         (["acls", LOG_DIR, "--topc=x"], "unknown option --topc; did you mean --topic?"),

@@ -1,0 +1,26 @@
+"""``metalog pipeline VERB``: which verbs it has; each is a module beside this one.
+
+This module must not know what any of them does, nor Spark.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shell.verb_table import Verb, VerbTable
+
+_OPENING: Final = """\
+usage: metalog pipeline VERB DIR [options]      what a cluster's users really did, on Spark
+"""
+
+_CLOSING: Final = """\
+DIR is the folder that build makes: tables of Parquet, which every other verb reads. Without
+--master or --remote Spark runs on this machine alone, on all of its cores; it needs Java 17 or
+newer, and pip install 'kraft-metalog[spark]'.
+
+metalog pipeline VERB --help says more.  Exit codes: 0 done, 1 findings, 2 could not answer.
+"""
+
+VERBS: Final[dict[str, Verb]] = {}
+
+TABLE: Final = VerbTable("pipeline ", VERBS, _OPENING, _CLOSING)
