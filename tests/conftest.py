@@ -10,6 +10,7 @@ import pytest
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
 from figures import PROPERTY, Figures
+from groups import GroupsEnd
 from hypothesis import settings
 from kafka_quorum import KafkaQuorum
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
@@ -30,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
     config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        config.pluginmanager.register(GroupsEnd())
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(NoSkips())
     task = os.environ.get("METALOG_FIGURES")

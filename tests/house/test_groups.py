@@ -1,0 +1,36 @@
+"""What a group shares is torn down when its last test ends, and once only."""
+
+from __future__ import annotations
+
+import pytest
+from groups import GroupsEnd
+
+pytest_plugins = ["pytester"]
+
+SOURCE = """
+import pytest
+
+
+@pytest.fixture(scope="session")
+def server():
+    running.append("server")
+    yield
+    running.remove("server")
+
+@pytest.mark.xdist_group("servers")
+def test_one(server): assert running == ["server"]
+
+@pytest.mark.xdist_group("servers")
+def test_two(server): assert running == ["server"]
+
+def test_of_no_group(): assert running == []
+
+@pytest.mark.xdist_group(name="others")
+def test_of_another_group(server): assert running == ["server"]
+"""
+
+
+def test_a_server_ends_with_its_group(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SOURCE)
+    result = pytester.inline_run("-p", "no:randomly", plugins=[GroupsEnd()])
+    result.assertoutcome(passed=4)
