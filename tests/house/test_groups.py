@@ -10,6 +10,7 @@ pytest_plugins = ["pytester"]
 SOURCE = """
 import pytest
 
+running = []
 
 @pytest.fixture(scope="session")
 def server():
