@@ -117,7 +117,7 @@ bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
-	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --group test \
+	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --extra spark --group test \
 	    --output-file requirements-test.lock pyproject.toml
 
 .PHONY: clean
@@ -140,7 +140,7 @@ PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
 # pip would have mypyc do its work three times, once for each question that it asks.
 BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
 
-build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node shell snapshot -name '*.py')
+build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_spark shell snapshot -name '*.py')
 	@echo 'make: compiling into build/wheel with mypyc'
 	@mkdir -p build && rm -rf build/wheel build/lib.* build/bdist.*
 	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }

@@ -1,4 +1,4 @@
-"""What every test may ask for: Kafka's logs, a real Kafka, and the rule about skips."""
+"""What every test may ask for: Kafka's logs, a real Kafka, Spark, and the rule about skips."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import spark_session
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
 from figures import PROPERTY, Figures
@@ -17,6 +18,7 @@ from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
 from no_skips import NoSkips
 from scram_kafka import ScramKafka, scram_kafka
 from secrets_net import SHOWS_CREDENTIALS, SecretsNet
+from spark_session import spark  # noqa: F401 - a fixture
 
 settings.register_profile("no timing gates a test", deadline=None)
 settings.load_profile("no timing gates a test")
@@ -29,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     check_build()
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
+    config.pluginmanager.register(spark_session)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
     config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
     if "PYTEST_XDIST_WORKER" in os.environ:

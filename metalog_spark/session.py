@@ -1,0 +1,155 @@
+"""Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
+
+On this machine Spark listens on the loopback only, has no web page, and writes what its
+JVM has to say into a file, not among our own lines. Elsewhere our packages are sent along,
+so that its Python workers decode and decide by the code that is here; they need pyarrow,
+google-crc32c, cramjam and sortedcontainers of their own. All goes by what a classic
+and a Connect session share. This module must not know what the session is for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+APPLICATION: Final = "metalog pipeline"
+LOCAL: Final = "local[*]"
+_SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
+_ALWAYS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+}
+_STARTED_HERE: Final = {"spark.ui.enabled": "false"}
+_ON_THIS_MACHINE: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+_NO_JAVA: Final = (
+    "Spark needs Java 17 or newer, and there is none: install it "
+    "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
+)
+
+
+def open_session(
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> SparkSession:
+    """A session of ``master`` (Spark's own word: ``local[4]``, ``spark://…``, ``yarn``) or of the
+    Connect server ``remote`` (``sc://HOST:PORT``); of all this machine's cores without either.
+
+    ``settings`` are Spark's, and win over ours. What the JVM prints is added to the file
+    ``log``, or goes where our errors go. ``InvalidRequest`` where none can be had.
+    """
+    if master is not None and remote is not None:
+        raise InvalidRequest("--master starts Spark and --remote asks one; give one of them")
+    try:
+        from pyspark.errors import PySparkException
+    except ModuleNotFoundError as error:
+        raise InvalidRequest(
+            f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
+        ) from None
+    try:
+        if remote is not None:
+            session = _connected(remote, settings or {})
+        else:
+            session = _started(master or LOCAL, settings or {}, log)
+    except (PySparkException, ImportError, ValueError) as error:
+        first = next((line for line in str(error).splitlines() if line.strip()), "")
+        place = remote or master or LOCAL
+        raise InvalidRequest(f"{place}: Spark cannot be had: {first}{_see(log)}") from None
+    if remote is not None or not is_local(master or LOCAL):
+        _ship(session)
+    return session
+
+
+def is_local(master: str) -> bool:
+    """Whether the workers of ``master`` are threads of a JVM that we start."""
+    return master == "local" or master.startswith("local[")
+
+
+def _started(master: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    check_java(os.environ)
+    options = {**_ALWAYS, **_STARTED_HERE}
+    if is_local(master):
+        options |= _ON_THIS_MACHINE
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName(APPLICATION)
+    for key, value in {**options, **settings}.items():
+        builder = builder.config(key, value)
+    with _errors_into(log):
+        return builder.getOrCreate()
+
+
+def _connected(remote: str, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(remote)
+    for key, value in {**_ALWAYS, **settings}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def check_java(environ: Mapping[str, str]) -> None:
+    """``InvalidRequest`` where Spark would find no Java to start; by ``environ`` as it does."""
+    home = environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java") if home else None
+    found = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
+    if not found:
+        raise InvalidRequest(_NO_JAVA if java is None else f"{java}: not there; {_NO_JAVA}")
+
+
+@contextmanager
+def _errors_into(log: Path | None) -> Iterator[None]:
+    """Processes started within inherit ``log`` as their standard error, and keep it."""
+    if log is None:
+        yield
+        return
+    sys.stderr.flush()
+    ours = os.dup(2)
+    theirs = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    try:
+        os.dup2(theirs, 2)
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+        os.close(theirs)
+
+
+def _see(log: Path | None) -> str:
+    return "" if log is None else f"; {log} says more"
+
+
+def _ship(session: SparkSession) -> None:
+    """Send our packages to where the session's Python workers are."""
+    with tempfile.TemporaryDirectory(prefix="metalog-") as folder:
+        archive = Path(folder, "kraft_metalog.zip")
+        write_packages(archive)
+        session.addArtifacts(str(archive), pyfile=True)
+
+
+def write_packages(archive: Path) -> None:
+    """The source of what a worker runs, to be put on its path."""
+    above = Path(__file__).resolve().parents[1]
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for package in _SHIPPED:
+            for path in sorted((above / package).rglob("*.py")):
+                packed.write(path, path.relative_to(above))
