@@ -18,7 +18,7 @@ from typing import Final
 from sortedcontainers import SortedDict
 
 from authorizer.buckets import Bucket, bucket_of
-from authorizer.decide import ALLOW, Decision, Who, decide, decision_order
+from authorizer.decide import ALLOW, Decision, Who, concerns, decide, decision_order
 from authorizer.prefixes import SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
@@ -124,9 +124,15 @@ class AclIndex:
         allow_everyone: bool = False,
     ) -> Decision:
         buckets = list(self.reaching(resource_type, name))
-        found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
-        found.sort(key=lambda acl: decision_order(acl, name))
+        found = meant(buckets, who, name)
         return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
+
+    def matching(
+        self, who: Who, operation: Operation, resource_type: ResourceType, name: str
+    ) -> list[Acl]:
+        """All ACLs that match a question, those that do not decide it too, in Kafka's order."""
+        found = meant(self.reaching(resource_type, name), who, name)
+        return [acl for acl in found if concerns(acl, operation)]
 
     def allowing(
         self, who: Who, operation: Operation, resource_type: ResourceType
@@ -224,6 +230,14 @@ class AclIndex:
                         _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
         if self._grants is not None:
             _check(self._grants == _grants_of(self))
+
+
+def meant(buckets: Iterable[Bucket], who: Who, name: str) -> list[Acl]:
+    """Of the ACLs that reach a resource ``name``, those that mean ``who``, in Kafka's order."""
+    found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
+    if len(found) > 1:
+        found.sort(key=lambda acl: decision_order(acl, name))
+    return found
 
 
 def _all_buckets(literals: Patterns, prefixed: Patterns) -> list[Bucket]:

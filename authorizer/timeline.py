@@ -1,20 +1,19 @@
-"""The ACLs of a log at every moment of its history, and what was decided then.
+"""The ACLs of a log at every moment of its history.
 
 A moment is an offset (all records below it, as in a snapshot's name) or a time: then the
-longest prefix of the log before the first batch later than it. Each version is an index
-that shares with the one before what did not change. Sources: KIP-801 for records and ids,
-KIP-866 for transactions. This module must not know where changes are read from.
+longest prefix of the log before the first batch later than it. Sources: KIP-801 for records
+and ids, KIP-866 for transactions. This module must not know where changes are read from, nor
+how a question is decided (``courses`` does).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from authorizer.index import AclIndex, IndexWriter
 from metalog.acl import Acl
 from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
@@ -85,64 +84,51 @@ def lives(base: Mapping[Uuid, Acl], changes: Iterable[AclChange]) -> Iterator[Li
 
 
 class Timeline:
-    """Every version of the ACLs since offset ``start``, at which ``base`` was bound.
+    """A history of ACLs: its versions, numbered from 0, and the lives of ACLs across them.
 
-    ``start_ms`` is the time of that state; before it nothing is known. Costs one version, of
-    a few KiB, for each moment at which something changed.
+    The state at ``start`` is version 0; before it nothing is known. Memory goes by the lives,
+    whatever the number of versions.
     """
 
-    def __init__(
-        self,
-        start: int,
-        base: Mapping[Uuid, Acl],
-        changes: Iterable[AclChange],
-        *,
-        start_ms: int = 0,
-    ) -> None:
-        writer = IndexWriter()
-        writer.load(base.values())
-        bound = dict(base)
-        self._offsets = [start]
-        self._times = [start_ms]
-        self._versions = [writer.index]
-        for group in at_once(changes):
-            for change in group:
-                writer.apply({change.id: change.acl}, bound)
-                if change.acl is None:
-                    bound.pop(change.id, None)
-                else:
-                    bound[change.id] = change.acl
-            self._offsets.append(group[0].at)
-            self._times.append(max(group[0].time_ms, self._times[-1]))
-            self._versions.append(writer.index)
+    def __init__(self, start: Edge, lives: Iterable[Life]) -> None:
+        self.lives = tuple(lives)
+        edges = {edge.at: edge for life in self.lives for edge in life[2:] if edge is not None}
+        later = sorted(edge for at, edge in edges.items() if at > start.at)
+        self.offsets = (start.at, *(edge.at for edge in later))
+        self.times = (start.time_ms, *accumulate((edge.time_ms for edge in later), max))
+        self._numbers = {offset: number for number, offset in enumerate(self.offsets)}
 
     def __len__(self) -> int:
         """How many versions there are."""
-        return len(self._versions)
+        return len(self.offsets)
 
-    def at_offset(self, offset: int) -> AclIndex:
-        """The ACLs after all records below ``offset``; ``InvalidMoment`` before the start."""
-        place = bisect_right(self._offsets, offset) - 1
-        if place < 0:
+    def span(self, life: Life) -> tuple[int, int]:
+        """The first version that has it, and the first after it that has not."""
+        begin = 0 if life.begin is None else self._numbers.get(life.begin.at, 0)
+        end = len(self) if life.end is None else self._numbers.get(life.end.at, 0)
+        return begin, end
+
+    def version_at(self, offset: int) -> int:
+        """The version after all records below ``offset``; ``InvalidMoment`` before the start."""
+        version = bisect_right(self.offsets, offset) - 1
+        if version < 0:
             raise InvalidMoment(
-                f"offset {offset} is before the history, which begins at {self._offsets[0]}"
+                f"offset {offset} is before the history, which begins at {self.offsets[0]}"
             )
-        return self._versions[place]
+        return version
 
-    def at_time(self, epoch_ms: int) -> AclIndex:
-        """The ACLs as of a time; ``InvalidMoment`` before the start."""
-        return self._versions[self.version_at(epoch_ms)]
-
-    def version_at(self, epoch_ms: int) -> int:
-        """The number of the version in force, the same for all times with the same answers."""
-        place = bisect_right(self._times, epoch_ms) - 1
-        if place < 0:
+    def version_as_of(self, epoch_ms: int) -> int:
+        """The version in force at a time; ``InvalidMoment`` before the start."""
+        version = bisect_right(self.times, epoch_ms) - 1
+        if version < 0:
             raise InvalidMoment(
-                f"{epoch_ms} ms is before the history, which begins at {self._times[0]} ms"
+                f"{epoch_ms} ms is before the history, which begins at {self.times[0]} ms"
             )
-        return place
+        return version
 
-    def spans(self) -> Iterator[tuple[Edge, Edge | None, AclIndex]]:
-        """Each version with where it begins and where the next one does."""
-        edges = [Edge(*pair) for pair in zip(self._offsets, self._times, strict=True)]
-        yield from zip(edges, [*edges[1:], None], self._versions, strict=True)
+    def alive(self, version: int) -> Iterator[Life]:
+        """The lives that a version has."""
+        for life in self.lives:
+            begin, end = self.span(life)
+            if begin <= version < end:
+                yield life

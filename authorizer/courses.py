@@ -1,0 +1,185 @@
+"""What a question came to at every moment of a history, worked out once for all of it.
+
+An answer rarely changes: a few ACLs reach a resource and mean a session, and only where one
+of those comes or goes can it turn. So a question has a ``Course`` over the whole history
+instead of an answer for each version. Questions that are answered alike have the same numbers:
+resources that the same patterns reach, principals and hosts that no ACL names.
+
+The default rule and super users are not in a course; whoever knows the configuration of a
+moment adds them (``decision``). This module must not know where a history comes from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate, chain
+from typing import Final, NamedTuple
+
+from authorizer.buckets import Bucket
+from authorizer.config import AuthorizerConfig
+from authorizer.decide import (
+    ALLOW,
+    ALLOWED,
+    ALLOWED_BY_DEFAULT,
+    ALLOWED_TO_SUPER_USER,
+    DENIED,
+    DENIED_BY_DEFAULT,
+    MATCHING_ACL,
+    Decision,
+    concerns,
+    session,
+)
+from authorizer.index import AclIndex, meant
+from authorizer.prefixes import Prefix
+from authorizer.timeline import Timeline
+from authorizer.trace import Question
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+
+UNREACHED: Final = -1
+"""No ACL reaches the resource: the default rule decides."""
+UNMATCHED: Final = -2
+"""ACLs reach it and none matches: denied."""
+REMEMBERED: Final = 1 << 17
+"""The ACLs that mean a session are remembered for so many sessions on so many names."""
+
+_Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
+"""What reaches a name: its type, the literal pattern, the longest prefix; and whether the name
+begins with ``*``, so that the wildcard does not."""
+_Span = tuple[int, int, int]
+"""From which version up to which the life of a number has an ACL."""
+
+
+class Course(NamedTuple):
+    """From version ``since[i]`` on life ``by[i]`` decided, or UNREACHED or UNMATCHED stands
+    there; ``since[0]`` is 0."""
+
+    since: tuple[int, ...]
+    by: tuple[int, ...]
+
+    def at(self, version: int) -> int:
+        return self.by[bisect_right(self.since, version) - 1]
+
+
+ALWAYS_UNMATCHED: Final = Course((0,), (UNMATCHED,))
+
+
+class _Reached(NamedTuple):
+    """What reaches some names, of which ``name`` is one."""
+
+    name: str
+    buckets: list[Bucket]
+    unmatched: Course
+    """What a question that no ACL matches comes to."""
+
+
+class Courses:
+    """The courses of all questions about one history."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self._spans: dict[Acl, list[_Span]] = {}
+        for number, life in enumerate(timeline.lives):
+            begin, end = timeline.span(life)
+            if begin < end:
+                self._spans.setdefault(life.acl, []).append((begin, end, number))
+        for spans in self._spans.values():
+            spans.sort()
+        self._index = AclIndex.of(self._spans)
+        self.principals = _numbers((acl.principal for acl in self._spans), WILDCARD_PRINCIPAL)
+        self.hosts = _numbers((acl.host for acl in self._spans), WILDCARD)
+        self._principals = list(self.principals)
+        self._hosts = list(self.hosts)
+        self._reached: list[_Reached] = []
+        self._reaches: dict[_Patterns, int] = {}
+        self._meant: dict[tuple[int, int, int], list[Acl]] = {}
+
+    def reach(self, resource_type: ResourceType, name: str) -> int:
+        """The number of all names that the same patterns reach as this one."""
+        is_literal = name in self._index.literals(resource_type).buckets
+        prefix = self._index.prefixed(resource_type).names.longest_prefix(name)
+        starred = name.startswith(WILDCARD)
+        patterns = resource_type, name if is_literal else None, prefix, starred
+        number = self._reaches.get(patterns)
+        if number is None:
+            number = self._reaches[patterns] = len(self._reached)
+            buckets = list(self._index.reaching(resource_type, name))
+            self._reached.append(_Reached(name, buckets, self._unmatched(buckets)))
+        return number
+
+    def course(self, principal: int, host: int, operation: Operation, reach: int) -> Course:
+        """By the numbers that ``principals`` and ``hosts`` have, or 0, and that of ``reach``."""
+        reached = self._reached[reach]
+        asking = principal, host, reach
+        found = self._meant.get(asking)
+        if found is None:
+            if len(self._meant) >= REMEMBERED:
+                self._meant.clear()
+            who = session(self._hosts[host], self._principals[principal])
+            found = self._meant[asking] = meant(reached.buckets, who, reached.name)
+        return self._decided(found, operation, reached)
+
+    def course_of(self, question: Question) -> Course:
+        reached = self._reached[self.reach(question.resource_type, question.resource_name)]
+        found = meant(reached.buckets, question.who, reached.name)
+        return self._decided(found, question.operation, reached)
+
+    def decision(self, question: Question, version: int, config: AuthorizerConfig) -> Decision:
+        """The result with its rule, as of a version of the timeline."""
+        if question.principal in config.super_users:
+            return ALLOWED_TO_SUPER_USER
+        by = self.course_of(question).at(version)
+        if by >= 0:
+            acl = self.timeline.lives[by].acl
+            return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)
+        is_default = by == UNREACHED and config.allow_everyone
+        return ALLOWED_BY_DEFAULT if is_default else DENIED_BY_DEFAULT
+
+    def _decided(self, found: list[Acl], operation: Operation, reached: _Reached) -> Course:
+        """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
+        unmatched, versions = reached.unmatched, len(self.timeline)
+        matching = [acl for acl in found if concerns(acl, operation)]
+        denies = [acl for acl in matching if acl.permission_type is not ALLOW]
+        allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
+        ranked = [self._spans[acl] for acl in (*denies, *allows)]
+        if not ranked:
+            return unmatched
+        begin, end, by = ranked[0][0]
+        if begin == 0 and end == versions:
+            return Course((0,), (by,))
+        edges = {edge for spans in ranked for span in spans for edge in span[:2]}
+        since = sorted({0, *edges, *unmatched.since} - {versions})
+        return _course(since, [_alive(ranked, version, unmatched) for version in since])
+
+    def _unmatched(self, buckets: list[Bucket]) -> Course:
+        """Where any ACL reaches, though none matches, and where none does."""
+        turns = Counter[int]()
+        for acl in chain.from_iterable(buckets):
+            for begin, end, _ in self._spans[acl]:
+                if (begin, end) == (0, len(self.timeline)):
+                    return ALWAYS_UNMATCHED
+                turns[begin] += 1
+                turns[end] -= 1
+        since = sorted({0, *turns} - {len(self.timeline)})
+        reaching = accumulate(turns[version] for version in since)
+        return _course(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
+
+
+def _course(since: list[int], by: list[int]) -> Course:
+    """Without the edges at which nothing turns."""
+    turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
+    return Course(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
+
+
+def _alive(ranked: list[list[_Span]], version: int, unmatched: Course) -> int:
+    for spans in ranked:
+        for begin, end, number in spans:
+            if begin <= version < end:
+                return number
+    return unmatched.at(version)
+
+
+def _numbers(texts: Iterable[str], wildcard: str) -> dict[str, int]:
+    """The number of each text that an ACL names; 0 stands for all others as for the wildcard."""
+    return {text: number for number, text in enumerate((wildcard, *sorted({*texts} - {wildcard})))}

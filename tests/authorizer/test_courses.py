@@ -1,0 +1,91 @@
+"""What a question came to at every moment is what the specification says of the ACLs then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories
+
+from authorizer import spec
+from authorizer.config import AuthorizerConfig
+from authorizer.courses import Courses
+from authorizer.decide import ALLOWED_TO_SUPER_USER
+from authorizer.timeline import AclChange, Edge, Timeline, lives
+from authorizer.trace import Question
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid
+
+QUESTIONS = [
+    Question(who, operation, kind, name, host)
+    for who, host, operation, kind, name in product(
+        PRINCIPALS,
+        ("10.0.0.1", "10.0.0.2"),
+        (*OPERATIONS, Operation.ALTER_CONFIGS),
+        (ResourceType.TOPIC, ResourceType.GROUP),
+        (*NAMES, "abbey", "*ab", "c"),
+    )
+]
+SUPER_USER = "User:b"
+GROUPS_READ = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "Group:a",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+@settings(max_examples=60)
+@given(bases, histories(), st.booleans(), st.randoms())
+def test_each_answer_at_each_version_is_the_specifications(
+    base: dict[Uuid, Acl], changes: list[AclChange], default: bool, choose: Random
+) -> None:
+    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    courses = Courses(timeline)
+    config = AuthorizerConfig(frozenset([SUPER_USER]), default)
+    for question in choose.sample(QUESTIONS, 100):
+        for version in range(len(timeline)):
+            known = {life.acl for life in timeline.alive(version)}
+            who, operation, kind, name, host, _ = question
+            expected = spec.decide(known, ({who}, str(host)), operation, kind, name, default)
+            if who == SUPER_USER:
+                expected = ALLOWED_TO_SUPER_USER
+            assert courses.decision(question, version, config) == expected
+
+
+@given(bases, histories())
+def test_the_life_that_decides_is_alive_and_a_turn_is_one(
+    base: dict[Uuid, Acl], changes: list[AclChange]
+) -> None:
+    timeline = Timeline(Edge(START, 100), lives(base, changes))
+    courses = Courses(timeline)
+    for question in QUESTIONS[::5]:
+        course = courses.course_of(question)
+        assert course.since[0] == 0
+        assert list(course.since) == sorted(set(course.since))
+        assert all(one != other for one, other in zip(course.by, course.by[1:], strict=False))
+        for version, by in zip(*course, strict=True):
+            if by >= 0:
+                assert timeline.lives[by] in list(timeline.alive(version))
+
+
+def test_further_principals_match_as_the_sessions_does() -> None:
+    courses = Courses(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
+    alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
+    with_group = alone._replace(additional_principals=("Group:a",))
+    assert [courses.course_of(each).by for each in (alone, with_group)] == [(-2,), (0,)]
+
+
+def test_what_is_answered_alike_has_one_number() -> None:
+    base = {Uuid(bytes([n]) * 16): GROUPS_READ for n in range(2)}
+    courses = Courses(Timeline(Edge(0, 0), lives(base, [])))
+    names = ["t", "u", "v", "*x"]
+    reaches = Counter(courses.reach(ResourceType.TOPIC, name) for name in names)
+    assert sorted(reaches.values()) == [1, 1, 2]
+    assert (courses.principals, courses.hosts) == ({"User:*": 0, "Group:a": 1}, {"*": 0})
