@@ -69,6 +69,10 @@ class InvalidSource(InvalidRequest):
     """A SOURCE that cannot be opened: not there, not readable, or not what it was taken for."""
 
 
+class Unreachable(InvalidSource):
+    """A cluster that does not answer, or not yet: what was asked of it may be asked again."""
+
+
 class InvalidTarget(InvalidRequest):
     """A TARGET that may not be written to, and what to use instead."""
 

@@ -40,6 +40,13 @@ _log.addFilter(NowAndThen())
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
 _REFUSED: Final = "_AUTHENTICATION"
+_MAY_PASS: Final = frozenset(
+    {
+        *(_ALL_DOWN, "_TRANSPORT", "_RESOLVE", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_WAIT_COORD"),
+        *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT"),
+        *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+    }
+)
 
 
 class Troubles:
@@ -72,6 +79,12 @@ def is_local(error: BaseException) -> bool:
     """Whether the library made the error itself, having no answer of a cluster."""
     cause = _cause(error)
     return cause is None or cause.code() < 0
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same request may succeed later: nobody answered it, or not yet."""
+    cause = _cause(error)
+    return isinstance(error, TimeoutError) if cause is None else cause.name() in _MAY_PASS
 
 
 def said(error: BaseException) -> str:

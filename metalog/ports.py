@@ -133,7 +133,7 @@ class WritableLog(LiveLog, Protocol):
         """Become the writer, in a new epoch, and append its LEADER_CHANGE.
 
         ``InvalidTarget`` where this log may not be written, ``CorruptLog`` where it is
-        damaged: both leave it as it was.
+        damaged: both leave it as it was, to be claimed later if that has changed.
         """
         ...
 

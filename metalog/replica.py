@@ -3,6 +3,7 @@
 The replica reads its log to the end, then polls it for more, and feeds the loader, which
 feeds the publishers. A fault does not end it: the last good image stays in force, and
 the log is read again from there after a while, longer each time up to ``MAX_BACKOFF_S``.
+One that ``is_patient`` begins so too, where the log cannot be had yet.
 
 With a ``WritableLog`` it is the log's one writer: it claims it when it starts, and what is
 asked for by any thread is carried out on its own (see ``changes``). With a ``Candidacy`` it
@@ -31,7 +32,15 @@ from metalog.changes import Change, Changes, each_of
 from metalog.collector import resting_collector
 from metalog.controller import acl as acl_control
 from metalog.controller.scram import AlterScramRequest, alter_credentials
-from metalog.errors import ApiError, InvalidTarget, LogFenced, MetalogError, NotController
+from metalog.errors import (
+    ApiError,
+    CorruptLog,
+    InvalidTarget,
+    LogFenced,
+    MetalogError,
+    NotController,
+    Unreachable,
+)
 from metalog.ids import Entropy, SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
@@ -65,7 +74,9 @@ class Replica:
     when the change is durable and published; its exception says that nothing is known to
     have been written. With ``idle_s`` a NoOp record is written after so many seconds
     without a change (``metadata.max.idle.interval.ms``). ``candidacy`` is for a log that it
-    follows, and is closed with it.
+    follows, and is closed with it. ``prepare`` is done once before anything else, and may
+    raise what ``claim`` may; if it ``is_patient``, ``start`` raises neither ``CorruptLog`` nor
+    ``Unreachable`` of either: both are tried again, and ``state`` has the fault meanwhile.
     """
 
     def __init__(
@@ -78,9 +89,14 @@ class Replica:
         entropy: Entropy = os.urandom,
         idle_s: float | None = None,
         candidacy: Candidacy | None = None,
+        prepare: Callable[[], None] = lambda: None,
+        is_patient: bool = False,
     ) -> None:
         self._source = log
         self._candidacy = candidacy
+        self._prepare = prepare
+        self._is_patient = is_patient
+        self._has_begun = False
         self._publishers = tuple(publishers)
         self._loader = Loader(self._publishers, tolerant=tolerant)
         self._changes = Changes(log, self._loader) if isinstance(log, WritableLog) else None
@@ -106,12 +122,15 @@ class Replica:
     def start(self) -> None:
         if self._thread is not None:
             raise RuntimeError("a replica is started only once")
-        if self._changes is not None:
-            self._changes.claim()
-            self._offer(self)
-        if self._candidacy is not None:
-            self._candidacy.stand(self._step_down)
-        self._thread = Thread(target=self._run, name="metalog-replica", daemon=True)
+        fault = None
+        try:
+            self._begin()
+        except (CorruptLog, Unreachable) as error:
+            if not self._is_patient:
+                raise
+            fault = self._told(error)
+        run = partial(self._run, fault)
+        self._thread = Thread(target=run, name="metalog-replica", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -201,19 +220,21 @@ class Replica:
     def skipped(self) -> Mapping[str, Skipped]:
         return self._loader.skipped
 
-    def _run(self) -> None:
-        backoff = MIN_BACKOFF_S
-        while not self._is_closing.is_set():
-            before = self._loader.position
-            try:
-                self._follow()
-                return
-            except (MetalogError, OSError) as fault:
-                self._loader.note_fault(fault)
-                _log.warning("replay stopped, and begins again soon: %s", fault)
-            except Exception as fault:
-                self._loader.note_fault(fault)
-                _log.exception("replay stopped by a fault of its own, and begins again soon")
+    def _begin(self) -> None:
+        if self._has_begun:
+            return
+        self._prepare()
+        if self._changes is not None:
+            self._changes.claim()
+            self._offer(self)
+        if self._candidacy is not None:
+            self._candidacy.stand(self._step_down)
+        self._has_begun = True
+
+    def _run(self, fault: Exception | None) -> None:
+        backoff, before = MIN_BACKOFF_S, self._loader.position
+        while fault is not None or (fault := self._stopped_by()) is not None:
+            self._loader.note_fault(fault)
             if self._changes is not None and isinstance(self._loader.state, (Loading, Stale)):
                 self._changes.fail_waiting(self._loader.state.fault)
             if self._failing_since_s is None or self._loader.position > before:
@@ -222,6 +243,26 @@ class Replica:
             self._loader.note_staleness(round(failing_for_s * 1000))
             self._is_closing.wait(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_S)
+            fault, before = None, self._loader.position
+
+    def _stopped_by(self) -> Exception | None:
+        """Follow the log until a fault; None where it is over."""
+        if self._is_closing.is_set():
+            return None
+        try:
+            self._begin()
+            self._follow()
+        except Exception as fault:
+            return self._told(fault)
+        return None
+
+    def _told(self, fault: Exception) -> Exception:
+        what = "replay stopped" if self._has_begun else "replay cannot begin"
+        if isinstance(fault, (MetalogError, OSError)):
+            _log.warning("%s, and is tried again soon: %s", what, fault)
+        else:
+            _log.error("%s by a fault of its own, and is tried again soon", what, exc_info=fault)
+        return fault
 
     def _follow(self) -> None:
         """Read the log to its end, then follow it; returns when closed or at the end of a

@@ -1,8 +1,8 @@
 """A node: its log, its authorizer and its listeners, put together, opened in order and closed.
 
-First the replica claims the log and replays it on its own thread; early-start listeners are
-open meanwhile, the others open when the authorizer's future for them is done (KIP-801). This
-module must not know what a request is.
+First the replica claims the log and replays it on its own thread, and tries again as long as
+it cannot; early-start listeners are open meanwhile, the others open when the authorizer's future
+for them is done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from authorizer.loading import load_authorizer
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
-from metalog.loader import Loading, Stale
+from metalog.loader import Loading
 from metalog.log.config import log_config
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
@@ -61,9 +61,10 @@ _SALTING_THREADS: Final = 2
 class Node:
     """``async with Node(config) as node:`` runs one until the block ends.
 
-    Entered, its log is claimed and its early-start listeners are open; ``await node.ready()``
-    returns when all of them are. ``on_open`` is called with each listener as it opens;
-    ``apis`` are what the program around it answers to its clients, by Kafka's key of each.
+    Entered, its early-start listeners are open, and its log is claimed if it is sound and its
+    cluster answers; ``await node.ready()`` returns when all listeners are open. ``on_open`` is
+    called with each listener as it opens; ``apis`` are what the program around it answers to
+    its clients, by Kafka's key of each.
     """
 
     def __init__(
@@ -106,8 +107,8 @@ class Node:
         self._forwarder = self._forwarder_to_controllers()
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._start)
         try:
+            await asyncio.to_thread(self.replica.start)
             await self._begin()
         except BaseException:
             await self.close()
@@ -170,11 +171,6 @@ class Node:
         if self._watch is not None:
             await self._watch.close()
 
-    def _start(self) -> None:
-        if self._topic is not None:
-            self._cluster_id = self._topic.open(may_make="controller" in self._config.roles)
-        self.replica.start()
-
     def _publishers(self) -> list[Publisher]:
         kept: list[Publisher] = [self._credentials, self._listings, self._readiness]
         if self.authorizer is not None:
@@ -219,7 +215,8 @@ class Node:
         self._cluster_id = meta.cluster_id
         self._feed = Feed(ServedLog(log))
         publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
-        return Replica(log, publishers, idle_s=kept.idle_interval_ms / 1000 or None)
+        idle_s = kept.idle_interval_ms / 1000 or None
+        return Replica(log, publishers, idle_s=idle_s, is_patient=True)
 
     def _forwarder_to_controllers(self) -> Forwarder | None:
         """None where this node alone is the controller."""
@@ -298,10 +295,9 @@ class Node:
 
     def _services(self) -> Services:
         config = self._config
-        heard = None if self._log is None else self._log.known_cluster_id
         return Services(
             config.node_id,
-            heard or self._cluster_id,
+            self._known_cluster_id,
             config.roles,
             self.replica,
             None if self.authorizer is None else CountedAuthorizer(self.authorizer, self.metrics),
@@ -312,6 +308,13 @@ class Node:
             self._feed,
             self._listings,
         )
+
+    def _known_cluster_id(self) -> str:
+        """Empty until whoever has the log has told it."""
+        if self._topic is not None:
+            return self._topic.cluster_id
+        heard = None if self._log is None else self._log.known_cluster_id
+        return heard or self._cluster_id
 
     def _pages(self) -> dict[str, Callable[[], Page]]:
         def ready() -> tuple[bool, str]:
@@ -336,11 +339,10 @@ class Node:
         applied = replica.image.provenance.offset
         reached = state.position if isinstance(state, Loading) else applied
         mark = replica.high_watermark
-        stale_s = replica.failing_for_s if isinstance(state, Stale) else None
         opened = self._open
         return Condition(
             is_ready=readiness(self._probed(), datetime.now(UTC))[0],
-            stale_s=stale_s or 0.0,
+            stale_s=replica.failing_for_s or 0.0,
             last_applied_offset=applied - 1,
             lag=None if mark is None else max(mark - reached, 0),
             acl_count=None if self.authorizer is None else self.authorizer.acl_count(),

@@ -51,6 +51,8 @@ class ServedLog:
 
     def bounds(self) -> LogBounds | None:
         """None while this node does not write the log."""
+        if not self._log.is_claimed:
+            return None
         bounds = self._log.bounds()
         return None if bounds.high_watermark is None else bounds
 

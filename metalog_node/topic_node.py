@@ -67,17 +67,11 @@ class TopicNode:
         self._node_id = node_id
         self._log = TopicLog(place.address, place.settings, snapshots=place.snapshots)
         self.active = ActiveController(listener)
-
-    def open(self, *, may_make: bool) -> str:
-        """The cluster's id, which is the topic's. ``InvalidRequest`` where it can be no log, or
-        there is none and ``may_make`` is false."""
-        if may_make:
-            make_sure_of_topic(self._log.cluster)
-        self._log.check()
-        return self._log.cluster.id()
+        self.cluster_id = ""
+        """The topic's, once its cluster has answered."""
 
     def follower(self, publishers: Iterable[Publisher]) -> Replica:
-        return Replica(self._log, [*publishers, self.active])
+        return Replica(self._log, [*publishers, self.active], prepare=self._open, is_patient=True)
 
     def candidate(
         self,
@@ -91,11 +85,26 @@ class TopicNode:
         candidacy = TopicCandidacy(
             self._log, self._node_id, first_words, snapshots=self._place.snapshots
         )
-        return Replica(self._log, [*publishers, self.active], candidacy=candidacy)
+        return Replica(
+            self._log,
+            [*publishers, self.active],
+            candidacy=candidacy,
+            prepare=self._make_and_open,
+            is_patient=True,
+        )
 
     def close(self) -> None:
         """After the replica."""
         self._log.close()
+
+    def _make_and_open(self) -> None:
+        make_sure_of_topic(self._log.cluster)
+        self._open()
+
+    def _open(self) -> None:
+        """``InvalidRequest`` where the topic can be no log, or there is none."""
+        self._log.check()
+        self.cluster_id = self._log.cluster.id()
 
 
 def _registration(

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
-from metalog.errors import InvalidSource, InvalidTarget, LogFenced
-from metalog.kafka_client import Troubles
+from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unreachable
+from metalog.kafka_client import Troubles, may_pass
 from metalog.log.topic_records import Outgoing, Stored
 
 _api: Any = confluent_kafka
@@ -112,7 +112,7 @@ class TopicCluster:
         deadline = time.monotonic() + TIMEOUT_S
         while (facts := self.facts()) is None:
             if time.monotonic() > deadline:
-                raise InvalidSource(f"{self.address}: it was created, and cannot be seen")
+                raise Unreachable(f"{self.address}: it was created, and cannot be seen")
             time.sleep(0.05)
         return facts
 
@@ -180,7 +180,7 @@ class TopicCluster:
             [future] = call(troubles.client).values()
             return future.result(timeout=TIMEOUT_S * 2)
         except (*_REFUSED, TimeoutError) as error:
-            raise InvalidSource(f"{self.address}: cannot {what}: {troubles.why(error)}") from None
+            raise _failed(self.address, f"cannot {what}", troubles, error) from None
         finally:
             troubles.client = None
 
@@ -242,7 +242,7 @@ class CommittedMessages:
                 deadline = time.monotonic() + TIMEOUT_S
             if self.position < end and time.monotonic() > deadline:
                 why = self._troubles.last or "no answer"
-                raise InvalidSource(
+                raise Unreachable(
                     f"{self._address}: offset {self.position} did not come within"
                     f" {TIMEOUT_S:.0f} s: {why}"
                 )
@@ -374,7 +374,16 @@ def _cause(error: SystemError) -> BaseException:
 
 
 def _unread(address: TopicAddress, troubles: Troubles, error: BaseException) -> InvalidSource:
-    return InvalidSource(f"{address}: cannot be read: {troubles.why(error)}")
+    return _failed(address, "cannot be read", troubles, error)
+
+
+def _failed(
+    address: TopicAddress, what: str, troubles: Troubles, error: BaseException
+) -> InvalidSource:
+    why = troubles.why(error)
+    passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused
+    kind = Unreachable if passes else InvalidSource
+    return kind(f"{address}: {what}: {why}")
 
 
 def _watermarks(consumer: Any, address: TopicAddress) -> TopicEnds:

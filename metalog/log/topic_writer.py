@@ -85,11 +85,12 @@ class WritableTopicLog:
             self._refuse_unwritable()
             self._transactions = self._log.cluster.transactions()
             self._begin_epoch()
-        except InvalidSource as error:
-            self.close()
-            raise InvalidTarget(str(error)) from None
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            self._give_up()
+            if self._fenced is None:
+                self._epoch = -1
+            if isinstance(error, InvalidSource):
+                raise InvalidTarget(str(error)) from None
             raise
         return self._epoch
 
@@ -109,8 +110,11 @@ class WritableTopicLog:
         return self._bootstrap
 
     def close(self) -> None:
-        transactions, self._transactions = self._transactions, None
+        self._give_up()
         self._fenced = self._fenced or "closed"
+
+    def _give_up(self) -> None:
+        transactions, self._transactions = self._transactions, None
         if transactions is not None:
             transactions.close()
         self._log.close()

@@ -94,11 +94,12 @@ class WritableDirectoryLog:
             self._log.refresh()
             owned = check_ownership(self._log, self._voters)
             self._begin_epoch(owned)
-        except OSError as error:
-            self.close()
-            raise _unwritable(self.path, error) from error
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            self._give_up()
+            if self._fenced is None:
+                self._epoch = -1
+            if isinstance(error, OSError):
+                raise _unwritable(self.path, error) from error
             raise
         return self._epoch
 
@@ -106,6 +107,10 @@ class WritableDirectoryLog:
         return self._append(epoch, records)
 
     def close(self) -> None:
+        self._give_up()
+        self._fenced = self._fenced or "closed"
+
+    def _give_up(self) -> None:
         appender, self._appender = self._appender, None
         try:
             if appender is not None:
@@ -118,7 +123,11 @@ class WritableDirectoryLog:
             if self._held is not None:
                 self._held.close()
                 self._held = None
-            self._fenced = self._fenced or "closed"
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether it is written here just now."""
+        return self._appender is not None
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
         path = self._log.folder.bootstrap

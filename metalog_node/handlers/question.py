@@ -75,7 +75,7 @@ class Services(NamedTuple):
     """
 
     node_id: int
-    cluster_id: str
+    known_cluster_id: Callable[[], str]
     roles: frozenset[str]
     replica: Replica
     authorizer: Authorizer | None
@@ -85,6 +85,11 @@ class Services(NamedTuple):
     forwarder: Forwarder | None = None
     feed: Feed | None = None
     listings: Listings | None = None
+
+    @property
+    def cluster_id(self) -> str:
+        """Empty as long as nobody has told it."""
+        return self.known_cluster_id()
 
 
 Answer = Body | Future[Any]

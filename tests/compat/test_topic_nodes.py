@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 from admin_requests import create, creation, describe
-from kafka_tools import RealKafka
+from every_request import DESCRIBE_CLUSTER, requests
+from kafka_tools import RealKafka, free_ports
+from relay import relayed
+from running_node import BOTH_ROLES, starting
+from scraping import got
 from tiny_log import ace, ids
 from topic_logs import new_address
 from topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
@@ -24,9 +28,11 @@ from metalog.controller.result import ControllerResult
 from metalog.errors import LogFenced
 from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
+from metalog.log import topic_cluster
 from metalog.log.topic_election import TopicCandidacy
 from metalog.log.topic_writer import make_sure_of_topic
 from metalog.wire.client import Connection
+from metalog.wire.security import PLAINTEXT
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -119,6 +125,42 @@ def test_an_active_node_that_slept_follows_and_a_broker_forwards_to_whoever_is_a
             load.waits_for(10, time.monotonic(), 5)
             assert leader_of(topic) == first
         check(topic, load, [nodes[first - 1], nodes[2]])
+
+
+def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_it(
+    real_kafka: RealKafka, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 1.0)
+    kafka, client, controller = free_ports(3)
+    topic = new_address(f"127.0.0.1:{kafka}")
+    with starting(
+        {
+            **BOTH_ROLES,
+            "listeners": f"CLIENT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+            "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "metrics.listener": "http://127.0.0.1:0",
+            "metadata.log.dir": topic,
+        }
+    ) as node:
+        why = f"{topic}: cannot be read: "
+        assert f"replay cannot begin, and is tried again soon: {why}" in caplog.text
+        status, said = got(node.watch_address, "/readyz")
+        assert status == 503
+        assert said.startswith("not ready: the load fails since ")
+        assert why in said
+        with pytest.raises(ConnectionRefusedError):
+            Connection(node.addresses["CLIENT"], PLAINTEXT)
+        with Connection(node.addresses["CONTROLLER"], PLAINTEXT) as early:
+            assert early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id == ""
+            with relayed(kafka, real_kafka.port):
+                deadline = time.monotonic() + 20
+                while got(node.watch_address, "/readyz")[0] != 200:
+                    assert time.monotonic() < deadline, caplog.text
+                    time.sleep(0.1)
+                known = early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id
+        with Connection(node.addresses["CLIENT"], PLAINTEXT) as connection:
+            assert connection.ask(requests()[DESCRIBE_CLUSTER]).cluster_id == known
+        assert known == TopicLog(topic.replace(str(kafka), str(real_kafka.port))).cluster.id()
 
 
 def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealKafka) -> None:

@@ -1,7 +1,7 @@
 """The gate (KIP-801): what a node answers, to whom, while it cannot decide; and that it opens.
 
 The node's log is damaged where only the replay comes to it, so that it is claimed and cannot be
-loaded; then it is mended under the running node.
+loaded, or at its end, so that it cannot be claimed; then it is mended under the running node.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from admin_requests import Asker, acl_filter, create, creation, delete, describe
 from every_request import first_error
 from kafka_tools import free_ports
 from running_node import BOTH_ROLES, running_in, starting
+from scraping import got, scraped
 from written_log import formatted
 
 from metalog.wire.client import Connection
@@ -41,6 +42,7 @@ NO_PERMISSION_ASKED = {
     ("CONTROLLER", "ScramPassword"),
 }
 """ScramPassword is for super users only, and who they are is known from the start."""
+NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 SECURITY_DISABLED = 54
 
@@ -54,8 +56,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def log_of_many_segments(folder: Path) -> Path:
-    """The first of them."""
+def log_of_many_segments(folder: Path) -> list[Path]:
     formatted(folder, dynamic=False)
     with running_in(folder, **{"metadata.log.segment.ms": "1"}) as node:
         asker = Asker(node.addresses["PLAINTEXT"])
@@ -63,9 +64,10 @@ def log_of_many_segments(folder: Path) -> Path:
             asker.ask(create(creation(resource_name=f"kept-{each}")))
             time.sleep(0.01)
         asker.close()
-    first, second, *_ = sorted((folder / "__cluster_metadata-0").glob("*.log"))
-    assert second.stat().st_size
-    return first
+    segments = sorted((folder / "__cluster_metadata-0").glob("*.log"))
+    assert len(segments) > 2
+    assert all(each.stat().st_size for each in segments)
+    return segments
 
 
 class Damaged(NamedTuple):
@@ -76,9 +78,10 @@ class Damaged(NamedTuple):
     whole: bytes
 
 
-@pytest.fixture
-def damaged(tmp_path: Path) -> Damaged:
-    segment = log_of_many_segments(tmp_path / "log")
+@pytest.fixture(params=["first", "last"])
+def damaged(request: pytest.FixtureRequest, tmp_path: Path) -> Damaged:
+    segments = log_of_many_segments(tmp_path / "log")
+    segment = segments[{"first": 0, "last": -1}[request.param]]
     whole = segment.read_bytes()
     segment.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     return Damaged(tmp_path / "log", segment, whole)
@@ -93,6 +96,7 @@ def shut(folder: Path, super_user: str, *early: str) -> Iterator[Node]:
         "metadata.log.dir": str(folder),
         "super.users": super_user,
         "early.start.listeners": ",".join(early),
+        "metrics.listener": "http://127.0.0.1:0",
     }
     with starting({**BOTH_ROLES, **settings}) as node:
         yield node
@@ -102,18 +106,38 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
     damaged: Damaged, caplog: pytest.LogCaptureFixture
 ) -> None:
     with shut(damaged.folder, "User:ANONYMOUS", "CONTROLLER") as node:
-        assert eventually(lambda: "replay stopped" in caplog.text)
-        assert f"{damaged.segment}, offset 0, byte 0: the checksum" in caplog.text
+        assert eventually(lambda: "is tried again soon" in caplog.text)
+        assert re.search(rf"{damaged.segment}, offset \d+, byte \d+: the checksum", caplog.text)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(node.addresses["PLAINTEXT"])
         early = Asker(node.addresses["CONTROLLER"])
         assert error_in(early.ask(describe())) == 0
+        now = scraped(node.watch_address)
+        assert now["metalog_stale_seconds", ""] > now["metalog_ready", ""] == 0
+        assert now["metalog_listener_open", "PLAINTEXT"] == 0
+        status, said = got(node.watch_address, "/readyz")
+        assert status == 503
+        assert said.startswith("not ready: the load fails since ")
+        assert str(damaged.segment) in said
         damaged.segment.write_bytes(damaged.whole)
         assert eventually(lambda: can_connect(node))
+        assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
+        assert scraped(node.watch_address)["metalog_stale_seconds", ""] == 0
         late = Asker(node.addresses["PLAINTEXT"])
         assert all(f"kept-{each}" in repr(late.ask(describe())) for each in range(5))
         early.close()
         late.close()
+
+
+@pytest.mark.parametrize("damaged", ["last"], indirect=True)
+def test_who_could_not_claim_its_log_is_not_its_leader(damaged: Damaged) -> None:
+    requests = every_request.requests()
+    with (
+        shut(damaged.folder, "User:ANONYMOUS", "CONTROLLER") as node,
+        Connection(node.addresses["CONTROLLER"], PLAINTEXT) as connection,
+    ):
+        for api in (every_request.FETCH, every_request.QUORUM):
+            assert first_error(connection.ask(requests[api])) == NOT_LEADER_OR_FOLLOWER
 
 
 def can_connect(node: Node) -> bool:

@@ -58,7 +58,7 @@ def _services(folder: Path, authorizer: StandardAuthorizer | None) -> Iterator[S
             authorizer.start({"CLIENT": ""})["CLIENT"].result(20)
         yield Services(
             1,
-            "cluster",
+            lambda: "cluster",
             frozenset({"controller"}),
             replica,
             authorizer,

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from prometheus_client.parser import text_string_to_metric_families
 from running_node import running_in
+from scraping import got, scraped
 from written_log import formatted
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -29,27 +26,6 @@ from metalog_node.trial import trial_config
 
 WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-def scraped(address: object) -> Mapping[tuple[str, str], float]:
-    """``(name, label values)`` to value."""
-    with urlopen(f"http://{address}/metrics", timeout=10) as response:
-        assert response.headers["Content-Type"].startswith("text/plain; version=")
-        text = response.read().decode()
-    return {
-        (sample.name, ",".join(sample.labels.values())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
-def got(address: object, path: str) -> tuple[int, str]:
-    try:
-        with urlopen(f"http://{address}{path}", timeout=10) as response:
-            return response.status, response.read().decode()
-    except HTTPError as refused:
-        with refused:
-            return refused.code, refused.read().decode()
 
 
 def test_a_scrape_tells_what_was_done(tmp_path: Path) -> None:

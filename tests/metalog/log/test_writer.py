@@ -185,16 +185,23 @@ def test_a_damaged_small_file_refuses_the_writer(tmp_path: Path, name: str) -> N
     assert contents(folder) == before
 
 
-def test_a_damaged_segment_refuses_the_writer(tmp_path: Path) -> None:
+def test_a_damaged_segment_refuses_the_writer_until_it_is_mended(tmp_path: Path) -> None:
     folder = copied("basic-4.3", tmp_path / "d")
     segment = folder / PARTITION / f"{0:020d}.log"
-    data = bytearray(segment.read_bytes())
-    data[5000] ^= 1
-    segment.write_bytes(data)
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
     before = contents(folder)
-    with pytest.raises(CorruptLog):
-        WritableDirectoryLog(folder).claim()
-    assert contents(folder) == before
+    log = WritableDirectoryLog(folder)
+    for _ in range(2):
+        with pytest.raises(CorruptLog):
+            log.claim()
+        assert contents(folder) == before
+    segment.write_bytes(whole)
+    epoch = log.claim()
+    log.append(epoch, [(ace(1), 0)])
+    log.close()
+    with pytest.raises(LogFenced):
+        log.claim()
 
 
 def test_a_torn_tail_is_cut_off_and_told_of(tmp_path: Path) -> None:
