@@ -16,12 +16,11 @@ from metalog.log.single import CheckpointLog
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
+from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
-from metalog.records.messages import ConfigRecord
 from shell.context import BOOTSTRAP_SAID, add_source, resolved_moment
 from shell.output import Cell, Output
 from shell.safe import safe
-from shell.secrets import REDACTED, is_secret_config
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry
@@ -114,12 +113,10 @@ def _entries(
 
 def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
     place = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
-    message = entry.message
-    if isinstance(message, Undecodable):
-        if message.lenient is None:
-            value = b64encode(message.value).decode("ascii")
-            return place | {"undecodable": message.reason, "value": value}
-        message = message.lenient
+    message = _legible(entry.message)
+    if message is None:
+        value = b64encode(entry.message.value).decode("ascii")
+        return place | {"undecodable": entry.message.reason, "value": value}
     data = to_json(message, entry.version)
     if isinstance(message, ControlMessage):
         return place | {"control": message.TYPE_NAME, "data": data}
@@ -137,7 +134,7 @@ def _row(batch: Batch, entry: Entry, show_secrets: bool) -> list[Cell | str]:
         said = f"{record['undecodable']}: {record['value']}"
     else:
         kind = Cell(record["control"], "name") if "control" in record else Cell(record["type"])
-        data = record["data"] if show_secrets else _masked(entry.message, record["data"])
+        data = record["data"] if show_secrets else masked(_legible(entry.message), record["data"])
         said = dumps(data, ensure_ascii=False, separators=(",", ":"))
     return [
         f"{entry.offset:>6}",
@@ -149,12 +146,6 @@ def _row(batch: Batch, entry: Entry, show_secrets: bool) -> list[Cell | str]:
     ]
 
 
-def _masked(message: Any, data: dict[str, object]) -> dict[str, object]:
-    if isinstance(message, ConfigRecord) and not is_secret_config(message.name):
-        return data
-    return data | dict.fromkeys(map(_json_name, message.SECRETS), REDACTED)
-
-
-def _json_name(field: str) -> str:
-    head, *rest = field.split("_")
-    return head + "".join(map(str.capitalize, rest))
+def _legible(message: Any) -> Any:
+    """The message itself, or what Kafka makes of one that it should not read."""
+    return message.lenient if isinstance(message, Undecodable) else message

@@ -271,7 +271,7 @@ def _quorum_records(held: Held, image: MetadataImage) -> Sequence[tuple[ControlM
 def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
     from metalog.image.configs import ConfigsImage
     from metalog.image.scram import EMPTY
-    from shell.secrets import is_secret_config
+    from metalog.records.masking import is_secret_config
 
     secret = [
         (resource, name)

@@ -17,8 +17,8 @@ from metalog.image.configs import (
     ConfigResource,
     ConfigsImage,
 )
+from metalog.records.masking import REDACTED, is_secret_config
 from shell.browser.nodes import Directory, Leaf, Node, listing
-from shell.secrets import REDACTED, is_secret_config
 
 _TYPE_NAMES: Final = {
     TOPIC: "TOPIC",

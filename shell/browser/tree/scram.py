@@ -9,9 +9,9 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 
 from metalog.image.scram import ScramImage
+from metalog.records.masking import REDACTED
 from metalog.scram import ScramCredential, ScramMechanism
 from shell.browser.nodes import Directory, Leaf, listing
-from shell.secrets import REDACTED
 
 
 def scram_directory(image: ScramImage, *, show_secrets: bool) -> Directory:

@@ -1,0 +1,42 @@
+"""What is a secret in a log, and what stands in its place where none is to be seen.
+
+This module must not know where records are shown.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages.config_record import ConfigRecord
+
+REDACTED: Final = "[redacted]"
+
+_SECRET_ENDINGS: Final = (
+    "password",
+    "passphrase",
+    "secret",
+    "secret.key",
+    "keystore.key",
+    "certificate.chain",
+    "truststore.certificates",
+    "jaas.config",
+)
+"""How the names of Kafka's configurations of type PASSWORD end, whatever listener or mechanism
+stands before them; what plugins call theirs mostly ends so too."""
+
+
+def is_secret_config(name: str) -> bool:
+    return name.endswith(_SECRET_ENDINGS)
+
+
+def masked(message: Message | ControlMessage, data: dict[str, object]) -> dict[str, object]:
+    """``data``, the JSON form of ``message``, without its secrets."""
+    if isinstance(message, ConfigRecord) and not is_secret_config(message.name):
+        return data
+    return data | dict.fromkeys(map(_json_name, message.SECRETS), REDACTED)
+
+
+def _json_name(field: str) -> str:
+    head, *rest = field.split("_")
+    return head + "".join(map(str.capitalize, rest))
