@@ -1,0 +1,218 @@
+"""What the brokers wrote down of their answers, and where that cannot be trusted.
+
+There are times at which one logs denials only, or nothing; one's clock is behind for a
+day; a client's name for a topic forges a line; a full disk tears one.
+This module must not know how an answer comes about.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.acl import Operation
+from metalog_spark.demo.calendar import DAY, HOUR, SECOND, START, moment, stamp, weekday
+from metalog_spark.demo.judge import Judge
+from metalog_spark.demo.traffic import BROKER_COUNT, FORGED, PROBES, Activity, Request
+
+BOTH: Final = "BOTH"
+DENIALS_ONLY: Final = "DENIALS_ONLY"
+NOTHING: Final = "NOTHING"
+
+
+class Hole(NamedTuple):
+    """``broker`` logs only ``state`` from an hour on, before another; None is each of them."""
+
+    broker: int | None
+    begin: int
+    end: int
+    state: str
+
+
+HOLES: Final = (
+    Hole(None, START, moment("2025-01-20T08:00"), DENIALS_ONLY),
+    Hole(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
+    Hole(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
+)
+"""DEBUG was not on yet; a disk was full; an upgrade brought the old logging back."""
+
+SLOW_BROKER: Final = 2
+SLOW_BY: Final = 90 * SECOND
+SLOW_FROM: Final = moment("2025-04-15T06:00")
+SLOW_TO: Final = moment("2025-04-15T18:00")
+
+BROKEN_LINES: Final = (
+    (
+        2,
+        moment("2025-05-17T01:00"),
+        "[2025-05-17 01:59:58,777] DEBUG Principal = User:orders-api is Allowed operation = WRI\n"
+        "java.io.IOException: No space left on device\n"
+        "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n",
+    ),
+    (
+        1,
+        moment("2025-08-08T16:00"),
+        "[2025-08-08 16:00:00,001] INFO [BrokerServer id=2] Transition from STARTING to STARTED"
+        " (kafka.server.BrokerServer)\n",
+    ),
+)
+"""A broker, an hour, and what stands at its beginning that is no audit line."""
+
+_IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
+_IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
+_COMPRESSION: Final = 6
+
+
+class Disagreement(NamedTuple):
+    """A line that says otherwise than what was in force at the time that it says."""
+
+    time: str
+    broker: str
+    principal: str
+    host: str
+    operation: str
+    resource_name: str
+
+
+class Tally:
+    """How many lines there are of each kind, and which of them a pipeline is to doubt."""
+
+    def __init__(self) -> None:
+        self.requests = self.unlogged = 0
+        self.allowed = self.denied = self.rejected = self.ambiguous = 0
+        self.disagreements: list[Disagreement] = []
+
+
+class _File:
+    """The log of one broker, in a compressed file a week."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self._folder = folder
+        self._monday = -1
+        self._file: gzip.GzipFile | None = None
+        self._lines: list[str] = []
+
+    @property
+    def lines(self) -> list[str]:
+        """To be added to."""
+        return self._lines
+
+    def hour_is_over(self, day: int) -> None:
+        if not self._lines:
+            return
+        monday = max(0, day - weekday(day))
+        if self._file is None or monday != self._monday:
+            self.close()
+            self._monday = monday
+            name = f"kafka-authorizer.log.{stamp(START + monday * DAY)[:10]}.gz"
+            raw = (self._folder / name).open("wb")
+            self._file = gzip.GzipFile("", "wb", _COMPRESSION, raw, mtime=0)
+            self._raw = raw
+        self._file.write("".join(self._lines).encode())
+        self._lines.clear()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._raw.close()
+
+
+def write_audit(
+    folder: Path, judge: Judge, asked: Sequence[Activity], hours: Iterable[list[Request]]
+) -> Tally:
+    """``hours`` are those of the year, from its first."""
+    tally = Tally()
+    files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
+    for number, requests in enumerate(hours):
+        begin = START + number * HOUR
+        for broker, hour, text in BROKEN_LINES:
+            if hour == begin:
+                files[broker].lines.append(text)
+                tally.rejected += text.count("\n")
+        _write_hour(begin, requests, judge, asked, [file.lines for file in files], tally)
+        for file in files:
+            file.hour_is_over(number // 24)
+    for file in files:
+        file.close()
+    return tally
+
+
+def broker_name(number: int) -> str:
+    return f"broker-{number + 1}"
+
+
+def _write_hour(
+    begin: int,
+    requests: list[Request],
+    judge: Judge,
+    asked: Sequence[Activity],
+    lines: list[list[str]],
+    tally: Tally,
+) -> None:
+    states = [_state(broker, begin) for broker in range(BROKER_COUNT)]
+    prefix = f"[{stamp(begin)[:14]}"
+    is_slow = SLOW_FROM <= begin < SLOW_TO
+    first_probe = len(asked) - len(PROBES)
+    until, answers = begin, judge.at(begin)
+    allowed = denied = unlogged = 0
+    for time_ms, number, broker in requests:
+        if time_ms >= until:
+            answers = judge.at(time_ms)
+            until = answers.until
+        is_allowed, text = answers[number]
+        state = states[broker]
+        if state is NOTHING or (is_allowed and state is DENIALS_ONLY):
+            unlogged += 1
+            continue
+        if is_allowed:
+            allowed += 1
+        else:
+            denied += 1
+        if is_slow and broker == SLOW_BROKER:
+            shown = stamp(time_ms - SLOW_BY)
+            lines[broker].append(f"[{shown}{text}")
+            if judge.at(time_ms - SLOW_BY)[number].is_allowed != is_allowed:
+                tally.disagreements.append(_disagreement(shown, broker, asked[number]))
+            continue
+        if number >= first_probe:
+            _count_probe(tally, broker, asked[number])
+        in_hour = time_ms - begin
+        lines[broker].append(
+            f"{prefix}{_IN_HOUR[in_hour // 1000]}{_IN_SECOND[in_hour % 1000]}{text}"
+        )
+    tally.requests += len(requests)
+    tally.unlogged += unlogged
+    tally.allowed += allowed
+    tally.denied += denied
+
+
+def _count_probe(tally: Tally, broker: int, asked: Activity) -> None:
+    """Each is read in two ways, and one is read as two lines, of which the second lies."""
+    tally.ambiguous += 1
+    if "\n" in asked.name:
+        tally.allowed += 1
+        forged = asked._replace(
+            principal=FORGED.principal, operation=Operation.READ, name=FORGED.resource_name
+        )
+        tally.disagreements.append(_disagreement(FORGED.time, broker, forged))
+
+
+def _state(broker: int, begin: int) -> str:
+    for hole in HOLES:
+        if hole.broker in (None, broker) and hole.begin <= begin < hole.end:
+            return hole.state
+    return BOTH
+
+
+def _disagreement(shown: str, broker: int, asked: Activity) -> Disagreement:
+    return Disagreement(
+        shown,
+        broker_name(broker),
+        asked.principal,
+        asked.host,
+        asked.operation.name,
+        asked.name,
+    )

@@ -1,0 +1,50 @@
+"""The year of the demo, in epoch milliseconds, UTC.
+
+This module must not know what happens in it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from random import Random
+from typing import Final
+
+SECOND: Final = 1_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+DAYS: Final = 365
+
+
+def moment(text: str) -> int:
+    """Epoch milliseconds of an ISO 8601 time, UTC."""
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * SECOND)
+
+
+def stamp(time_ms: int) -> str:
+    """As log4j's ``%d`` writes it."""
+    text = datetime.fromtimestamp(time_ms // SECOND, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{text},{time_ms % SECOND:03d}"
+
+
+START: Final = moment("2025-01-01")
+END: Final = START + DAYS * DAY
+
+_FIRST_WEEKDAY: Final = 2
+"""The year begins on a Wednesday; Monday is 0."""
+
+
+def weekday(day: int) -> int:
+    """Of the year's day ``day``, from 0 on: Monday is 0."""
+    return (_FIRST_WEEKDAY + day) % 7
+
+
+def is_weekend(day: int) -> bool:
+    return weekday(day) >= 5
+
+
+def office_hour(random: Random, day: int) -> int:
+    """A moment on ``day``, or on the Friday before, at which people change things."""
+    while is_weekend(day):
+        day -= 1
+    return START + day * DAY + 8 * HOUR + random.randrange(9 * HOUR)

@@ -1,0 +1,151 @@
+"""Who there is: teams, their topics, and the services that read and write them.
+
+Names follow one convention, ``team.entity.v1``; a service is ``team-role`` and is known to
+Kafka by that name or, where it logs in with a certificate, by a distinguished name.
+This module must not know ACLs.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final, NamedTuple
+
+from metalog_spark.demo.calendar import DAYS
+
+TEAMS: Final = {
+    "orders": ("placed", "cancelled", "returns", "baskets"),
+    "payments": ("charges", "refunds", "cards", "payouts"),
+    "catalog": ("products", "prices", "images"),
+    "stock": ("levels", "movements", "suppliers"),
+    "shipping": ("parcels", "labels", "tracking"),
+    "customers": ("profiles", "consents", "sessions"),
+    "search": ("clicks", "index"),
+    "marketing": ("campaigns", "newsletters"),
+    "fraud": ("scores", "cases"),
+    "analytics": ("events", "reports"),
+    "support": ("tickets", "chats"),
+    "platform": ("audit", "metrics", "config"),
+    "finance": ("ledger", "taxes"),
+    "loyalty": ("points", "vouchers"),
+    "content": ("pages", "reviews"),
+    "warehouse": ("picks", "counts", "dispatches"),
+}
+_ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "reporter")
+_WITH_CERTIFICATES: Final = ("fraud", "payments")
+TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
+UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
+"""Topics for which nobody ever wrote an ACL, as long as that was enough."""
+MOVED: Final = (
+    "orders.placed.v1",
+    "payments.charges.v1",
+    "catalog.products.v1",
+    "customers.profiles.v1",
+)
+"""Topics that get a second version, ``.v2``, to which everybody moves."""
+_LATER: Final = 0.35
+_LEAVING: Final = 0.12
+"""Which part of the services begins after the first day, and which ends before the last."""
+
+
+class Service(NamedTuple):
+    """``reads`` are the topics that it was granted; it really reads the first ``used`` of them.
+
+    It works from day ``begins`` of the year on, before day ``ends``.
+    """
+
+    name: str
+    team: str
+    principal: str
+    hosts: tuple[str, ...]
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    used: int
+    is_transactional: bool = False
+    begins: int = 0
+    ends: int = DAYS
+
+    @property
+    def group(self) -> str:
+        return f"{self.name}.consumers"
+
+    @property
+    def transactional_id(self) -> str:
+        return f"{self.name}-tx"
+
+    @property
+    def has_certificate(self) -> bool:
+        return "," in self.principal
+
+
+TRACKER: Final = Service(
+    "shipping-tracker",
+    "shipping",
+    "User:shipping-tracker",
+    ("10.20.4.17", "10.20.4.18"),
+    ("shipping.tracking.v1",),
+    ("orders.placed.v1",),
+    1,
+)
+LOADER: Final = Service(
+    "analytics-loader",
+    "analytics",
+    "User:analytics-loader",
+    ("10.20.9.30",),
+    ("analytics.events.v1",),
+    ("payments.charges.v1", "customers.sessions.v1"),
+    2,
+)
+TILL_COLLECTOR: Final = Service(
+    "shops-collector", "shops", "User:shops-collector", ("10.20.13.5",), (), TILLS, len(TILLS)
+)
+INTRANET: Final = Service(
+    "intranet-web", "platform", "User:intranet-web", ("10.20.12.80",), UNPROTECTED[:1], (), 0
+)
+
+
+def topic(team: str, entity: str) -> str:
+    return f"{team}.{entity}.v1"
+
+
+def topics() -> list[str]:
+    """All that the company ever had, in the order of their making."""
+    first = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
+    return [*first, *TILLS, *UNPROTECTED, *(f"{first[:-1]}2" for first in MOVED)]
+
+
+def hired(random: Random) -> list[Service]:
+    """The services that ever ran, the four above among them."""
+    named = [TRACKER, LOADER, TILL_COLLECTOR, INTRANET]
+    everything = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
+    drawn = [
+        _service(random, subnet, team, role, everything)
+        for subnet, team in enumerate(TEAMS, 1)
+        for role in _ROLES
+    ]
+    return [*named, *drawn]
+
+
+def _service(random: Random, subnet: int, team: str, role: str, everything: list[str]) -> Service:
+    name = f"{team}-{role}"
+    own = [topic(team, entity) for entity in TEAMS[team]]
+    reads = dict.fromkeys(random.sample(everything, random.randint(1, 4)))
+    begins = 0 if random.random() >= _LATER else random.randrange(10, 300)
+    leaves = random.random() < _LEAVING
+    return Service(
+        name,
+        team,
+        _principal(name, team),
+        tuple(f"10.20.{subnet}.{random.randrange(20, 250)}" for _ in range(random.randint(1, 3))),
+        tuple(random.sample(own, random.randint(1, 2))) if role != "exporter" else (),
+        tuple(reads),
+        random.randint(1, len(reads)),
+        is_transactional=role == "worker" and random.random() < 0.6,
+        begins=begins,
+        ends=random.randrange(begins + 30, DAYS) if leaves else DAYS,
+    )
+
+
+def _principal(name: str, team: str) -> str:
+    if team in _WITH_CERTIFICATES:
+        return f"User:CN={name},OU={team},O=Fernhill Books,C=IE"
+    return f"User:{name}"

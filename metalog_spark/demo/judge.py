@@ -1,0 +1,121 @@
+"""What the brokers answered: decided by the authorizer's own code, as of the request's time.
+
+This module must not know who asks how often, nor where an answer is logged.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple, TypeVar
+
+from authorizer.api import Action, RequestContext, ResourcePattern
+from authorizer.audit import LOGGER, format_line
+from authorizer.config import AuthorizerConfig
+from authorizer.decide import ALLOWED
+from authorizer.index import AclIndex, IndexWriter
+from authorizer.scopes import Decider
+from authorizer.timeline import AclChange
+from metalog.acl import Acl
+from metalog.ids import Uuid
+from metalog_spark.demo.traffic import Activity
+
+_PLACE: Final = "{name}"
+"""Stands for the resource's name, which Kafka writes as it came, line feeds and all."""
+_REMEMBERED: Final = 4
+_NEVER: Final = 2**63
+
+T = TypeVar("T")
+
+
+class Answer(NamedTuple):
+    """``text`` is the line behind its time, as Kafka's own layout writes it."""
+
+    is_allowed: bool
+    text: str
+
+
+class Answers:
+    """To the ``asked``, by number, before ``until`` changes them."""
+
+    def __init__(self, decider: Decider, asked: Sequence[Activity], until: int) -> None:
+        self.until = until
+        self._decider = decider
+        self._asked = asked
+        self._known: dict[int, Answer] = {}
+
+    def __getitem__(self, number: int) -> Answer:
+        answer = self._known.get(number)
+        if answer is None:
+            answer = self._known[number] = self._answer(self._asked[number])
+        return answer
+
+    def _answer(self, asked: Activity) -> Answer:
+        scope = self._decider.scope(asked.resource_type, (asked.host, asked.principal))
+        decision = scope.decide(asked.operation, asked.name)
+        resource = ResourcePattern(asked.resource_type, _PLACE)
+        line = format_line(
+            RequestContext(asked.principal, asked.host, request_name=asked.request_name),
+            Action(asked.operation, resource, asked.reference_count),
+            decision,
+        )
+        is_allowed = decision.result is ALLOWED
+        level = "DEBUG" if is_allowed else "INFO"
+        before, _, after = line.partition(f":{_PLACE} ")
+        return Answer(is_allowed, f"] {level} {before}:{asked.name} {after} ({LOGGER})\n")
+
+
+class Judge:
+    """Decides as a broker does, by an index that each change moves on; and remembers each.
+
+    ``configurations`` say from when on each holds, in order.
+    """
+
+    def __init__(
+        self,
+        changes: Iterable[AclChange],
+        configurations: Sequence[tuple[int, AuthorizerConfig]],
+        asked: Sequence[Activity],
+    ) -> None:
+        self._indexes = [(0, AclIndex.of(())), *_indexes(changes)]
+        self._configurations = configurations
+        self._asked = asked
+        turns = (*self._indexes, *configurations)
+        self._begins = sorted({begin for begin, _ in turns})
+        self._answers: dict[int, Answers] = {}
+
+    def at(self, time_ms: int) -> Answers:
+        """What is answered then, after the first configuration began."""
+        place = bisect_right(self._begins, time_ms) - 1
+        answers = self._answers.get(place)
+        if answers is None:
+            if len(self._answers) == _REMEMBERED:
+                del self._answers[next(iter(self._answers))]
+            answers = self._answers[place] = self._opened(place)
+        return answers
+
+    def _opened(self, place: int) -> Answers:
+        begin = self._begins[place]
+        index, config = _in_force(self._indexes, begin), _in_force(self._configurations, begin)
+        decider = Decider(index, config.super_users, config.allow_everyone, is_open=True)
+        is_last = place + 1 == len(self._begins)
+        return Answers(decider, self._asked, _NEVER if is_last else self._begins[place + 1])
+
+
+def _indexes(changes: Iterable[AclChange]) -> Iterator[tuple[int, AclIndex]]:
+    writer = IndexWriter()
+    bound: dict[Uuid, Acl] = {}
+    for time_ms, group in groupby(changes, key=attrgetter("time_ms")):
+        for change in group:
+            writer.apply({change.id: change.acl}, bound)
+            if change.acl is None:
+                del bound[change.id]
+            else:
+                bound[change.id] = change.acl
+        yield time_ms, writer.index
+
+
+def _in_force(stages: Sequence[tuple[int, T]], time_ms: int) -> T:
+    return stages[bisect_right(stages, time_ms, key=itemgetter(0)) - 1][1]

@@ -1,0 +1,185 @@
+"""Writes what happened to the company's cluster as a metadata log that Kafka can replay.
+
+Brokers and topics are registered, users get credentials, ACLs come and go: each request a
+batch with its own time, by the writer that a node has, which is restarted once a quarter.
+This module must not know why anything happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from authorizer.timeline import AclChange
+from metalog.acl import Acl
+from metalog.controller.activation import activation_batches
+from metalog.ids import Uuid, random_uuid, uuid_text
+from metalog.image.metadata import EMPTY
+from metalog.log.writer import WritableDirectoryLog
+from metalog.records.acl_codes import record_of
+from metalog.records.message import Message
+from metalog.records.messages import (
+    BrokerEndpoint,
+    FeatureLevelRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UserScramCredentialRecord,
+)
+from metalog.records.messages.voters_record import Endpoint
+from metalog.scram import ScramMechanism
+from metalog_spark.demo.calendar import DAY, MINUTE, START
+from metalog_spark.demo.story import Event
+from snapshot.formatting import Controller, Format, format_directories
+from snapshot.initial_features import initial_features
+
+_NODE: Final = 100
+_BROKERS: Final = (1, 2, 3)
+_PARTITIONS: Final = 3
+_RESTARTS: Final = (90, 181, 272)
+_SASL_SSL: Final = 3
+_ITERATIONS: Final = 8192
+
+Records = list[tuple[Message, int]]
+
+
+class _Node:
+    """The controller, and the time that its clock shows."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._now_ms = START
+        self._epoch = -1
+        self._restarts = [START + day * DAY for day in _RESTARTS]
+        self._claim()
+
+    def append(self, time_ms: int, records: Records) -> int:
+        """The offset of the first of ``records``."""
+        while self._restarts and self._restarts[0] <= time_ms:
+            self._now_ms = self._restarts.pop(0)
+            self.close()
+            self._claim()
+        self._now_ms = time_ms
+        return self._log.append(self._epoch, records) - len(records)
+
+    def activate(self) -> None:
+        for records in activation_batches(EMPTY, False, self._log.bootstrap_records):
+            self.append(START, list(records))
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _claim(self) -> None:
+        self._log = WritableDirectoryLog(self._folder, now_ms=lambda: self._now_ms)
+        self._epoch = self._log.claim()
+
+
+def write_log(
+    folder: Path,
+    random: Random,
+    events: Iterable[Event],
+    topics: Mapping[str, int],
+    users: Mapping[str, int],
+) -> list[AclChange]:
+    """The changes of ACLs in it; ``topics`` and ``users`` have the times of their making."""
+    _format(folder, random)
+    node = _Node(folder)
+    try:
+        node.activate()
+        directories = [random_uuid(random.randbytes) for _ in _BROKERS]
+        node.append(START + MINUTE, list(_brokers(random, directories)))
+        made = [(time_ms, _topic(random, name, directories)) for name, time_ms in topics.items()]
+        made += [(time_ms, [_user(random, name)]) for name, time_ms in users.items()]
+        steps: list[tuple[int, Event | Records]] = [*made, *((e.time_ms, e) for e in events)]
+        changes: list[AclChange] = []
+        bound: dict[Acl, Uuid] = {}
+        for time_ms, step in sorted(steps, key=lambda each: each[0]):
+            if isinstance(step, Event):
+                changes += _carried_out(node, random, step, bound)
+            else:
+                node.append(time_ms, step)
+        return changes
+    finally:
+        node.close()
+
+
+def _format(folder: Path, random: Random) -> None:
+    features = initial_features(None, {})
+    format_directories(
+        Format(
+            folder,
+            [folder],
+            _NODE,
+            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
+            cluster_id=uuid_text(random_uuid(random.randbytes)),
+            controllers=(Controller(_NODE, Endpoint("CONTROLLER", "controller-100", 9093)),),
+        ),
+        now_ms=START,
+        entropy=random.randbytes,
+    )
+
+
+def _carried_out(
+    node: _Node, random: Random, event: Event, bound: dict[Acl, Uuid]
+) -> Iterator[AclChange]:
+    gone = [(bound.pop(acl), None) for acl in event.removed]
+    new = [(random_uuid(random.randbytes), acl) for acl in event.added]
+    bound.update((acl, uuid) for uuid, acl in new)
+    records: Records = [(RemoveAccessControlEntryRecord(uuid), 0) for uuid, _ in gone]
+    records += [(record_of(uuid, acl), 0) for uuid, acl in new]
+    base = node.append(event.time_ms, records)
+    for offset, (uuid, acl) in enumerate([*gone, *new], base):
+        yield AclChange(offset, uuid, acl, event.time_ms)
+
+
+def _brokers(random: Random, directories: list[Uuid]) -> Iterator[tuple[Message, int]]:
+    for epoch, (broker, directory) in enumerate(zip(_BROKERS, directories, strict=True)):
+        yield (
+            RegisterBrokerRecord(
+                broker_id=broker,
+                incarnation_id=random_uuid(random.randbytes),
+                broker_epoch=epoch,
+                end_points=(BrokerEndpoint("CLIENTS", f"broker-{broker}", 9092, _SASL_SSL),),
+                log_dirs=(directory,),
+            ),
+            max(RegisterBrokerRecord.VERSIONS),
+        )
+        yield UnfenceBrokerRecord(broker, epoch), 0
+
+
+def _topic(random: Random, name: str, directories: list[Uuid]) -> Records:
+    uuid = random_uuid(random.randbytes)
+    records: Records = [(TopicRecord(name, uuid), 0)]
+    for partition in range(_PARTITIONS):
+        replicas = (*_BROKERS[partition:], *_BROKERS[:partition])
+        record = PartitionRecord(
+            partition_id=partition,
+            topic_id=uuid,
+            replicas=replicas,
+            isr=replicas,
+            leader=replicas[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=tuple(directories[_BROKERS.index(each)] for each in replicas),
+        )
+        records.append((record, max(PartitionRecord.VERSIONS)))
+    return records
+
+
+def _user(random: Random, name: str) -> tuple[Message, int]:
+    """With a credential that no password fits."""
+    return (
+        UserScramCredentialRecord(
+            name=name,
+            mechanism=ScramMechanism.SCRAM_SHA_512,
+            salt=random.randbytes(24),
+            stored_key=random.randbytes(64),
+            server_key=random.randbytes(64),
+            iterations=_ITERATIONS,
+        ),
+        0,
+    )

@@ -1,0 +1,136 @@
+"""Makes the whole year: a metadata log, the brokers' audit logs, their configurations.
+
+``OUT/log`` is a ``metadata.log.dir``, ``OUT/audit/BROKER/`` has compressed files, a week each,
+``OUT/config`` the brokers' ``server.properties`` before and after the middle of the year, and
+``OUT/truth.json`` what is to be found in all that. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from authorizer.config import from_properties
+from metalog.errors import InvalidRequest
+from metalog_spark.demo.brokers import Tally, write_audit
+from metalog_spark.demo.calendar import DAY, HOUR, START, stamp
+from metalog_spark.demo.company import Service, hired, topics
+from metalog_spark.demo.judge import Judge
+from metalog_spark.demo.log import write_log
+from metalog_spark.demo.story import CONFIG_CHANGED, Move, moves, story
+from metalog_spark.demo.traffic import (
+    ADMIN,
+    BROKER_PRINCIPALS,
+    OLD_ROOT,
+    Request,
+    activities,
+    hours,
+)
+
+CHANGES: Final = 2_000
+REQUESTS: Final = 5_000_000
+LEAST_REQUESTS: Final = 2_000
+SEED: Final = 7
+
+Said = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+class Made(NamedTuple):
+    """Where the parts of a year lie; ``configs`` are from when on (ISO 8601) each holds."""
+
+    log: Path
+    audit: Path
+    configs: Mapping[str, Path]
+    tally: Tally
+
+
+def make(out: Path, *, requests: int = REQUESTS, seed: int = SEED, said: Said) -> Made:
+    """Into ``out``, which exists and is empty."""
+    if requests < LEAST_REQUESTS:
+        raise InvalidRequest(
+            f"--requests {requests}: a year has at least {LEAST_REQUESTS:,} of them"
+        )
+    random = Random(seed)  # noqa: S311  nothing depends on its being hard to guess
+    services = hired(random)
+    moved = moves(random, services)
+    events = story(random, services, moved, CHANGES)
+    said("writing the metadata log", 0, len(events))
+    log, audit = out / "log", out / "audit"
+    changes = write_log(log, random, events, _topics(moved), _users(services))
+    properties = _properties()
+    configurations = [(begin, from_properties(each)[0]) for begin, each in properties.items()]
+    asked = activities(random, services, moved)
+    judge = Judge(changes, configurations, asked)
+    year = hours(random, asked, events, requests)
+    tally = write_audit(audit, judge, asked, _with_progress(year, requests, said))
+    made = Made(log, audit, dict(_write_configs(out / "config", properties)), tally)
+    (out / "truth.json").write_text(json.dumps(_truth(tally), indent=2) + "\n", encoding="utf-8")
+    return made
+
+
+def _topics(moved: Iterable[Move]) -> dict[str, int]:
+    """When each was made: the first versions at first, the second just before their first use."""
+    first = dict.fromkeys(topics(), START + HOUR)
+    for move in sorted(moved, reverse=True, key=lambda each: each.time_ms):
+        first[move.second] = move.time_ms - HOUR
+    return first
+
+
+def _users(services: Iterable[Service]) -> dict[str, int]:
+    named = {
+        each.name: START + each.begins * DAY + HOUR for each in services if not each.has_certificate
+    }
+    people = (ADMIN, OLD_ROOT)
+    return named | {each.removeprefix("User:"): START + HOUR for each in people}
+
+
+def _properties() -> dict[int, dict[str, str]]:
+    common = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    supers = (ADMIN, *BROKER_PRINCIPALS)
+    return {
+        START: {
+            **common,
+            "super.users": ";".join([*supers, OLD_ROOT]),
+            "allow.everyone.if.no.acl.found": "true",
+        },
+        CONFIG_CHANGED: {**common, "super.users": ";".join(supers)},
+    }
+
+
+def _write_configs(
+    folder: Path, properties: Mapping[int, Mapping[str, str]]
+) -> Iterator[tuple[str, Path]]:
+    folder.mkdir()
+    for begin, each in properties.items():
+        moment = stamp(begin)[:19].replace(" ", "T")
+        path = folder / f"server-{moment[:10]}.properties"
+        lines = [f"{key}={value}\n" for key, value in each.items()]
+        path.write_text("".join(lines), encoding="utf-8")
+        yield moment, path
+
+
+def _with_progress(
+    year: Iterator[list[Request]], requests: int, said: Said
+) -> Iterator[list[Request]]:
+    done = 0
+    for hour in year:
+        yield hour
+        done += len(hour)
+        said("writing the audit logs", done, requests)
+
+
+def _truth(tally: Tally) -> dict[str, Any]:
+    return {
+        "aclChanges": CHANGES,
+        "requests": tally.requests,
+        "unlogged": tally.unlogged,
+        "allowed": tally.allowed,
+        "denied": tally.denied,
+        "rejected": tally.rejected,
+        "ambiguous": tally.ambiguous,
+        "disagreements": [each._asdict() for each in tally.disagreements],
+    }

@@ -1,0 +1,288 @@
+"""Who asks for what, how often, and when: the requests of the year.
+
+Few ask for most (Zipf), less at night and on weekends, more towards the end of the year.
+This module must not know what is answered, nor what a broker logs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from math import pi, sin
+from random import Random
+from typing import Final, NamedTuple
+
+from metalog.acl import CLUSTER_NAME, Operation, ResourceType
+from metalog_spark.demo.calendar import DAY, DAYS, END, HOUR, SECOND, START, is_weekend, moment
+from metalog_spark.demo.company import INTRANET, LOADER, TRACKER, UNPROTECTED, Service
+from metalog_spark.demo.story import (
+    AUDITOR,
+    CONTRACTOR,
+    DEPLOYER,
+    EVERYTHING_READ,
+    LAKE,
+    LOADER_BROKEN,
+    LOADER_MENDED,
+    TRACKER_BROKEN,
+    TRACKER_MENDED,
+    Event,
+    Move,
+)
+
+Op = Operation
+_TOPIC: Final = ResourceType.TOPIC
+_GROUP: Final = ResourceType.GROUP
+_CLUSTER: Final = ResourceType.CLUSTER
+_TRANSACTIONAL: Final = ResourceType.TRANSACTIONAL_ID
+
+ADMIN: Final = "User:kafka-admin"
+OLD_ROOT: Final = "User:legacy-root"
+BROKER_PRINCIPALS: Final = tuple(
+    f"User:CN=broker-{number},OU=platform,O=Fernhill Books,C=IE" for number in (1, 2, 3)
+)
+BROKER_COUNT: Final = 3
+_LOADS: Final = (5, 4, 3)
+"""How the requests are spread over the brokers."""
+_STORM: Final = 0.006
+"""What a denied storm adds, of all requests."""
+_RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
+"""When a client that was just denied tries again, in seconds."""
+_ZIPF: Final = 1.1
+_WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
+
+
+_TAIL: Final = " for request = Fetch with resourceRefCount = 1 based on rule MatchingAcl(acl=..."
+
+
+class Forged(NamedTuple):
+    """What a line that a client forged says, as it is read."""
+
+    time: str
+    principal: str
+    resource_name: str
+
+
+FORGED: Final = Forged("2025-11-19 03:14:07,000", "User:intranet-web", f"finance.ledger.v1{_TAIL}")
+
+
+class Activity(NamedTuple):
+    """One thing that somebody does again and again from ``begins`` on, before ``ends``."""
+
+    principal: str
+    host: str
+    request_name: str
+    operation: Operation
+    resource_type: ResourceType
+    name: str
+    weight: float = 1.0
+    reference_count: int = 1
+    begins: int = START
+    ends: int = END
+
+
+Request = tuple[int, int, int]
+"""When, and the numbers of an activity and of a broker."""
+
+
+def _probe(name: str) -> Activity:
+    return Activity("User:guest", "192.0.2.66", "Metadata", Op.DESCRIBE, _TOPIC, name, 0.0)
+
+
+PROBES: Final = (
+    _probe(f"x{_TAIL}"),
+    _probe("y is Allowed operation = READ from host = 10.20.0.9 on resource = Topic:LITERAL:z"),
+    _probe(
+        f"x\n[{FORGED.time}] DEBUG Principal = {FORGED.principal} is Allowed operation = READ"
+        f" from host = 192.0.2.66 on resource = Topic:LITERAL:{FORGED.resource_name}"
+    ),
+)
+"""Names that a client asked for so that the lines about them say what is not so."""
+_CHANGES_OF_ACLS: Final = tuple(
+    Activity(DEPLOYER, "10.20.0.30", name, Op.ALTER, _CLUSTER, CLUSTER_NAME, 0.0)
+    for name in ("CreateAcls", "DeleteAcls")
+)
+_PROBED: Final = moment("2025-11-19T03:14:05")
+
+
+def activities(
+    random: Random, services: Sequence[Service], moved: Sequence[Move]
+) -> list[Activity]:
+    ranked = [*services]
+    random.shuffle(ranked)
+    ranked = [LOADER, TRACKER, *(each for each in ranked if each not in (LOADER, TRACKER))]
+    found: list[Activity] = []
+    for rank, service in enumerate(ranked, 1):
+        own = [*_of_service(random, service, moved)]
+        share = 1 / rank**_ZIPF / len(own)
+        found += [each._replace(weight=each.weight * share) for each in own]
+    return [*found, *_of_others(), *_CHANGES_OF_ACLS, *PROBES]
+
+
+def _of_service(random: Random, service: Service, moved: Sequence[Move]) -> Iterator[Activity]:
+    begins = START + (service.begins + 1) * DAY if service.begins else START + 9 * HOUR
+    ends = START + service.ends * DAY
+    to_second = {move.first: move for move in moved if move.service is service}
+    for host in service.hosts:
+        doing = Activity(service.principal, host, "", Op.ANY, _TOPIC, "", 1.0, 1, begins, ends)
+        for name in service.writes:
+            yield from _moving(doing, "Produce", Op.WRITE, name, 5.0, to_second)
+            yield from _moving(doing, "Metadata", Op.DESCRIBE, name, 0.5, to_second)
+        for name in service.reads[: service.used]:
+            yield from _moving(doing, "Fetch", Op.READ, name, 4.0, to_second)
+        if service.used:
+            yield _doing(doing, "OffsetCommit", Op.READ, _GROUP, service.group, 1.5)
+            yield _doing(doing, "JoinGroup", Op.READ, _GROUP, service.group, 0.05)
+        if service.is_transactional:
+            name = service.transactional_id
+            yield _doing(doing, "AddPartitionsToTxn", Op.WRITE, _TRANSACTIONAL, name, 1.0)
+        if random.random() < 0.12:
+            name = random.choice(_WISHED_FOR)
+            yield _doing(doing, "Fetch", Op.READ, _TOPIC, name, 0.2)
+        if service is INTRANET:
+            yield _doing(doing, "Fetch", Op.READ, _TOPIC, UNPROTECTED[1], 1.0)
+
+
+def _moving(
+    doing: Activity,
+    request_name: str,
+    operation: Operation,
+    name: str,
+    weight: float,
+    to_second: dict[str, Move],
+) -> Iterator[Activity]:
+    first = _doing(doing, request_name, operation, _TOPIC, name, weight)
+    move = to_second.get(name)
+    if move is None:
+        yield first
+        return
+    begun = move.time_ms // HOUR * HOUR + HOUR
+    yield first._replace(ends=min(begun + DAY, doing.ends))
+    yield first._replace(name=move.second, begins=begun)
+
+
+def _doing(
+    doing: Activity,
+    request_name: str,
+    operation: Operation,
+    resource_type: ResourceType,
+    name: str,
+    weight: float,
+) -> Activity:
+    return doing._replace(
+        request_name=request_name,
+        operation=operation,
+        resource_type=resource_type,
+        name=name,
+        weight=weight,
+        reference_count=1 + len(name) % 3,
+    )
+
+
+def _of_others() -> Iterator[Activity]:
+    """People and machines that are no service."""
+    for number, principal in enumerate(BROKER_PRINCIPALS, 1):
+        host = f"10.20.0.{number}"
+        yield Activity(principal, host, "Fetch", Op.CLUSTER_ACTION, _CLUSTER, CLUSTER_NAME, 0.05)
+    admin = Activity(ADMIN, "10.20.0.9", "DescribeConfigs", Op.DESCRIBE_CONFIGS, _CLUSTER, "")
+    yield admin._replace(name=CLUSTER_NAME, weight=0.003)
+    yield _fetch(ADMIN, "10.20.0.9", "payments.cards.v1", 0.0004)
+    yield _fetch(OLD_ROOT, "10.20.0.66", "orders.placed.v1", 0.002)
+    yield _fetch(AUDITOR, "10.20.0.12", "platform.audit.v1", 0.002)
+    for name, weight in (("payments.charges.v1", 0.01), ("payments.cards.v1", 0.003)):
+        yield _fetch(CONTRACTOR, "192.0.2.44", name, weight)
+    lake = Activity(LAKE, "10.20.9.40", "OffsetCommit", Op.READ, _GROUP, "data-lake.nightly", 0.01)
+    for each in (
+        _fetch(LAKE, lake.host, "orders.placed.v1", 0.05),
+        _fetch(LAKE, lake.host, "stock.movements.v1", 0.04),
+        lake,
+        _look(AUDITOR, "10.20.0.12", "finance.ledger.v1"),
+    ):
+        yield each._replace(begins=EVERYTHING_READ // HOUR * HOUR + HOUR)
+    for name in ("catalog.prices.v1", "support.tickets.v1", "payments.payouts.v1"):
+        yield _look("User:ANONYMOUS", "10.20.11.250", name)
+
+
+def _fetch(principal: str, host: str, name: str, weight: float) -> Activity:
+    return Activity(principal, host, "Fetch", Op.READ, _TOPIC, name, weight)
+
+
+def _look(principal: str, host: str, name: str) -> Activity:
+    return Activity(principal, host, "Metadata", Op.DESCRIBE, _TOPIC, name, 0.002)
+
+
+def hours(
+    random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
+) -> Iterator[list[Request]]:
+    """The requests of each hour of the year in the order of time: ``requests`` in all.
+
+    ``asked`` are ``activities``. ``ValueError`` if ``requests`` are too few.
+    """
+    planned = _planned(random, asked, events, requests)
+    left = requests - sum(map(len, planned.values()))
+    if left < 0:
+        raise ValueError(f"the year alone has {requests - left} requests, not {requests}")
+    edges = {edge for each in asked for edge in (each.begins, each.ends)}
+    active: list[int] = []
+    cumulated: list[float] = []
+    for number, count in enumerate(_counts(random, left)):
+        begin = START + number * HOUR
+        if begin in edges:
+            active = [i for i, each in enumerate(asked) if each.begins <= begin < each.ends]
+            cumulated = list(accumulate(asked[i].weight for i in active))
+        times = sorted([begin + int(random.random() * HOUR) for _ in range(count)])
+        numbers = random.choices(active, cum_weights=cumulated, k=count)
+        brokers = random.choices(range(BROKER_COUNT), _LOADS, k=count)
+        rows = list(zip(times, numbers, brokers, strict=True))
+        yield sorted([*rows, *planned[number]]) if number in planned else rows
+
+
+def _planned(
+    random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
+) -> dict[int, list[Request]]:
+    """By hour of the year, what does not happen by chance."""
+    found: defaultdict[int, list[Request]] = defaultdict(list)
+    creates, deletes = map(asked.index, _CHANGES_OF_ACLS)
+    for event in events:
+        for wanted, which in ((event.added, creates), (event.removed, deletes)):
+            if wanted and event.time_ms > START + DAY:
+                _plan(found, (event.time_ms - 3, which, 0))
+    for seconds, probe in enumerate(PROBES):
+        _plan(found, (_PROBED + seconds * SECOND, asked.index(probe), 0))
+    for service, begin, end in (
+        (TRACKER, TRACKER_BROKEN, TRACKER_MENDED),
+        (LOADER, LOADER_BROKEN, LOADER_MENDED),
+    ):
+        which = next(
+            i
+            for i, each in enumerate(asked)
+            if each.principal == service.principal and each.name == service.reads[0]
+        )
+        for broker in range(BROKER_COUNT):
+            for seconds in _RETRIES_S:
+                _plan(found, (begin + seconds * SECOND, which, broker))
+        for _ in range(int(requests * _STORM)):
+            time_ms = begin + int(random.random() * (end - begin))
+            _plan(found, (time_ms, which, random.randrange(BROKER_COUNT)))
+    return found
+
+
+def _plan(found: defaultdict[int, list[Request]], request: Request) -> None:
+    found[(request[0] - START) // HOUR].append(request)
+
+
+def _counts(random: Random, requests: int) -> Iterator[int]:
+    """Of each hour of the year, ``requests`` in all."""
+    weights = [_weight(random, day, hour) for day in range(DAYS) for hour in range(24)]
+    whole = sum(weights)
+    done = 0
+    for reached in accumulate(weights):
+        upto = round(requests * reached / whole)
+        yield upto - done
+        done = upto
+
+
+def _weight(random: Random, day: int, hour: int) -> float:
+    daylight = max(0.0, sin(pi * (hour - 6) / 14)) if 6 <= hour < 20 else 0.0
+    rhythm = (0.25 + daylight) * (0.45 if is_weekend(day) else 1.0)
+    return rhythm * (1 + 0.6 * day / DAYS) * (0.9 + 0.2 * random.random())
