@@ -1,0 +1,317 @@
+"""For each principal the least set of ACLs for what it did, and the proof that it is enough.
+
+What counts is what brokers allowed in the window and today's ACLs still allow: a grant that
+was taken back stays taken back. DENYs stay as they are. Super users need no ACL and get none.
+docs/decisions/0050 has the rules, and what lies outside of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.commands import Change as Command
+from authorizer.insight.lint.finding import Severity
+from authorizer.trace import is_allow
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+    words_of,
+)
+from metalog.errors import InvalidRequest
+from metalog_spark.findings.arrow import Mapped, batch_of, table_of
+from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
+from metalog_spark.findings.lives import ACL_COLUMNS, acl_of, matching
+from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
+from metalog_spark.findings.reach import allowed_pairs
+from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.replay import Proof, replayed
+from metalog_spark.findings.state import acls_now, config_now
+from metalog_spark.findings.unused import judged_uses
+from metalog_spark.findings.uses import State
+from metalog_spark.findings.window import refuse_without_allowed, seen_in
+from snapshot.exchange.formats.document import Document, Entry, Own, acl_order
+from snapshot.exchange.plan import Change, Plan, make_plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+SCHEMA: Final = (
+    "principal STRING, acls_today BIGINT, acls_least BIGINT, granted BIGINT, used BIGINT,"
+    " left BIGINT, excess BIGINT, requests BIGINT, adds BIGINT, removes BIGINT,"
+    " severity STRING, remedy STRING"
+)
+"""A row for each principal that has ALLOWs or was allowed something. ``granted`` are the pairs
+of a known name and an operation that its own ALLOWs allow, ``used`` those that it did, ``left``
+those that the least set allows; ``excess`` is granted less left. ``remedy`` adds before it
+removes."""
+
+_COMMANDS: Final = {Change.ADD: Command.ADD, Change.REMOVE: Command.REMOVE}
+_DID: Final = (
+    "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
+    " host STRING, by BIGINT, requests BIGINT"
+)
+_DONE: Final = ("operation", "resource_type", "resource_name", "host", "by", "requests")
+_LEAST: Final = (
+    ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
+    + ", whose STRING, used BIGINT, requests BIGINT"
+)
+_BY_DEFAULT: Final = -1
+
+
+class Share(NamedTuple):
+    """What is proposed for one principal: ``plan`` makes ``least`` of its ALLOWs ``today``."""
+
+    principal: str
+    today: tuple[Acl, ...]
+    least: tuple[Acl, ...]
+    granted: int
+    used: int
+    left: int
+    requests: int
+    plan: Plan
+
+    @property
+    def excess(self) -> int:
+        return max(0, self.granted - self.left)
+
+
+class LeastSet(NamedTuple):
+    """``acls`` are all as they would be, DENYs too; ``closes``: with
+    allow.everyone.if.no.acl.found set to false, which today is true."""
+
+    shares: tuple[Share, ...]
+    acls: tuple[Acl, ...]
+    today: tuple[Acl, ...]
+    proof: Proof
+    closes: bool
+
+
+class _Part(NamedTuple):
+    """What the rows of one principal came to."""
+
+    acls: list[Acl]
+    used: int
+    requests: int
+
+
+def least_privilege(
+    tables: Tables, window: Window, limits: Limits = USUAL, *, tolerated: float = 0.0
+) -> DataFrame:
+    """``SCHEMA``, the most excess first; see ``least_set``."""
+    found = least_set(tables, window, limits, tolerated=tolerated)
+    dangers = opening(found.today, config_now(tables))
+    rows = [_row(share, dangers) for share in found.shares]
+    return tables.session.createDataFrame(rows, SCHEMA)
+
+
+def least_set(
+    tables: Tables, window: Window, limits: Limits = USUAL, *, tolerated: float = 0.0
+) -> LeastSet:
+    """``InvalidRequest`` where more than ``tolerated`` of the window's broker-hours have no
+    allowed line: what was done in them is not known."""
+    seen = seen_in(tables, window)
+    refuse_without_allowed(seen, window)
+    if seen.missing > tolerated:
+        raise InvalidRequest(
+            f"{seen.said()}, so what was done then is not known; narrow --from and --to, or "
+            f"accept it with --tolerate {tolerance(seen.missing)}"
+        )
+    config, today = config_now(tables), acls_now(tables)
+    unknown = [
+        verdict.acl
+        for verdict in judged_uses(tables, window, tolerated=tolerated)
+        if verdict.state is State.UNKNOWN and verdict.is_alive and is_allow(verdict.acl)
+    ]
+    questions = questions_in(tables, window)
+    names = names_known(questions, today)
+    now = rules(today, config)
+    parts = _parts(questions, now, unknown, names, limits)
+    shares = _shares(today, parts, unknown, names)
+    acls = [acl for acl in today if not is_allow(acl)]
+    acls += [acl for share in shares for acl in share.least]
+    ordered = tuple(sorted(dict.fromkeys(acls), key=acl_order))
+    proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
+    if proof.lost or proof.gained:
+        raise AssertionError(f"what was to be the least set changes answers: {proof}")
+    return LeastSet(shares, ordered, tuple(today), proof, config.allow_everyone)
+
+
+def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
+    """The names on which something was allowed or that an ACL names, by type, in order."""
+    allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
+    found: dict[ResourceType, set[str]] = {}
+    for kind, name in allowed.distinct().collect():
+        found.setdefault(ResourceType[kind], set()).add(name)
+    for acl in acls:
+        if acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD:
+            found.setdefault(acl.resource_type, set()).add(acl.resource_name)
+    return {kind: sorted(names) for kind, names in found.items()}
+
+
+def _parts(
+    questions: DataFrame, now: Rules, unknown: Sequence[Acl], names: Names, limits: Limits
+) -> dict[str, _Part]:
+    """By principal; what one did is looked at in one place, however many did something."""
+    from pyspark.sql import functions as f
+
+    allowed = questions.where("result = 'ALLOWED'").select(*ASKED, "requests")
+    done = (
+        allowed.mapInArrow(_needing(now), _DID)
+        .groupBy("principal", *_DONE[:-2])
+        .agg(f.max("by").alias("by"), f.sum("requests").alias("requests"))
+    )
+    rows = done.groupBy("principal").applyInArrow(
+        _by_principal(now, rules(unknown, AuthorizerConfig()), names, limits), _LEAST
+    )
+    found: dict[str, _Part] = {}
+    for *words, whose, used, requests in rows.collect():
+        if words[0] is None:
+            found.setdefault(whose, _Part([], 0, 0))
+            found[whose] = found[whose]._replace(used=used, requests=requests)
+        else:
+            found.setdefault(whose, _Part([], 0, 0)).acls.append(acl_of(words))
+    return found
+
+
+def _needing(now: Rules) -> Mapped:
+    """Keeps what today's ACLs allow to others than super users, and says by which."""
+
+    def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        acls, index, config, decider = now.opened
+        numbers = {acl: number for number, acl in enumerate(acls)}
+        for batch in batches:
+            asked = asked_columns(batch)
+            rows = []
+            requests = batch.column(len(ASKED)).to_pylist()
+            answers = decider.allowed(asked)
+            for question, times, allowed in zip(
+                zip(*asked, strict=True), requests, answers, strict=True
+            ):
+                principal, host, operation, kind, name = question
+                if not allowed or principal in config.super_users:
+                    continue
+                allows = [acl for acl in matching(index, question) if is_allow(acl)]
+                wide = [acl for acl in allows if acl.host == WILDCARD]
+                by = numbers[min(wide or allows)] if allows else _BY_DEFAULT
+                whence = WILDCARD if wide or not allows else host
+                rows.append((principal, operation, kind, name, whence, by, times))
+            yield batch_of(rows, _DID)
+
+    return needing
+
+
+def _by_principal(
+    now: Rules, unknown: Rules, names: Names, limits: Limits
+) -> Callable[[pa.Table], pa.Table]:
+    def least_of(table: pa.Table) -> pa.Table:
+        acls = now.opened.acls
+        [principal] = set(table.column("principal").to_pylist())
+        columns = [table.column(name).to_pylist() for name in _DONE]
+        did = [
+            Did(
+                Operation[operation],
+                ResourceType[kind],
+                name,
+                host,
+                None if by == _BY_DEFAULT else acls[by],
+            )
+            for operation, kind, name, host, by, _ in zip(*columns, strict=True)
+        ]
+        meant = (principal, WILDCARD_PRINCIPAL)
+        today = [acl for acl in acls if acl.principal in meant and is_allow(acl)]
+        kept = [acl for acl in unknown.opened.acls if acl.principal in meant]
+        found = least(principal, did, today, kept, names, limits)
+        used = len({(each.operation, each.resource_type, each.name) for each in did})
+        rows: list[tuple[Any, ...]] = [(*words_of(acl), principal, 0, 0) for acl in found]
+        rows.append((*[None] * len(ACL_COLUMNS), principal, used, sum(columns[-1])))
+        return table_of(rows, _LEAST)
+
+    return least_of
+
+
+def _shares(
+    today: Sequence[Acl], parts: Mapping[str, _Part], unknown: Iterable[Acl], names: Names
+) -> tuple[Share, ...]:
+    own: dict[str, list[Acl]] = {}
+    for acl in today:
+        own.setdefault(acl.principal, []).append(acl)
+    kept: dict[str, list[Acl]] = {}
+    for acl in (*unknown, *(acl for part in parts.values() for acl in part.acls)):
+        kept.setdefault(acl.principal, []).append(acl)
+    everyones = [acl for acl in own.get(WILDCARD_PRINCIPAL, ()) if not is_allow(acl)]
+    shares = [
+        _share(
+            principal,
+            own.get(principal, []),
+            sorted(set(kept.get(principal, ())), key=acl_order),
+            parts.get(principal, _Part([], 0, 0)),
+            everyones,
+            names,
+        )
+        for principal in {**own, **kept, **parts}
+    ]
+    shares = [share for share in shares if share.today or share.least or share.requests]
+    return tuple(sorted(shares, key=lambda share: (-share.excess, share.principal)))
+
+
+def _share(
+    principal: str,
+    own: Sequence[Acl],
+    least: Sequence[Acl],
+    part: _Part,
+    everyones: Sequence[Acl],
+    names: Names,
+) -> Share:
+    allows = tuple(acl for acl in own if is_allow(acl))
+    denies = [acl for acl in own if not is_allow(acl)]
+    against = [*denies, *everyones]
+    wanted = Document(tuple(Entry(acl) for acl in (*denies, *least)), (Own(principal=principal),))
+    return Share(
+        principal,
+        allows,
+        tuple(least),
+        allowed_pairs([*allows, *against], names),
+        part.used,
+        allowed_pairs([*least, *against], names),
+        part.requests,
+        make_plan(own, wanted, prune=True),
+    )
+
+
+def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
+    gone = [step.acl for step in share.plan.steps if step.change is Change.REMOVE]
+    severity = max((dangers.get(acl, Severity.INFO) for acl in gone), default=Severity.INFO)
+    if severity is Severity.INFO and share.excess:
+        severity = Severity.WARNING
+    return (
+        share.principal,
+        len(share.today),
+        len(share.least),
+        share.granted,
+        share.used,
+        share.left,
+        share.excess,
+        share.requests,
+        len(share.plan.steps) - len(gone),
+        len(gone),
+        severity.name,
+        commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps) or None,
+    )
+
+
+def tolerance(share: float) -> str:
+    """``share`` as percent, rounded up to two digits."""
+    percent = 100 * share
+    digits = 1 - floor(log10(percent))
+    return f"{ceil(percent * 10**digits) / 10**digits:g}%"

@@ -1,0 +1,146 @@
+"""The ACLs of a pipeline's folder, and when each was in force, in the form that workers get.
+
+They travel as compressed text; the index over them is made once a process and never sent.
+One index holds every ACL that ever was: what matches a question does not hang on time, and
+whether it was in force then is asked of each match. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from authorizer.decide import session
+from authorizer.index import AclIndex
+from authorizer.timeline import Edge, Life
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, words_of
+from metalog.ids import parse_uuid, uuid_text
+
+Asked = tuple[str, str, str, str, str]
+"""A question: principal, host, and Kafka's words for operation, resource type and name."""
+
+_REMEMBERED: Final = 1 << 16
+_EDGE: Final = ("from", "to")
+
+
+def acl_of(words: Iterable[str]) -> Acl:
+    """The ACL of the words that ``metalog.acl.words_of`` gives."""
+    kind, name, pattern, principal, host, operation, permission = words
+    return Acl(
+        ResourceType[kind],
+        name,
+        PatternType[pattern],
+        principal,
+        host,
+        Operation[operation],
+        PermissionType[permission],
+    )
+
+
+def life_of(row: Mapping[str, Any]) -> Life:
+    """The life that a row of ACL_CHANGELOG tells, its times as ``from_us`` and ``to_us``."""
+    acl = acl_of(row[key] for key in ACL_COLUMNS)
+    begin, end = (
+        None if row[f"{edge}_offset"] is None else Edge(row[f"{edge}_offset"], _ms(row, edge))
+        for edge in _EDGE
+    )
+    return Life(parse_uuid(row["id"]), acl, begin, end)
+
+
+ACL_COLUMNS: Final = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+"""The columns of an ACL, in the order of its fields."""
+
+
+def _ms(row: Mapping[str, Any], edge: str) -> int:
+    return int(row[f"{edge}_us"] or 0) // 1000
+
+
+def packed(lives: Iterable[Life]) -> bytes:
+    """What ``Lives.of`` reads: the same bytes for the same lives in the same order."""
+    rows = [[uuid_text(life.id), *words_of(life.acl), life.begin, life.end] for life in lives]
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return zlib.compress(text.encode(), 1)
+
+
+class Lives:
+    """Every life of every ACL, and an index over all of them.
+
+    ``acls`` are all different, in the order in which they first come; a number is a place in it.
+    """
+
+    def __init__(self, lives: Iterable[Life]) -> None:
+        self.by_acl: dict[Acl, list[Life]] = {}
+        for life in lives:
+            self.by_acl.setdefault(life.acl, []).append(life)
+        self.acls = tuple(self.by_acl)
+        self._numbers = {acl: number for number, acl in enumerate(self.acls)}
+        self._index = AclIndex.of(self.acls)
+        self._known: dict[Asked, list[Acl]] = {}
+
+    @staticmethod
+    def of(data: bytes) -> Lives:
+        """From ``packed`` lives; the last few are remembered in each process."""
+        return _opened(data)
+
+    def number(self, acl: Acl) -> int:
+        return self._numbers[acl]
+
+    def at(self, offset: int | None) -> list[Acl]:
+        """Each ACL in force at ``offset`` (exclusive), or with None at the end."""
+        return [acl for acl in self.acls if self.is_alive(acl, offset)]
+
+    def is_alive(self, acl: Acl, offset: int | None) -> bool:
+        if offset is None:
+            return any(life.end is None for life in self.by_acl[acl])
+        return any(life.holds_at(offset) for life in self.by_acl[acl])
+
+    def could_match(self, asked: Asked) -> list[Acl]:
+        """The ACLs that match the question, whenever they were in force."""
+        found = self._known.get(asked)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[asked] = matching(self._index, asked)
+        return found
+
+    def matching(self, asked: Asked, offset: int) -> list[Acl]:
+        """Of those, the ones in force at ``offset``."""
+        return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
+
+    def bound(self, acl_id: str, among: Iterable[Acl]) -> Acl | None:
+        """Which of ``among`` was once bound to the id."""
+        uuid = parse_uuid(acl_id)
+        for acl in among:
+            if any(life.id == uuid for life in self.by_acl[acl]):
+                return acl
+        return None
+
+
+@lru_cache(maxsize=4)
+def _opened(data: bytes) -> Lives:
+    rows = json.loads(zlib.decompress(data))
+    return Lives(
+        Life(parse_uuid(row[0]), acl_of(row[1:8]), _edge(row[8]), _edge(row[9])) for row in rows
+    )
+
+
+def _edge(pair: list[int] | None) -> Edge | None:
+    return None if pair is None else Edge(*pair)
+
+
+def matching(index: AclIndex, asked: Asked) -> list[Acl]:
+    """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
+    principal, host, operation, kind, name = asked
+    who = session(host, principal)
+    return index.matching(who, Operation[operation], ResourceType[kind], name)

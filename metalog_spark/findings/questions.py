@@ -1,0 +1,84 @@
+"""The different questions of a window, and two sets of ACLs to answer them by.
+
+What is asked is small beside how often; each question is decided once, by the authorizer's own
+code, where it lies. Workers get the ACLs as text and index them once a process.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.bulk import BulkDecider, Columns
+from authorizer.config import AuthorizerConfig
+from authorizer.index import AclIndex
+from metalog.acl import Acl, words_of
+from metalog_spark.findings.lives import acl_of
+from metalog_spark.findings.window import usage_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
+
+
+def questions_in(tables: Tables, window: Window) -> DataFrame:
+    """``ASKED``, the broker's ``result``, and the ``requests`` and times of each."""
+    from pyspark.sql import functions as f
+
+    return (
+        usage_in(tables, window)
+        .groupBy(*ASKED, "result")
+        .agg(
+            f.sum("requests").alias("requests"),
+            f.unix_micros(f.min("first_time")).alias("first_us"),
+            f.unix_micros(f.max("last_time")).alias("last_us"),
+        )
+    )
+
+
+class Rules(NamedTuple):
+    """ACLs and a configuration, in the form that workers get."""
+
+    acls: bytes
+    super_users: tuple[str, ...]
+    allow_everyone: bool
+
+    @property
+    def opened(self) -> Opened:
+        """Ready to answer; the last few are remembered in each process."""
+        return _opened(self)
+
+
+class Opened(NamedTuple):
+    acls: tuple[Acl, ...]
+    index: AclIndex
+    config: AuthorizerConfig
+    decider: BulkDecider
+
+
+def rules(acls: Iterable[Acl], config: AuthorizerConfig) -> Rules:
+    text = json.dumps([words_of(acl) for acl in acls], ensure_ascii=False, separators=(",", ":"))
+    return Rules(
+        zlib.compress(text.encode(), 1), tuple(sorted(config.super_users)), config.allow_everyone
+    )
+
+
+@lru_cache(maxsize=4)
+def _opened(of: Rules) -> Opened:
+    acls = tuple(map(acl_of, json.loads(zlib.decompress(of.acls))))
+    config = AuthorizerConfig(frozenset(of.super_users), of.allow_everyone)
+    index = AclIndex.of(acls)
+    return Opened(acls, index, config, BulkDecider(index, config))
+
+
+def asked_columns(batch: pa.RecordBatch) -> Columns:
+    """The first columns of ``batch``, which are ``ASKED``."""
+    return Columns(*(batch.column(place).to_pylist() for place in range(len(ASKED))))

@@ -1,0 +1,38 @@
+"""How severe a finding is, and what to do about it: the columns ``severity`` and ``remedy``.
+
+Severities are lint's, by name. A remedy is kafka-acls' commands, one a line, or where it has
+none a sentence without names: either is safe to print. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Final
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.commands import Change, kafka_acls_command
+from authorizer.insight.lint import all_topics, everyone, super_user_like
+from authorizer.insight.lint.finding import Severity, Subject
+from metalog.acl import Acl
+
+NO_COMMAND: Final = "kafka-acls has no words for it; metalog apply --prune can"
+_OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
+
+
+def commands(changes: Iterable[tuple[Change, Acl]]) -> str:
+    """The commands for ``changes``, in their order; a line of words where one has none."""
+    said = [kafka_acls_command(*change) for change in changes]
+    lines = [line for line in said if line is not None]
+    return "\n".join(lines if len(lines) == len(said) else [*lines, NO_COMMAND])
+
+
+def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
+    """The ACLs by which lint finds that too much is open, and how severe it takes that."""
+    subject = Subject(tuple(dict.fromkeys(acls)), config, date.min)
+    found: dict[Acl, Severity] = {}
+    for check in _OPENING:
+        for finding in check.find(subject):
+            if finding.acl is not None:
+                found[finding.acl] = max(finding.severity, found.get(finding.acl, Severity.INFO))
+    return found

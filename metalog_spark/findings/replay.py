@@ -1,0 +1,96 @@
+"""A window's questions answered by two sets of ACLs, to prove that one may stand for the other.
+
+Both answers come from the authorizer's own code. What brokers said then is held beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.controller.acl import why_not
+from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.findings.questions import ASKED, Rules, asked_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.lives import Asked
+
+ALLOWED: Final = "ALLOWED"
+
+
+class Proof(NamedTuple):
+    """The window replayed by today's ACLs and by the least set, in requests. Of those that
+    brokers ``allowed``, super users made some, and ``revoked`` are not allowed today either;
+    ``unsayable`` are allowed by default on names for which Kafka takes no ACL. ``lost`` would be
+    denied by the least set, ``gained`` allowed that are not today: none, or it is no least set.
+    """
+
+    requests: int = 0
+    allowed: int = 0
+    by_super_users: int = 0
+    revoked: int = 0
+    unsayable: int = 0
+    lost: int = 0
+    gained: int = 0
+
+
+_COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
+
+
+def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
+    """Every question of the window, put to both."""
+    counted = questions.select(*ASKED, "result", "requests").mapInArrow(
+        _replaying(now, then), _COUNTS
+    )
+    sums = [f"coalesce(sum({name}), 0)" for name in Proof._fields]
+    return Proof(*counted.selectExpr(*sums).collect()[0])
+
+
+def _replaying(now: Rules, then: Rules) -> Mapped:
+    def replaying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total = [0] * len(Proof._fields)
+        for batch in batches:
+            asked = asked_columns(batch)
+            results, requests = (batch.column(len(ASKED) + place).to_pylist() for place in range(2))
+            before = now.opened.decider.allowed(asked)
+            after = then.opened.decider.allowed(asked)
+            for question, result, times, was, is_still in zip(
+                zip(*asked, strict=True), results, requests, before, after, strict=True
+            ):
+                allowed = result == ALLOWED
+                by_super_user = allowed and question[0] in now.super_users
+                loses = allowed and was and not is_still
+                unsayable = loses and not _can_be_said(question)
+                facts = Proof(
+                    True,
+                    allowed,
+                    by_super_user,
+                    allowed and not was,
+                    unsayable,
+                    loses and not unsayable,
+                    is_still and not was,
+                )
+                total = [sum_ + times * fact for sum_, fact in zip(total, facts, strict=True)]
+        yield batch_of([tuple(total)], _COUNTS)
+
+    return replaying
+
+
+def _can_be_said(asked: Asked) -> bool:
+    """Whether Kafka takes an ALLOW for this question alone."""
+    principal, _, operation, kind, name = asked
+    return not why_not(
+        Acl(
+            ResourceType[kind],
+            name,
+            PatternType.LITERAL,
+            principal,
+            WILDCARD,
+            Operation[operation],
+            PermissionType.ALLOW,
+        )
+    )

@@ -1,0 +1,210 @@
+"""Which ACLs a window's traffic used, which others stood in for, and which nothing asked for.
+
+Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, and ``reason``
+(``uses.Reason``) says why. docs/decisions/0049 has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.insight.commands import Change
+from authorizer.insight.lint.finding import Severity
+from authorizer.timeline import Life
+from authorizer.trace import is_allow
+from metalog.acl import words_of
+from metalog.ids import uuid_text
+from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.findings.lives import Lives, packed
+from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.state import config_now, lives_in
+from metalog_spark.findings.uses import (
+    Conditions,
+    Count,
+    Kind,
+    Reason,
+    Request,
+    Sight,
+    State,
+    Tally,
+    Verdict,
+    tally,
+    verdicts,
+)
+from metalog_spark.findings.window import refuse_without_allowed, seen_in, usage_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from authorizer.config import AuthorizerConfig
+    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.folder import Tables
+
+_ACL: Final = (
+    "resource_type STRING, resource_name STRING, pattern_type STRING, principal STRING,"
+    " host STRING, operation STRING, permission_type STRING"
+)
+SCHEMA: Final = (
+    f"id STRING, {_ACL}, since TIMESTAMP, alive BOOLEAN, sight STRING, state STRING,"
+    " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
+    " shadow STRUCT<"
+    + _ACL.replace(" STRING", ": STRING")
+    + ">, can_go BOOLEAN, severity STRING, remedy STRING"
+)
+"""A row for each ACL in force at some time in the window. ``requests`` it decided itself,
+``matched`` are all that it matches; ``shadow`` is the ACL that decided most of them in its
+stead; ``can_go``: removed, with all others of which this is said, no answer would change."""
+
+_ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
+_COLUMNS: Final = (
+    *_ASKED,
+    "result",
+    "log_offset",
+    "decided",
+    "acl_id",
+    "known",
+    "requests",
+    "unix_micros(first_time) AS first_us",
+    "unix_micros(last_time) AS last_us",
+)
+_TALLY: Final = (
+    "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LOOK: Final = {
+    Reason.YOUNGER: "look again over a window that begins after it was made",
+    Reason.GAP: "fill the gap in the archive of the metadata log",
+    Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
+    Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
+    Reason.COVERAGE: "log what is allowed on every broker, and look again",
+    Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
+}
+
+
+class Totals(NamedTuple):
+    """``412 of 1,908 grants were used; 1,105 can go``: ALLOWs in force at the end, of which
+    ``unknown`` are neither; ``requests`` are the answers of the window."""
+
+    grants: int
+    used: int
+    can_go: int
+    unknown: int
+    requests: int
+
+
+def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
+    """``SCHEMA``. ``tolerated`` is the share of broker-hours that may be without allowed lines
+    before nothing is called unused. ``InvalidRequest`` where there is no allowed line at all."""
+    judged = judged_uses(tables, window, tolerated=tolerated)
+    dangers = opening((verdict.acl for verdict in judged), config_now(tables))
+    rows = [_row(verdict, dangers.get(verdict.acl, Severity.INFO)) for verdict in judged]
+    return tables.session.createDataFrame(rows, SCHEMA)
+
+
+def totals(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Totals:
+    """What the rows of ``unused`` come to, for a sentence."""
+    grants = [
+        verdict
+        for verdict in judged_uses(tables, window, tolerated=tolerated)
+        if verdict.is_alive and is_allow(verdict.acl)
+    ]
+    [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0) AS requests").collect()
+    states = [verdict.state for verdict in grants]
+    return Totals(
+        len(grants),
+        states.count(State.USED),
+        sum(verdict.can_go for verdict in grants),
+        states.count(State.UNKNOWN),
+        row["requests"],
+    )
+
+
+def judged_uses(tables: Tables, window: Window, *, tolerated: float = 0.0) -> list[Verdict]:
+    """The verdicts that the rows are made of; as many as there are ACLs."""
+    seen = seen_in(tables, window)
+    refuse_without_allowed(seen, window)
+    lives = lives_in(tables)
+    given = conditions(seen, window, config_now(tables), tolerated)
+    return list(verdicts(Lives(lives), _tallied(tables, window, lives), given))
+
+
+def conditions(
+    seen: Seen, window: Window, config: AuthorizerConfig, tolerated: float
+) -> Conditions:
+    return Conditions(
+        window.start_us // 1000,
+        window.end_us // 1000,
+        seen.without_allowed <= tolerated * seen.hours,
+        seen.without_any <= tolerated * seen.hours,
+        config.allow_everyone,
+    )
+
+
+def _tallied(tables: Tables, window: Window, lives: Sequence[Life]) -> Tally:
+    """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
+    from pyspark.sql import functions as f
+
+    telling = usage_in(tables, window).where("acl_id IS NOT NULL OR NOT known OR decided <> result")
+    counted = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(packed(lives)), _TALLY)
+    total = counted.groupBy("acl", "kind", "by").agg(
+        f.sum("requests"), f.min("first_us"), f.max("last_us")
+    )
+    return {(acl, Kind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
+
+
+def _counter(data: bytes) -> Mapped:
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        said = tally(Lives.of(data), (each for batch in batches for each in _requests(batch)))
+        yield batch_of(
+            [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY
+        )
+
+    return counted
+
+
+def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
+    columns = [column.to_pylist() for column in batch.columns]
+    for principal, host, operation, kind, name, *rest in zip(*columns, strict=True):
+        yield Request((principal, host, operation, kind, name), *rest)
+
+
+def _row(verdict: Verdict, danger: Severity) -> tuple[Any, ...]:
+    life = verdict.lives[-1]
+    uses = verdict.uses
+    severity, remedy = _advice(verdict, danger)
+    return (
+        uuid_text(life.id),
+        *words_of(verdict.acl),
+        None if life.begin is None else _time(life.begin.time_ms * 1000),
+        verdict.is_alive,
+        verdict.sight.value,
+        verdict.state.value,
+        None if verdict.reason is None else verdict.reason.value,
+        0 if uses is None else uses.requests,
+        None if uses is None else _time(uses.first_us),
+        None if uses is None else _time(uses.last_us),
+        verdict.matched,
+        None if verdict.shadow is None else words_of(verdict.shadow),
+        verdict.can_go,
+        severity.name,
+        remedy,
+    )
+
+
+def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
+    """An unused grant weighs as much as it opens; a DENY is a precaution until shown otherwise."""
+    if verdict.reason is not None:
+        return Severity.INFO, _LOOK[verdict.reason]
+    if verdict.state is State.USED or not verdict.is_alive:
+        return Severity.INFO, None
+    if not is_allow(verdict.acl):
+        return Severity.INFO, "a precaution, or a typo: read it before it goes"
+    severity = Severity.WARNING if verdict.sight is Sight.ONLY_DENIED else Severity.INFO
+    return max(severity, danger), commands([(Change.REMOVE, verdict.acl)])
+
+
+def _time(us: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=us)

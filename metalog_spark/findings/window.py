@@ -1,0 +1,190 @@
+"""The stretch of time that a finding looks at, and what of it was seen.
+
+Kafka logs what it allows only at DEBUG, so an hour of a broker without an allowed line says
+nothing of who used what. A broker of which there is any line is expected in every hour of the
+window: when it was not there yet, or no more, or its log was lost, cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.errors import InvalidMoment, InvalidRequest
+from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, USAGE
+from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.folder import Tables
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+HOUR_US: Final = 3_600_000_000
+DAY_US: Final = 24 * HOUR_US
+
+HOW_TO_LOG: Final = (
+    "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
+    "level: DEBUG in config/log4j2.yaml (before Kafka 4: "
+    "log4j.logger.kafka.authorizer.logger=DEBUG, authorizerAppender in config/log4j.properties), "
+    "or on running brokers kafka-configs --alter --entity-type broker-loggers --entity-name ID "
+    "--add-config kafka.authorizer.logger=DEBUG"
+)
+
+
+class Window(NamedTuple):
+    """From ``start_us`` on, before ``end_us``: microseconds since 1970."""
+
+    start_us: int
+    end_us: int
+
+    @property
+    def hours(self) -> int:
+        """How many hours of the clock it touches."""
+        return -(-self.end_us // HOUR_US) - self.start_us // HOUR_US
+
+    def __str__(self) -> str:
+        return f"{time_text(self.start_us // 1000)} to {time_text(self.end_us // 1000)}"
+
+
+class Seen(NamedTuple):
+    """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
+    at all. ``worst`` is the broker with the most of the former."""
+
+    hours: int
+    without_allowed: int
+    without_any: int
+    worst: str = ""
+    worst_hours: int = 0
+
+    @property
+    def missing(self) -> float:
+        """The share in which what was allowed is not known."""
+        return self.without_allowed / self.hours if self.hours else 1.0
+
+    def said(self) -> str:
+        """``31 of 26,280 broker-hours have no allowed line (broker 2: 31)``."""
+        return (
+            f"{self.without_allowed:,} of {self.hours:,} broker-hours have no allowed line "
+            f"(broker {self.worst}: {self.worst_hours:,})"
+        )
+
+
+def window_of(tables: Tables, start: str | None = None, end: str | None = None) -> Window:
+    """Between two moments as people write them; without one, from or to where the audit logs
+    begin or end. ``InvalidMoment`` where nothing lies between them.
+
+    An offset means the time at which the state at it began; ``-30d`` counts back from where the
+    audit logs end.
+    """
+    from pyspark.sql import functions as f
+
+    edges = tables.read(COVERAGE).agg(
+        f.unix_micros(f.min("hour")).alias("first"), f.unix_micros(f.max("hour")).alias("last")
+    )
+    [row] = edges.collect()
+    if row["first"] is None:
+        raise InvalidRequest(
+            f"{tables.path}: no audit line was read; metalog pipeline build reads them by --audit"
+        )
+    last_us = row["last"] + HOUR_US
+    start_us = row["first"] if start is None else _time(tables, parse_moment(start), last_us)
+    end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
+    window = Window(start_us, end_us)
+    if start_us >= end_us:
+        raise InvalidMoment(f"nothing lies between --from and --to: {window}")
+    if end_us <= row["first"] or start_us >= last_us:
+        whole = Window(row["first"], last_us)
+        raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
+    return window
+
+
+def _time(tables: Tables, moment: Moment, last_us: int) -> int:
+    if isinstance(moment, AtTime):
+        return moment.epoch_ms * 1000
+    if not isinstance(moment, AtOffset):
+        return last_us - moment.back_ms * 1000
+    from pyspark.sql import functions as f
+
+    changes = tables.read(ACL_CHANGELOG)
+    times = [
+        f.max(f.when(f.col(f"{edge}_offset") <= moment.offset, f.unix_micros(f"{edge}_time")))
+        for edge in ("from", "to")
+    ]
+    [row] = changes.agg(*times).collect()
+    known = [time for time in row if time is not None]
+    if not known:
+        raise InvalidMoment(f"no ACL had changed by offset {moment.offset}; give a time instead")
+    return int(max(known))
+
+
+def seen_in(tables: Tables, window: Window) -> Seen:
+    """What of ``window`` the audit logs cover."""
+    from pyspark.sql import functions as f
+
+    coverage = tables.read(COVERAGE)
+    hour = f.unix_micros("hour")
+    first = window.start_us // HOUR_US * HOUR_US
+    inside = (hour >= f.lit(first)) & (hour < f.lit(window.end_us))
+    rows = (
+        coverage.groupBy("broker")
+        .agg(
+            f.count_distinct(f.when(inside & (f.col("allowed") > 0), hour)).alias("allowed"),
+            f.count_distinct(f.when(inside & (f.col("allowed") + f.col("denied") > 0), hour)).alias(
+                "any"
+            ),
+        )
+        .collect()
+    )
+    return seen_of([(row["broker"], row["allowed"], row["any"]) for row in rows], window.hours)
+
+
+def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:
+    """From each broker's hours with an allowed line, and with any line, of ``hours``."""
+    worst, allowed, _ = min(brokers, key=lambda each: (each[1], each[0]), default=("", 0, 0))
+    return Seen(
+        hours * len(brokers),
+        sum(hours - allowed for _, allowed, _ in brokers),
+        sum(hours - seen for _, _, seen in brokers),
+        worst,
+        hours - allowed,
+    )
+
+
+def refuse_without_allowed(seen: Seen, window: Window) -> None:
+    """``InvalidRequest`` where not one allowed request was logged."""
+    if seen.without_allowed == seen.hours:
+        raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")
+
+
+def usage_in(tables: Tables, window: Window) -> DataFrame:
+    """The rows of USAGE of exactly this window: of days that it cuts, by DECISIONS."""
+    from pyspark.sql import functions as f
+
+    from metalog_spark.decisions import usage
+
+    first, last = -(-window.start_us // DAY_US), window.end_us // DAY_US
+    cut = {window.start_us // DAY_US, window.end_us // DAY_US} - set(range(first, last))
+    if window.end_us % DAY_US == 0:
+        cut.discard(last)
+    day = f.col("day")
+    whole = tables.read(USAGE).where((day >= _date(first)) & (day < _date(last)))
+    if not cut:
+        return whole
+    time = f.unix_micros("time")
+    partly = tables.read(DECISIONS).where(
+        day.isin([_date(each) for each in sorted(cut)])
+        & (time >= f.lit(window.start_us))
+        & (time < f.lit(window.end_us))
+    )
+    return whole.unionByName(usage(partly))
+
+
+def _date(day: int) -> object:
+    return (_EPOCH + timedelta(days=day)).date()
+
+
+def micros(columns: Iterable[str]) -> list[str]:
+    """SQL for ``…_time`` as the number ``…_us``, which is the same in every time zone."""
+    return [f"unix_micros({name}) AS {name.removesuffix('_time')}_us" for name in columns]

@@ -1,0 +1,176 @@
+"""Which ACLs a window used, against small cases worked out by hand, without Spark."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from small_acls import BOB, allow, deny, lived
+
+from authorizer.timeline import Edge, Life
+from metalog.acl import Acl, Operation
+from metalog.ids import uuid_text
+from metalog_spark.findings.lives import Lives, packed
+from metalog_spark.findings.uses import (
+    Conditions,
+    Reason,
+    Request,
+    Sight,
+    State,
+    Verdict,
+    tally,
+    verdicts,
+)
+
+WHOLE = Conditions(1_000, 9_000, is_allowed_seen=True, is_any_seen=True)
+
+
+class Traffic(NamedTuple):
+    lives: tuple[Life, ...]
+    requests: list[Request]
+
+    def verdict(self, acl: Acl, given: Conditions = WHOLE) -> Verdict:
+        lives = Lives.of(packed(self.lives))
+        said = tally(lives, self.requests)
+        [found] = [each for each in verdicts(lives, said, given) if each.acl == acl]
+        return found
+
+
+def read(
+    by: Life | None = None,
+    *,
+    name: str = "orders",
+    result: str = "ALLOWED",
+    decided: str | None = None,
+    offset: int = 10,
+    known: bool = True,
+    requests: int = 1,
+    us: int = 5_000_000,
+) -> Request:
+    asked = (BOB, "10.0.0.1", "READ", "TOPIC", name)
+    acl_id = None if by is None else uuid_text(by.id)
+    answer = result if decided is None else decided
+    return Request(asked, result, offset, answer, acl_id, known, requests, us, us + 1)
+
+
+LITERAL = lived(1, allow("orders"))
+PREFIXED = lived(2, allow("ord", prefixed=True))
+OTHER = lived(3, allow("payments"))
+AGAINST = lived(4, deny("orders"))
+
+
+def test_what_decides_is_used_and_the_rest_that_match_are_shadowed_by_it() -> None:
+    traffic = Traffic(
+        (LITERAL, PREFIXED), [read(PREFIXED, requests=7), read(PREFIXED, us=6_000_000)]
+    )
+    used, beside = traffic.verdict(PREFIXED.acl), traffic.verdict(LITERAL.acl)
+    assert (used.sight, used.state) == (Sight.USED, State.USED)
+    assert used.uses is not None
+    assert used.uses == (8, 5_000_000, 6_000_001)
+    assert (beside.sight, beside.state, beside.shadow) == (
+        Sight.SHADOWED,
+        State.UNUSED,
+        PREFIXED.acl,
+    )
+    assert (beside.matched, beside.can_go) == (8, True)
+
+
+def test_what_matches_nothing_is_unused() -> None:
+    verdict = Traffic((OTHER, LITERAL), [read(LITERAL)]).verdict(OTHER.acl)
+    assert (verdict.sight, verdict.state, verdict.can_go) == (Sight.NEVER, State.UNUSED, True)
+
+
+def test_an_allow_under_a_deny_only_ever_matched_denied_requests() -> None:
+    traffic = Traffic((LITERAL, AGAINST), [read(AGAINST, result="DENIED")])
+    assert traffic.verdict(LITERAL.acl).sight is Sight.ONLY_DENIED
+    denies = traffic.verdict(AGAINST.acl)
+    assert (denies.sight, denies.state, denies.can_go) == (Sight.USED, State.USED, False)
+
+
+def test_a_super_users_request_uses_no_acl() -> None:
+    traffic = Traffic((LITERAL,), [read(None)])
+    assert traffic.verdict(LITERAL.acl).sight is Sight.NEVER
+
+
+def test_an_acl_younger_than_the_window_is_unknown_until_it_is_used() -> None:
+    young = LITERAL._replace(begin=Edge(5, 1_001))
+    assert Traffic((young,), []).verdict(young.acl).reason is Reason.YOUNGER
+    assert Traffic((young,), [read(young)]).verdict(young.acl).state is State.USED
+    at_the_edge = LITERAL._replace(begin=Edge(5, 1_000))
+    assert Traffic((at_the_edge,), []).verdict(LITERAL.acl).state is State.UNUSED
+
+
+def test_two_lives_that_leave_a_hole_do_not_last_through() -> None:
+    first = LITERAL._replace(begin=None, end=Edge(6, 5_000))
+    second = lived(9, LITERAL.acl)._replace(begin=Edge(7, 5_001))
+    assert Traffic((first, second), []).verdict(LITERAL.acl).reason is Reason.YOUNGER
+
+
+def test_an_acl_that_ended_before_the_window_or_begins_after_it_has_no_verdict() -> None:
+    gone = LITERAL._replace(end=Edge(6, 1_000))
+    to_come = OTHER._replace(begin=Edge(6, 9_000))
+    lives = Lives((gone, to_come))
+    assert list(verdicts(lives, {}, WHOLE)) == []
+
+
+def test_where_lines_are_missing_nothing_is_unused() -> None:
+    dark = WHOLE._replace(is_allowed_seen=False)
+    traffic = Traffic((LITERAL, OTHER, AGAINST), [read(LITERAL, result="DENIED", known=False)])
+    assert traffic.verdict(OTHER.acl, dark).reason is Reason.COVERAGE
+    assert traffic.verdict(OTHER.acl, dark).state is State.UNKNOWN
+    idle = Traffic((AGAINST,), [])
+    assert idle.verdict(AGAINST.acl, dark).state is State.UNUSED
+    assert idle.verdict(AGAINST.acl, dark._replace(is_any_seen=False)).reason is Reason.COVERAGE
+
+
+def test_a_gap_leaves_in_doubt_just_what_its_requests_could_have_used() -> None:
+    traffic = Traffic((LITERAL, OTHER), [read(None, known=False, decided="DENIED")])
+    assert traffic.verdict(LITERAL.acl).reason is Reason.GAP
+    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+
+
+def test_a_broker_that_answers_otherwise_leaves_what_matches_in_doubt() -> None:
+    traffic = Traffic((LITERAL, OTHER), [read(None, result="ALLOWED", decided="DENIED")])
+    assert traffic.verdict(LITERAL.acl).reason is Reason.DISAGREES
+    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+
+
+def test_what_a_vanished_acl_stood_in_for_is_not_unused() -> None:
+    gone = PREFIXED._replace(end=Edge(20, 8_000))
+    verdict = Traffic((LITERAL, gone), [read(gone)]).verdict(LITERAL.acl)
+    assert (verdict.sight, verdict.reason) == (Sight.SHADOWED, Reason.SHADOW_GONE)
+
+
+def test_an_acl_not_yet_in_force_at_the_request_is_not_beside_it() -> None:
+    later = LITERAL._replace(begin=Edge(11, 900))
+    verdict = Traffic((later, PREFIXED), [read(PREFIXED, offset=10)]).verdict(later.acl)
+    assert verdict.sight is Sight.NEVER
+    assert (
+        Traffic((later, PREFIXED), [read(PREFIXED, offset=11)]).verdict(later.acl).sight
+        is Sight.SHADOWED
+    )
+
+
+def test_where_everyone_may_what_no_acl_reaches_nothing_can_go() -> None:
+    verdict = Traffic((OTHER,), []).verdict(OTHER.acl, WHOLE._replace(allow_everyone=True))
+    assert verdict.reason is Reason.OPENS
+
+
+def test_parts_add_up_however_the_traffic_is_cut() -> None:
+    requests = [read(PREFIXED, us=us * 1_000_000, requests=us) for us in range(1, 9)] + [
+        read(AGAINST, result="DENIED", offset=12),
+        read(None, name="nothing"),
+    ]
+    lives = Lives((LITERAL, PREFIXED, AGAINST))
+    whole = tally(lives, requests)
+    for cut in range(len(requests)):
+        parts = [tally(lives, requests[:cut]), tally(lives, requests[cut:])]
+        joined = dict(parts[0])
+        for key, count in parts[1].items():
+            joined[key] = joined[key].plus(count) if key in joined else count
+        assert joined == whole
+
+
+def test_the_operation_of_an_allow_implies_others() -> None:
+    describe = ((BOB, "h", "DESCRIBE", "TOPIC", "orders"), (BOB, "h", "WRITE", "TOPIC", "orders"))
+    lives = Lives((LITERAL, lived(5, allow("orders", operation=Operation.DESCRIBE))))
+    assert [len(lives.could_match(asked)) for asked in describe] == [2, 0]
+    assert all(one <= two for one, two in pairwise(sorted(lives.acls)))

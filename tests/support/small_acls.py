@@ -1,0 +1,29 @@
+"""A few ACLs and their lives, short to write down."""
+
+from authorizer.timeline import Life
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid
+
+BOB = "User:bob"
+
+
+def allow(
+    name: str,
+    operation: Operation = Operation.READ,
+    principal: str = BOB,
+    *,
+    host: str = "*",
+    prefixed: bool = False,
+    kind: ResourceType = ResourceType.TOPIC,
+) -> Acl:
+    pattern = PatternType.PREFIXED if prefixed else PatternType.LITERAL
+    return Acl(kind, name, pattern, principal, host, operation, PermissionType.ALLOW)
+
+
+def deny(name: str, operation: Operation = Operation.READ, principal: str = BOB) -> Acl:
+    return allow(name, operation, principal)._replace(permission_type=PermissionType.DENY)
+
+
+def lived(number: int, acl: Acl) -> Life:
+    """From before the history on, for good."""
+    return Life(Uuid(number.to_bytes(16, "big")), acl, None, None)
