@@ -69,7 +69,7 @@ class InvalidSource(InvalidRequest):
     """A SOURCE that cannot be opened: not there, not readable, or not what it was taken for."""
 
 
-class Unreachable(InvalidSource):
+class Unanswered(InvalidSource):
     """A cluster that does not answer, or not yet: what was asked of it may be asked again."""
 
 

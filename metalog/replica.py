@@ -39,7 +39,7 @@ from metalog.errors import (
     LogFenced,
     MetalogError,
     NotController,
-    Unreachable,
+    Unanswered,
 )
 from metalog.ids import Entropy, SnapshotId
 from metalog.image.metadata import MetadataImage
@@ -76,7 +76,7 @@ class Replica:
     without a change (``metadata.max.idle.interval.ms``). ``candidacy`` is for a log that it
     follows, and is closed with it. ``prepare`` is done once before anything else, and may
     raise what ``claim`` may; if it ``is_patient``, ``start`` raises neither ``CorruptLog`` nor
-    ``Unreachable`` of either: both are tried again, and ``state`` has the fault meanwhile.
+    ``Unanswered`` of either: both are tried again, and ``state`` has the fault meanwhile.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Replica:
         fault = None
         try:
             self._begin()
-        except (CorruptLog, Unreachable) as error:
+        except (CorruptLog, Unanswered) as error:
             if not self._is_patient:
                 raise
             fault = self._told(error)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
-from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unreachable
+from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unanswered
 from metalog.kafka_client import Troubles, may_pass
 from metalog.log.topic_records import Outgoing, Stored
 
@@ -112,7 +112,7 @@ class TopicCluster:
         deadline = time.monotonic() + TIMEOUT_S
         while (facts := self.facts()) is None:
             if time.monotonic() > deadline:
-                raise Unreachable(f"{self.address}: it was created, and cannot be seen")
+                raise Unanswered(f"{self.address}: it was created, and cannot be seen")
             time.sleep(0.05)
         return facts
 
@@ -242,7 +242,7 @@ class CommittedMessages:
                 deadline = time.monotonic() + TIMEOUT_S
             if self.position < end and time.monotonic() > deadline:
                 why = self._troubles.last or "no answer"
-                raise Unreachable(
+                raise Unanswered(
                     f"{self._address}: offset {self.position} did not come within"
                     f" {TIMEOUT_S:.0f} s: {why}"
                 )
@@ -382,7 +382,7 @@ def _failed(
 ) -> InvalidSource:
     why = troubles.why(error)
     passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused
-    kind = Unreachable if passes else InvalidSource
+    kind = Unanswered if passes else InvalidSource
     return kind(f"{address}: {what}: {why}")
 
 
