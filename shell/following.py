@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
+from authorizer.insight.changes import Change, UserChange
 from authorizer.timeline import AclChange
 from metalog.errors import InvalidSource
 from metalog.loader import Stale
 from metalog.ports import LiveLog
 from metalog.replica import Replica
 from metalog.scram import ScramMechanism
-from shell.history import Change, UserChange
 
 if TYPE_CHECKING:
     from metalog.acl import Acl

@@ -1,7 +1,6 @@
 """What happened to ACLs and users in a log, as far back as it goes, and to an answer.
 
-What an aborted or open transaction holds never happened. This module must not know how
-an answer is found or shown.
+This module must not know how an answer is found or shown.
 """
 
 from __future__ import annotations
@@ -9,21 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from authorizer.insight.changes import Change, changes
 from authorizer.insight.since import Since, since
 from authorizer.timeline import AclChange
 from metalog.errors import CorruptLog
 from metalog.ports import Appended
 from metalog.records.acl_codes import acl_of
-from metalog.records.messages import (
-    AbortTransactionRecord,
-    AccessControlEntryRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveUserScramCredentialRecord,
-    UserScramCredentialRecord,
-)
-from metalog.scram import ScramMechanism
+from metalog.records.messages import AccessControlEntryRecord
 from snapshot.reader import read_snapshot
 
 if TYPE_CHECKING:
@@ -34,30 +25,7 @@ if TYPE_CHECKING:
     from metalog.records.batch import Batch
     from snapshot.exchange.replay import Replayed
 
-
 Result = TypeVar("Result")
-
-
-class UserChange(NamedTuple):
-    """The record at ``offset`` sets a credential, or, with iterations of None, removes it.
-
-    The other fields are those of an ``AclChange``.
-    """
-
-    offset: int
-    user: str
-    mechanism: ScramMechanism | None
-    iterations: int | None
-    time_ms: int = 0
-    ended_by: int | None = None
-
-    @property
-    def at(self) -> int:
-        """The first offset (exclusive) whose state has this change."""
-        return (self.offset if self.ended_by is None else self.ended_by) + 1
-
-
-Change = AclChange | UserChange
 
 
 class History(NamedTuple):
@@ -75,7 +43,7 @@ class History(NamedTuple):
 def history_of(replayed: Replayed) -> History | None:
     """As far back as the log can be read; None where it is too damaged, or is none."""
     return _as_far_back_as_possible(
-        replayed, lambda start, base: History(start, base, list(changes(replayed, start)))
+        replayed, lambda start, base: History(start, base, list(_changes(replayed, start)))
     )
 
 
@@ -83,7 +51,7 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
     """When the answer began; None where the log is too damaged to say, or is none."""
 
     def found(start: int, base: dict[Uuid, Acl]) -> Since:
-        of_acls = (each for each in changes(replayed, start) if isinstance(each, AclChange))
+        of_acls = (each for each in _changes(replayed, start) if isinstance(each, AclChange))
         return since(start, base.items(), of_acls, config, question)
 
     return _as_far_back_as_possible(replayed, found)
@@ -128,51 +96,19 @@ def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tupl
                 yield message.id, acl_of(message)
 
 
-def changes(replayed: Replayed, start: int) -> Iterator[Change]:
+def _changes(replayed: Replayed, start: int) -> Iterator[Change]:
     """What happened to ACLs and users from offset ``start`` up to where the replay ended."""
-    return _committed(_batches(replayed, start), start, replayed.offset)
+    return changes(_records(_batches(replayed, start), start, replayed.offset))
 
 
-def _committed(batches: Iterable[Batch], start: int, end: int) -> Iterator[Change]:
-    """The changes of ``batches`` between two offsets; those of a transaction when it ends."""
-    pending: list[Change] | None = None
+def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[int, int, Any]]:
+    """Those between two offsets, each with the latest time of any batch so far."""
     time_ms = 0
     for batch in batches:
         time_ms = max(time_ms, batch.max_timestamp)
         for offset, message in enumerate(batch.messages(), batch.base_offset):
-            if not start <= offset < end:
-                continue
-            change = _change(offset, message, time_ms)
-            if change is not None:
-                if pending is None:
-                    yield change
-                else:
-                    pending.append(change)
-            elif isinstance(message, BeginTransactionRecord):
-                pending = []
-            elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
-                if isinstance(message, EndTransactionRecord):
-                    for each in pending or ():
-                        yield each._replace(time_ms=time_ms, ended_by=offset)
-                pending = None
-
-
-def _change(offset: int, message: Any, time_ms: int) -> Change | None:
-    if isinstance(message, AccessControlEntryRecord):
-        return AclChange(offset, message.id, acl_of(message), time_ms)
-    if isinstance(message, RemoveAccessControlEntryRecord):
-        return AclChange(offset, message.id, None, time_ms)
-    if isinstance(message, UserScramCredentialRecord):
-        mechanism = _mechanism(message.mechanism)
-        return UserChange(offset, message.name, mechanism, message.iterations, time_ms)
-    if isinstance(message, RemoveUserScramCredentialRecord):
-        return UserChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
-    return None
-
-
-def _mechanism(code: int) -> ScramMechanism | None:
-    """None for one that Kafka 4.3 does not have."""
-    return ScramMechanism(code) if code in set(ScramMechanism) else None
+            if start <= offset < end:
+                yield offset, time_ms, message
 
 
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:

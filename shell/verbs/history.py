@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from time import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from authorizer.insight.changes import Change, UserChange
 from authorizer.insight.since import Cause, Turn, Turns
 from authorizer.timeline import AclChange
 from authorizer.trace import reaches
@@ -26,7 +27,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.explanation import headline, result_cell
-from shell.history import Change, History, UserChange, history_of
+from shell.history import History, history_of
 from shell.output import Cell, Output
 from shell.question import Asked, as_java_writes, read_question
 from shell.resources import add_resources, resources
