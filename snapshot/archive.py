@@ -18,7 +18,7 @@ from metalog.files import Files, read_whole, replace_whole
 from metalog.log import layout
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
-from metalog.ports import Appended, Log
+from metalog.ports import Appended, Gap, HighWatermark, Log, SnapshotNeeded
 from metalog.properties import parse_properties, properties_mapping
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot
@@ -27,6 +27,7 @@ from snapshot.writer import write_durably
 
 MARK: Final = "archive.properties"
 _CLUSTER: Final = "cluster.id"
+_LATER: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
 """A run that adds more than this adds several segments."""
 
@@ -65,7 +66,7 @@ def _archived(
     try:
         begun = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
         bounds = None if begun is None else begun.bounds()
-        begin = log.bounds().start if bounds is None else bounds.end
+        begin = _beginning(log, proven) if bounds is None else bounds.end
         if begun is not None and begun.damage is not None:
             raise begun.damage
         if begin < log.bounds().start:
@@ -75,16 +76,27 @@ def _archived(
             )
         if begun is not None:
             _check_same_log(begun, log, begin, target)
+        added = 0
+        if begun is None and begin > log.bounds().start:
+            added = _add_snapshots(log, proven, partition, files)
         for segment in _segments(log, begin, proven):
             path = partition / layout.segment_name(segment[0].base_offset)
             write_durably(path, segment, files)
-        added = _add_snapshots(log, proven, partition, files)
+        added += _add_snapshots(log, proven, partition, files)
         now = DirectoryLog(target, files=files)
         if now.damage is not None:
             raise now.damage
         return Archived(now.bounds().start, begin, now.bounds().end, added)
     finally:
         held.close()
+
+
+def archived_cluster(folder: Path, files: Files) -> str | None:
+    """The cluster whose log an archive in ``folder`` keeps, where that is known."""
+    mark = folder / MARK
+    if not files.is_file(mark):
+        return None
+    return properties_mapping(parse_properties(read_whole(files, mark))).get(_CLUSTER)
 
 
 def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) -> None:
@@ -100,6 +112,15 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
     text = "# An archive of a Kafka metadata log, made by metalog archive.\n"
     text += "" if cluster_id is None else f"{_CLUSTER}={cluster_id}\n"
     replace_whole(files, mark, text.encode())
+
+
+def _beginning(log: Log, proven: int) -> int:
+    """Where the log begins; or where its newest snapshot ends, if its owner has only that to
+    give for what comes before, as a leader has that tells of its log to observers."""
+    start = log.bounds().start
+    first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
+    snapshots = [each for each in log.snapshots() if each.end_offset <= proven]
+    return snapshots[-1].end_offset if isinstance(first, _LATER) and snapshots else start
 
 
 def _has_segments(partition: Path, files: Files) -> bool:

@@ -17,6 +17,7 @@ from written_log import batches_in, formatted
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.layout import snapshot_name
 from metalog.log.quorum import QuorumLog
@@ -28,6 +29,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.schema import request_parts
 from metalog.wire.security import PLAINTEXT
 from metalog_node.node import Node
+from snapshot.archive import archive_log
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
@@ -196,6 +198,30 @@ def test_a_snapshot_is_given_as_it_lies(folder: Path) -> None:
         with pytest.raises(InvalidSource, match="SNAPSHOT_NOT_FOUND"):
             list(log.open_snapshot(another))
         log.close()
+
+
+def test_an_archive_of_what_is_followed_begins_at_a_snapshot(folder: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    often = {"metadata.log.max.record.bytes.between.snapshots": "500"}
+    with running_in(folder, **often) as node:
+        log = followed(node)
+        add(node, *(f"topic-{each}" for each in range(30)))
+        while not log.snapshots():
+            log.refresh()
+        runs = []
+        for name in ("before", "between", "after"):
+            add(node, name)
+            log.refresh()
+            archived = archive_log(
+                log, log.proven.offset, archive, cluster_id=None, files=LOCAL_FILES
+            )
+            runs.append(archived)
+            kept = replay_source(open_source(str(archive), environ={})).image
+            assert name in {acl.resource_name for acl in kept.acls.by_id.values()}
+        log.close()
+        first, *_, last = runs
+        assert 0 < first.start == last.start < first.end < last.end
+        assert kept.acls == node.replica.image.acls
 
 
 @pytest.mark.parametrize("version", range(3))
