@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest
 from metalog.ids import Entropy
 from metalog.ports import CredentialLookup
 from metalog.principal import KafkaPrincipal
-from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramCredential, ScramMechanism
+from metalog.scram import SALT_BYTES, ScramCredential, ScramMechanism
 
 PLAIN: Final = "PLAIN"
 
@@ -47,14 +47,20 @@ class Login(Protocol):
         ...
 
 
+class Users(CredentialLookup, Protocol):
+    """Those who may log in by SCRAM, and what everybody else is shown."""
+
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        """Of a ``user`` that does not exist, always the same: nobody's password."""
+        ...
+
+
 class Logins(NamedTuple):
-    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user;
-    ``secret`` makes up the credentials of users that do not exist."""
+    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user."""
 
     mechanisms: Sequence[str]
-    credentials: CredentialLookup
+    users: Users
     passwords: Mapping[str, str]
-    secret: bytes
     entropy: Entropy
 
     def __repr__(self) -> str:
@@ -81,9 +87,9 @@ class _Plain:
             raise LoginRefused(PLAIN, "a token that RFC 4616 does not know") from None
         if authorization_id not in ("", user):
             raise LoginRefused(PLAIN, "the client asks to act as somebody else")
-        known = self._passwords.get(user)
-        is_right = hmac.compare_digest((known or "").encode(), password.encode())
-        if known is None or not is_right:
+        known = self._passwords.get(user, "")
+        is_right = hmac.compare_digest(known.encode(), password.encode())
+        if not (user and password and is_right):
             raise LoginRefused(PLAIN, f"unknown user or wrong password: {user!r}")
         self.principal = KafkaPrincipal(_USER, user)
         return b""
@@ -121,9 +127,9 @@ class _Scram:
         return answer
 
     def _known(self) -> tuple[bytes, bytes, bytes, int]:
-        logins = self._logins
-        found = logins.credentials.scram(self._mechanism, self._user)
-        known = found or _made_up(logins.secret, self._mechanism, self._user)
+        users = self._logins.users
+        found = users.scram(self._mechanism, self._user)
+        known = users.decoy(self._mechanism, self._user) if found is None else found
         return known.salt, known.stored_key, known.server_key, known.iterations
 
 
@@ -133,18 +139,6 @@ def _user_of(client_first: str) -> str:
         if attribute.startswith("n="):
             return attribute[2:].replace("=2C", ",").replace("=3D", "=")
     raise ValueError("a first message without a user's name")
-
-
-def _made_up(secret: bytes, mechanism: ScramMechanism, user: str) -> ScramCredential:
-    """Always the same for one name, and nobody's password."""
-
-    def part(name: str) -> bytes:
-        seed = f"{name} {mechanism.name} {user}".encode()
-        return hmac.digest(secret, seed, mechanism.hash_name)
-
-    return ScramCredential(
-        part("salt")[:SALT_BYTES], part("stored key"), part("server key"), MIN_ITERATIONS
-    )
 
 
 def _nothing_more(message: str) -> str:

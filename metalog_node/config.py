@@ -103,6 +103,7 @@ class NodeConfig(NamedTuple):
     scram_passwords: ScramPasswordConfig
     max_connections: int
     idle_s: float
+    refused_after_s: float
     request_max_bytes: int
     request_timeout_s: float
     metrics: Address | None
@@ -175,6 +176,7 @@ class _Reading:
             ),
             max_connections=settings.max_connections,
             idle_s=settings.idle_ms / 1000,
+            refused_after_s=settings.failed_login_delay_ms / 1000,
             request_max_bytes=settings.request_max_bytes,
             request_timeout_s=settings.request_timeout_ms / 1000,
             metrics=with_place(METRICS, parse_metrics, settings.metrics_listener),

@@ -30,16 +30,22 @@ _SASL_AUTHENTICATION_FAILED: Final = KafkaErrorCode(58)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
-_OF_THE_LOGIN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+_STRANGERS: Final = {
+    b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
+    b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
+}
+"""By their first bytes."""
 _SOFTWARE_SINCE: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class Asked(NamedTuple):
-    """A request to be answered. ``payload`` is the whole of it, as an Envelope would carry it."""
+    """A request to be answered, and whose it is. ``payload`` is the whole of it, as an Envelope
+    would carry it."""
 
     request: Request
     payload: bytes
+    principal: KafkaPrincipal
 
 
 class ServerConnection:
@@ -63,6 +69,7 @@ class ServerConnection:
         self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
         self._login: Login | None = None
         self._is_bare = False
+        self._is_new = True
 
     @property
     def principal(self) -> KafkaPrincipal | None:
@@ -74,6 +81,9 @@ class ServerConnection:
 
         A frame is looked at when the step before was taken, so that no answers pile up.
         """
+        if self._is_new:
+            self._is_new = False
+            _refuse_strangers(data)
         for frame in self._frames.feed(data):
             yield self._step(frame)
             if self.is_over:
@@ -86,14 +96,13 @@ class ServerConnection:
         if head.api_key == API_VERSIONS:
             return self._versions(frame, head)
         self._check_version(head)
-        if self._principal is None and head.api_key not in _OF_THE_LOGIN:
-            raise Malformed(f"API {head.api_key} is asked before the login")
-        request = read_request(frame)
         if head.api_key == SASL_HANDSHAKE:
-            return self._handshake(request)
+            return self._handshake(read_request(frame))
         if head.api_key == SASL_AUTHENTICATE:
-            return self._authenticate(request)
-        return Asked(request, frame)
+            return self._authenticate(read_request(frame))
+        if self._principal is None:
+            raise Malformed(f"API {head.api_key} is asked before the login")
+        return Asked(read_request(frame), frame, self._principal)
 
     def _check_version(self, head: Head) -> None:
         spoken = self._spoken.get(head.api_key)
@@ -173,6 +182,12 @@ class ServerConnection:
             self._is_bare = False
             self._frames.limit = self._most_bytes
         return answer
+
+
+def _refuse_strangers(first: bytes) -> None:
+    for beginning, why in _STRANGERS.items():
+        if first.startswith(beginning):
+            raise Malformed(why)
 
 
 def _answered(request: Request, body: object) -> bytes:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, LifoQueue
+from threading import Event
 from typing import Final
 
 from metalog.errors import ErrorCode, InvalidRequest
@@ -59,6 +60,7 @@ class Forwarder:
         self._settings = settings
         self._monotonic_s = monotonic_s
         self._turn = 0
+        self._is_closing = Event()
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
@@ -71,7 +73,8 @@ class Forwarder:
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 
     def close(self) -> None:
-        """Wait for what is under way, then let go of the connections."""
+        """Nothing is waited for any longer; then let go of the connections."""
+        self._is_closing.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while (held := self._idle_connection()) is not None:
             held.close()
@@ -80,7 +83,7 @@ class Forwarder:
         self, request: bytes, principal: KafkaPrincipal, address: bytes, deadline: float
     ) -> bytes:
         trouble = "nobody was asked"
-        while (left := deadline - self._monotonic_s()) > 0:
+        while (left := deadline - self._monotonic_s()) > 0 and not self._is_closing.is_set():
             turn = self._turn
             try:
                 answered = self._sent(request, principal, address, left)
@@ -94,7 +97,7 @@ class Forwarder:
                 trouble = f"the controller answers {error_name(answered.code)}"
             if self._turn == turn:
                 self._turn = turn + 1
-            time.sleep(min(_PAUSE_S, max(left, 0)))
+            self._is_closing.wait(min(_PAUSE_S, max(left, 0)))
         _log.warning("a request could not be forwarded in time: %s", trouble)
         raise NoAnswerInTime(f"no controller carried it out in time: {trouble}")
 
@@ -112,7 +115,7 @@ class Forwarder:
             connection = None
         if connection is None:
             connection = Connection(
-                wanted, self._settings, is_wanted=lambda: wanted in self._controllers()
+                wanted, self._settings, is_wanted=lambda: self._is_worth_waiting_for(wanted)
             )
         try:
             version = connection.version(ENVELOPE, VERSIONS)
@@ -123,6 +126,9 @@ class Forwarder:
             raise
         self._idle.put(connection)
         return answered
+
+    def _is_worth_waiting_for(self, controller: Address) -> bool:
+        return not self._is_closing.is_set() and controller in self._controllers()
 
     def _idle_connection(self) -> Connection | None:
         try:

@@ -33,6 +33,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
 from metalog_node.authentication import Logins
+from metalog_node.client import Door
 from metalog_node.config import NodeConfig
 from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
@@ -42,10 +43,11 @@ from metalog_node.listings import Listings
 from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.publishers import Credentials, Readiness
+from metalog_node.seats import seats_for
 from metalog_node.served_log import ServedLog
-from metalog_node.server import Door, OpenListener, Seats
+from metalog_node.server import OpenListener
 from metalog_node.timed_files import TimedFiles
-from metalog_node.tls import load_identity, server_context
+from metalog_node.tls import ServerTls
 from metalog_node.watching import Page, WatchListener, text_page
 from snapshot.upkeep import Upkeep
 
@@ -78,7 +80,7 @@ class Node:
         self._apis = apis
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
-        self._seats = Seats(config.max_connections)
+        self._seats = seats_for(config.max_connections)
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
@@ -87,16 +89,15 @@ class Node:
         self._watch: WatchListener | None = None
         self.watch_address: Address | None = None
         """Where metrics and probes are read, if they are."""
-        self._credentials = Credentials()
+        self._credentials = Credentials(os.urandom(_SECRET_BYTES))
         self._readiness = Readiness()
         self._listings = Listings()
-        self._secret = os.urandom(_SECRET_BYTES)
         self._passwords = PasswordSetting(
             config.scram_passwords,
             _policy(config.scram_passwords),
             ThreadPoolExecutor(_SALTING_THREADS, thread_name_prefix="metalog-salt"),
         )
-        self._tls = {name: server_context(name, files) for name, files in config.tls.items()}
+        self._tls = {name: ServerTls(name, files) for name, files in config.tls.items()}
         self.addresses: dict[str, Address] = dict(config.advertised)
         """Where clients find each listener; by its name."""
         self._cluster_id = ""
@@ -143,9 +144,9 @@ class Node:
 
     def reload_certificates(self) -> None:
         """For connections from now on. Where a file cannot be used the old ones stay."""
-        for name, context in self._tls.items():
+        for name, tls in self._tls.items():
             try:
-                load_identity(context, name, self._config.tls[name])
+                tls.reload()
             except ConfigException as error:
                 _log.error("the certificates stay as they are: %s", error)
             else:
@@ -156,13 +157,14 @@ class Node:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        await asyncio.gather(*(each.close() for each in self._open.values()))
+        closing = [asyncio.create_task(each.close()) for each in self._open.values()]
+        if self._feed is not None:
+            await asyncio.to_thread(self._feed.close)
+        await asyncio.gather(*closing)
         await asyncio.to_thread(self._passwords.threads.shutdown)
         await asyncio.to_thread(self._listings.close)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
-        if self._feed is not None:
-            await asyncio.to_thread(self._feed.close)
         await asyncio.to_thread(self.replica.close)
         if self._topic is not None:
             await asyncio.to_thread(self._topic.close)
@@ -267,7 +269,6 @@ class Node:
                 config.mechanisms,
                 self._credentials,
                 config.plain_passwords.get(listener.name, {}),
-                self._secret,
                 os.urandom,
             )
         door = Door(
@@ -282,6 +283,7 @@ class Node:
             config.mapping_rules,
             config.request_max_bytes,
             config.idle_s,
+            config.refused_after_s,
             self.metrics,
             self._seats,
         )

@@ -12,20 +12,35 @@ from contextlib import suppress
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
+from metalog.image.scram import ScramImage
 from metalog.scram import ScramCredential, ScramMechanism
+from metalog_node.decoys import Decoys
 
 
 class Credentials:
-    """A ``CredentialLookup`` in the newest image."""
+    """The users of the newest image. ``secret`` makes decoys where there are none."""
 
-    def __init__(self) -> None:
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
         self._image = MetadataImage().scram
+        self._decoys: tuple[ScramImage, dict[ScramMechanism, Decoys]] = self._image, {}
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         self._image = image.scram
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return self._image.credential(mechanism, user)
+
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        """For one thread; made when first asked for after a change."""
+        image = self._image
+        if self._decoys[0] is not image:
+            self._decoys = image, {}
+        kept = self._decoys[1]
+        if mechanism not in kept:
+            known = image.mechanisms.get(mechanism, {})
+            kept[mechanism] = Decoys(mechanism, known, self._secret)
+        return kept[mechanism].of(user)
 
 
 class Readiness:

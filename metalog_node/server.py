@@ -1,252 +1,174 @@
-"""Sockets: a listener's clients are read, answered in order, and let go.
+"""A listener: clients are accepted, shown to a seat, and served by a task each.
 
-Each connection is one task; a client's next request is read when the last one is answered, so
-that nobody makes the node hold more than one request of theirs. What ends a connection is
-logged with its reason. Everything is decided elsewhere: by ``connection`` and the handlers.
+TLS is agreed on in that task, so that whoever is slow at it has a seat and a time limit like
+anybody else. Closed, a listener takes nobody any more, and lets go of those that it has as soon
+as what they asked is answered. Everything is decided elsewhere: by ``client`` and the handlers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
+import socket
 import ssl
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
-from metalog.principal import KafkaPrincipal
-from metalog.wire.frames import framed
-from metalog.wire.hosts import Address, host_text
-from metalog.wire.messages import write_response
-from metalog.wire.schema import Body
-from metalog.wire.versions import Versions
+from metalog.wire.hosts import Address
 from metalog_node.apis import spoken
-from metalog_node.authentication import Logins
-from metalog_node.connection import Asked, ServerConnection
-from metalog_node.handlers.question import Answer, Api, Question, Services, answer
-from metalog_node.listeners import Listener
-from metalog_node.metrics import Metrics
-from metalog_node.principals import Rule, principal_of
+from metalog_node.client import CHUNK, Client, Door, host_of
+from metalog_node.handlers.question import Services
 
 _log = logging.getLogger(__name__)
 
-ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
-_CHUNK: Final = 4 << 10
-"""What is read at once. asyncio holds up to two more of it, and as much of what the client is
-slow to take."""
-_TOO_SLOW: Final = "idle for too long, or too slow to take its answer"
-_LOGIN_S: Final = 15.0
-"""How long a client may take until it is known: for TLS, and for SASL again."""
-_TLS_PATIENCE: Final = {"ssl_handshake_timeout": _LOGIN_S, "ssl_shutdown_timeout": 5.0}
-
-
-class Seats:
-    """Clients of all listeners together, at most ``most``. For one event loop."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._taken = 0
-
-    def take(self) -> bool:
-        """False where there is none left."""
-        if self._taken >= self._most:
-            return False
-        self._taken += 1
-        return True
-
-    def leave(self) -> None:
-        self._taken -= 1
-
-
-class Door(NamedTuple):
-    """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
-    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate."""
-
-    listener: Listener
-    apis: Mapping[int, Api]
-    logins: Logins | None
-    tls: ssl.SSLContext | None
-    mapping_rules: Sequence[Rule]
-    most_bytes: int
-    idle_s: float
-    metrics: Metrics
-    seats: Seats
+_BACKLOG: Final = 1024
+_TLS_PATIENCE: Final = {"ssl_handshake_timeout": 15.0, "ssl_shutdown_timeout": 5.0}
+_ANSWERED_WITHIN_S: Final = 5.0
+"""How long closing waits for answers that are under way."""
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_S: Final = 1.0
 
 
 class OpenListener:
-    """A listener that is open; ``address`` is where it is bound."""
+    """A listener that is open; ``open`` returns where it is bound."""
 
     def __init__(self, door: Door, services: Services) -> None:
         self._door = door
         self._spoken = spoken(door.apis)
         self._services = services
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._sockets: list[socket.socket] = []
+        self._accepting: list[asyncio.Task[None]] = []
+        self._clients: dict[asyncio.Task[None], Client | None] = {}
 
     async def open(self) -> Address:
         """``InvalidRequest`` where the address cannot be bound."""
         listener = self._door.listener
         try:
-            self._server = await asyncio.start_server(
-                self._serve,
-                listener.host or None,
-                listener.port,
-                ssl=self._door.tls,
-                limit=_CHUNK,
-                backlog=1024,
-                **({} if self._door.tls is None else _TLS_PATIENCE),
-            )
+            self._sockets = await _bound(listener.host, listener.port)
         except OSError as error:
-            why = str(error) if error.errno is None else os.strerror(error.errno)
             raise InvalidRequest(
-                f"listener {listener.name}: {listener.host}:{listener.port} cannot be opened: {why}"
+                f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
+                f"opened: {_said(error)}"
             ) from None
-        bound = self._server.sockets[0].getsockname()
-        return Address(bound[0], bound[1])
+        self._accepting = [asyncio.create_task(self._accept(each)) for each in self._sockets]
+        host, port, *_ = self._sockets[0].getsockname()
+        return Address(host, port)
 
     @property
     def clients(self) -> int:
         """How many are connected."""
-        return len(self._tasks)
+        return len(self._clients)
 
     async def close(self) -> None:
-        """Take no more clients, and let go of those that are there."""
-        if self._server is None:
+        """Take no more clients, answer what was asked, and let go of those that are there."""
+        for each in self._accepting:
+            each.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        for each in self._sockets:
+            each.close()
+        leaving = list(self._clients)
+        for task, client in list(self._clients.items()):
+            if client is None or not client.leave():
+                task.cancel()
+        if not leaving:
             return
-        self._server.close()
-        for task in self._tasks:
+        _, late = await asyncio.wait(leaving, timeout=_ANSWERED_WITHIN_S)
+        for task in late:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
+        await asyncio.gather(*leaving, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, listening: socket.socket) -> None:
+        loop, name = asyncio.get_running_loop(), self._door.listener.name
+        while True:
+            try:
+                connected, peer = await loop.sock_accept(listening)
+            except OSError as error:
+                _log.warning("%s: a client cannot be taken: %s", name, _said(error))
+                await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
+                continue
+            if not self._door.seats.take(name):
+                connected.close()
+                continue
+            task = asyncio.create_task(self._serve(connected, host_of(peer)))
+            self._clients[task] = None
+
+    async def _serve(self, connected: socket.socket, host: str) -> None:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a connection is served by a task")
-        if not self._door.seats.take():
-            _log.warning(
-                "%s: connection closed: there are max.connections already", self._door.listener.name
-            )
-            writer.close()
-            return
-        self._tasks.add(task)
         try:
-            await _Client(self._door, self._spoken, self._services, reader, writer).serve()
-        except InvalidRequest as error:
-            self._door.metrics.count_failed_login(self._door.listener.name)
-            _log.info("%s: connection closed: %s", self._door.listener.name, error)
+            reader, writer = await self._streams(connected)
+            try:
+                client = Client(self._door, self._spoken, self._services, reader, writer, host)
+            except InvalidRequest:
+                writer.transport.abort()
+                raise
+            self._clients[task] = client
+            await client.serve()
+        except (OSError, InvalidRequest) as error:
+            self._note_refusal(host, error)
         except asyncio.CancelledError:
             _log.debug("a client is let go: the node is closing")
-        finally:
-            self._tasks.discard(task)
-            self._door.seats.leave()
-            writer.close()
-
-
-class _Client:
-    def __init__(
-        self,
-        door: Door,
-        versions: Versions,
-        services: Services,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        self._door = door
-        self._services = services
-        self._reader = reader
-        self._writer = writer
-        self._host = _host_of(writer)
-        writer.transport.set_write_buffer_limits(high=_CHUNK)
-        self._connection = ServerConnection(
-            versions,
-            logins=door.logins,
-            principal=_certified(door, writer),
-            most_bytes=door.most_bytes,
-        )
-
-    async def serve(self) -> None:
-        known_by = asyncio.get_running_loop().time() + _LOGIN_S
-        try:
-            while not self._connection.is_over:
-                idle_until = asyncio.get_running_loop().time() + self._door.idle_s
-                is_known = self._connection.principal is not None
-                async with asyncio.timeout_at(
-                    idle_until if is_known else min(known_by, idle_until)
-                ):
-                    data = await self._reader.read(_CHUNK)
-                if not data:
-                    return
-                for step in self._connection.receive(data):
-                    await self._send(step if isinstance(step, bytes) else await self._answer(step))
-        except InvalidRequest as error:
-            self._note(str(error))
-        except TimeoutError:
-            is_known = self._connection.principal is not None
-            self._note(_TOO_SLOW if is_known else "too slow to say who it is")
-        except (ConnectionError, ssl.SSLError) as error:
-            _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
         except Exception:
-            _log.exception("%s: %s: closed by a fault", self._door.listener.name, self._host)
-        if self._connection.failed_login is not None:
-            self._door.metrics.count_failed_login(self._door.listener.name)
-            self._note(f"login refused: {self._connection.failed_login.reason}")
+            _log.exception("%s: %s: closed by a fault", self._door.listener.name, host)
+        finally:
+            del self._clients[task]
+            self._door.seats.leave()
 
-    async def _send(self, data: bytes) -> None:
-        self._writer.write(data)
-        async with asyncio.timeout(self._door.idle_s):
-            await self._writer.drain()
-
-    async def _answer(self, asked: Asked) -> bytes:
-        head = asked.request.head
-        api = self._door.apis[head.api_key]
-        context = RequestContext(
-            self._connection.principal or ANONYMOUS,
-            self._host,
-            self._door.listener.name,
-            api.name,
+    async def _streams(
+        self, connected: socket.socket
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """TLS is agreed on, where it is wanted."""
+        loop, tls = asyncio.get_running_loop(), self._door.tls
+        reader = asyncio.StreamReader(limit=CHUNK, loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+        patience: dict[str, Any] = {} if tls is None else _TLS_PATIENCE
+        context = None if tls is None else tls.context
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, connected, ssl=context, **patience
         )
-        question = Question(
-            asked.request,
-            asked.payload,
-            context,
-            self._door.listener,
-            is_encrypted=self._door.tls is not None,
-        )
-        answered = await _settled(answer(api, self._services, question))
-        self._door.metrics.count_answer(api.name, answered)
-        if isinstance(answered, bytes):
-            return framed(answered)
-        return framed(write_response(answered, head.correlation_id))
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
-    def _note(self, why: str) -> None:
-        _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
+    def _note_refusal(self, host: str, error: Exception) -> None:
+        """Whoever only looks whether somebody listens is worth no line."""
+        name = self._door.listener.name
+        if isinstance(error, (ConnectionResetError, BrokenPipeError)):
+            _log.debug("%s: %s: gone", name, host)
+            return
+        self._door.metrics.count_failed_login(name)
+        why = f"no TLS: {_said(error)}" if isinstance(error, OSError) else str(error)
+        _log.info("%s: %s: connection closed: %s", name, host, why)
 
 
-async def _settled(answered: Answer) -> Body | bytes:
-    if isinstance(answered, Future):
-        done: Any = await asyncio.wrap_future(answered)
-        return done
-    return answered
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of ``host``, all on one port."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    bound: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            each = socket.socket(family, kind, protocol)
+            bound.append(each)
+            each.setblocking(False)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            each.bind((address[0], bound[0].getsockname()[1] or port, *address[2:]))
+            each.listen(_BACKLOG)
+    except BaseException:
+        for each in bound:
+            each.close()
+        raise
+    return bound
 
 
-def _host_of(writer: asyncio.StreamWriter) -> str:
-    """The client's address in Java's text."""
-    peer = writer.get_extra_info("peername")
-    return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
-
-
-def _certified(door: Door, writer: asyncio.StreamWriter) -> KafkaPrincipal:
-    """Who the client's certificate says it is; nobody where it showed none."""
-    tls = writer.get_extra_info("ssl_object")
-    certificate = None if tls is None else tls.getpeercert(binary_form=True)
-    if certificate is None:
-        return ANONYMOUS
-    principal = principal_of(certificate, door.mapping_rules)
-    if principal is None:
-        raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
-    return principal
+def _said(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "it hung up").replace("_", " ").lower()
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return str(error)
+    return os.strerror(error.errno)

@@ -100,6 +100,11 @@ class Settings(BaseModel):
         alias="connections.max.idle.ms",
         description="a client that is silent for so long is let go",
     )
+    failed_login_delay_ms: Annotated[int, Field(ge=0)] = Field(
+        100,
+        alias="connection.failed.authentication.delay.ms",
+        description="how long a client waits to hear that its login is refused",
+    )
     request_max_bytes: _Positive = Field(
         DEFAULT_LIMIT, alias="socket.request.max.bytes", description="the longest request"
     )

@@ -22,6 +22,7 @@ _log = logging.getLogger(__name__)
 PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 _LONGEST_HEAD: Final = 8 << 10
 _PATIENCE_S: Final = 10.0
+_MOST_CLIENTS: Final = 64
 
 
 class Page(NamedTuple):
@@ -41,6 +42,7 @@ class WatchListener:
     def __init__(self, pages: Mapping[str, Callable[[], Page]]) -> None:
         self._pages = pages
         self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, asked: Address) -> Address:
         """``InvalidRequest`` where the address cannot be bound."""
@@ -57,9 +59,23 @@ class WatchListener:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
+            for each in self._tasks:
+                each.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None or len(self._tasks) >= _MOST_CLIENTS:
+            writer.close()
+            return
+        self._tasks.add(task)
+        try:
+            await self._answer_one(reader, writer)
+        finally:
+            self._tasks.discard(task)
+
+    async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 head = await reader.readuntil(b"\r\n\r\n")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -81,8 +83,16 @@ def run(arguments: Namespace, output: Output) -> int:
         _log.warning("%s", note)
     if not config.properties.get("authorizer.class.name"):
         _log.warning("there is no authorizer.class.name: everybody may do everything")
+    _take_all_files()
     asyncio.run(_serve(config, arguments.config is None, output))
     return 0
+
+
+def _take_all_files() -> None:
+    """As many open files as this process may have, as the Java machine does: each client is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _to_try(arguments: Namespace, output: Output) -> NodeConfig:

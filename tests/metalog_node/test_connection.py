@@ -19,8 +19,9 @@ from metalog.wire.sasl import AuthenticationFailed, Credentials
 from metalog.wire.schema import request_type
 from metalog.wire.session import Session
 from metalog.wire.versions import VersionRange, Versions
-from metalog_node.authentication import MECHANISMS, Logins
+from metalog_node.authentication import MECHANISMS, LoginRefused, Logins
 from metalog_node.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
+from metalog_node.decoys import Decoys
 
 ANONYMOUS = KafkaPrincipal("User", "ANONYMOUS")
 SPOKEN: Versions = {
@@ -37,6 +38,9 @@ NAME, PASSWORD = "al=ice,of Ünit", "pencil"
 class OneUser:
     """Each mechanism's credential of NAME."""
 
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        return Decoys(mechanism, {}, b"secret").of(user)
+
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         if user != NAME:
             return None
@@ -47,7 +51,7 @@ class OneUser:
 
 
 def logins() -> Logins:
-    return Logins(MECHANISMS, OneUser(), {NAME: PASSWORD}, b"secret", os.urandom)
+    return Logins(MECHANISMS, OneUser(), {NAME: PASSWORD}, os.urandom)
 
 
 def server(*, with_login: bool) -> ServerConnection:
@@ -188,6 +192,16 @@ def test_garbage_behind_a_good_header_is_no_fault(requests: list[tuple[int, int,
         for key, version, body in requests:
             head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff"
             list(connection.receive(framed(head + body)))
+
+
+@pytest.mark.parametrize(("name", "password"), [("", ""), (NAME, ""), ("", PASSWORD)])
+def test_plain_takes_no_empty_name_or_password(name: str, password: str) -> None:
+    """Whatever is configured, as Kafka's."""
+    login = logins()._replace(passwords={NAME: "", "": PASSWORD}).begin("PLAIN")
+    assert login is not None
+    with pytest.raises(LoginRefused):
+        login.answer(f"\0{name}\0{password}".encode())
+    assert login.principal is None
 
 
 def test_answers_do_not_pile_up_before_the_login() -> None:

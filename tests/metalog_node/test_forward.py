@@ -83,6 +83,18 @@ def test_one_that_hangs_is_left_when_another_is_the_controller(controller: Node)
             forwarder.close()
 
 
+def test_closing_waits_for_no_answer() -> None:
+    """Who asked is told that there was none in time, and tries again elsewhere."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = Address(*silent.getsockname())
+        forwarder = Forwarder(lambda: [hanging], client_settings({"request.timeout.ms": "60000"}))
+        answer = forwarder.forward(create(3), ADMIN, CLIENT)
+        with silent.accept()[0]:
+            forwarder.close()
+        with pytest.raises(NoAnswerInTime):
+            answer.result(0)
+
+
 def test_a_controller_that_takes_no_envelope_of_ours_is_not_asked_again(tmp_path: Path) -> None:
     formatted(tmp_path)
     with running_in(tmp_path, **{"super.users": "User:admin"}) as node:

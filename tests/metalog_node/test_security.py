@@ -135,9 +135,12 @@ def test_certificates_are_read_anew_when_asked(
         kept.write_bytes(other.identity.read_bytes())
         node.reload_certificates()
         renewed = shown_certificate(address)
-        kept.write_bytes(b"nonsense")
-        node.reload_certificates()
-        assert shown_certificate(address) == renewed != first
+        certificates_only = certified(folder, "/CN=a third").identity.read_text()
+        certificates_only = certificates_only[certificates_only.index("-----BEGIN CERT") :]
+        for unusable in ("nonsense", certificates_only, other.identity.read_text()[:300]):
+            kept.write_text(unusable)
+            node.reload_certificates()
+            assert shown_certificate(address) == renewed != first
 
 
 def shown_certificate(address: Address) -> str:

@@ -1,0 +1,196 @@
+"""One client of a listener: read, answered in order, and let go.
+
+Its next request is read when the last one is answered, so that nobody makes the node hold more
+than one request of theirs. What ends a connection is logged with its reason. Everything is
+decided elsewhere: by ``connection`` and the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+
+from authorizer.api import RequestContext
+from metalog.errors import InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.wire.frames import framed
+from metalog.wire.hosts import host_text
+from metalog.wire.messages import write_response
+from metalog.wire.schema import Body
+from metalog.wire.versions import Versions
+from metalog_node.authentication import Logins
+from metalog_node.connection import Asked, ServerConnection
+from metalog_node.handlers.question import Answer, Api, Question, Services, answer
+from metalog_node.listeners import Listener
+from metalog_node.metrics import Metrics
+from metalog_node.principals import Rule, principal_of
+from metalog_node.seats import Seats
+from metalog_node.tls import ServerTls
+
+_log = logging.getLogger(__name__)
+
+ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
+CHUNK: Final = 4 << 10
+"""What is read at once. asyncio holds up to two more of it, and as much of what the client is
+slow to take."""
+_LOGIN_S: Final = 15.0
+"""How long a client may take to log in, however much it talks."""
+_FAREWELL_S: Final = 5.0
+"""How long it may take to hear the last of what it is told."""
+
+
+class Door(NamedTuple):
+    """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
+    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate."""
+
+    listener: Listener
+    apis: Mapping[int, Api]
+    logins: Logins | None
+    tls: ServerTls | None
+    mapping_rules: Sequence[Rule]
+    most_bytes: int
+    idle_s: float
+    refused_after_s: float
+    metrics: Metrics
+    seats: Seats
+
+
+class Client:
+    """``InvalidRequest`` where its certificate names nobody."""
+
+    def __init__(
+        self,
+        door: Door,
+        versions: Versions,
+        services: Services,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        host: str,
+    ) -> None:
+        self._door = door
+        self._services = services
+        self._reader = reader
+        self._writer = writer
+        self._host = host
+        self._is_asked = False
+        self._is_leaving = False
+        writer.transport.set_write_buffer_limits(high=CHUNK)
+        self._connection = ServerConnection(
+            versions,
+            logins=door.logins,
+            principal=_certified(door, writer),
+            most_bytes=door.most_bytes,
+        )
+        self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
+
+    def leave(self) -> bool:
+        """Read no further request; false where none is being answered, and none need be."""
+        self._is_leaving = True
+        return self._is_asked
+
+    async def serve(self) -> None:
+        """Until either side hangs up."""
+        try:
+            await self._converse()
+        except InvalidRequest as error:
+            self._note(str(error))
+        except TimeoutError:
+            self._writer.transport.abort()
+            is_known = self._connection.principal is not None
+            self._note(
+                "idle for too long, or too slow to take its answer"
+                if is_known
+                else "too slow to say who it is"
+            )
+        except OSError as error:
+            _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
+        finally:
+            await self._hang_up()
+        if self._connection.failed_login is not None:
+            self._door.metrics.count_failed_login(self._door.listener.name)
+            self._note(f"login refused: {self._connection.failed_login.reason}")
+
+    async def _converse(self) -> None:
+        while not (self._connection.is_over or self._is_leaving):
+            async with asyncio.timeout_at(self._patient_until()):
+                data = await self._reader.read(CHUNK)
+            if not data:
+                return
+            for step in self._connection.receive(data):
+                self._is_asked = True
+                await self._send(step if isinstance(step, bytes) else await self._answer(step))
+                self._is_asked = False
+                if self._is_leaving:
+                    return
+
+    def _patient_until(self) -> float:
+        """When it must have done what it is to do next."""
+        idle_until = asyncio.get_running_loop().time() + self._door.idle_s
+        if self._connection.principal is not None:
+            return idle_until
+        return min(self._known_by, idle_until)
+
+    async def _send(self, data: bytes) -> None:
+        """A refused login only after a pause, so that guessing takes its time."""
+        if self._connection.failed_login is not None:
+            await asyncio.sleep(self._door.refused_after_s)
+        self._writer.write(data)
+        async with asyncio.timeout_at(self._patient_until()):
+            await self._writer.drain()
+
+    async def _hang_up(self) -> None:
+        """Once it has taken what is on its way to it; asyncio alone would wait forever."""
+        self._writer.close()
+        try:
+            async with asyncio.timeout(_FAREWELL_S):
+                await self._writer.wait_closed()
+        except OSError:
+            self._writer.transport.abort()
+
+    async def _answer(self, asked: Asked) -> bytes:
+        head = asked.request.head
+        api = self._door.apis[head.api_key]
+        question = Question(
+            asked.request,
+            asked.payload,
+            RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
+            self._door.listener,
+            is_encrypted=self._door.tls is not None,
+        )
+        answered = await _settled(answer(api, self._services, question))
+        self._door.metrics.count_answer(api.name, answered)
+        if isinstance(answered, bytes):
+            return framed(answered)
+        return framed(write_response(answered, head.correlation_id))
+
+    def _note(self, why: str) -> None:
+        _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
+
+
+async def _settled(answered: Answer) -> Body | bytes:
+    if isinstance(answered, Future):
+        done: Any = await asyncio.wrap_future(answered)
+        return done
+    return answered
+
+
+def host_of(peer: Sequence[Any]) -> str:
+    """A client's address in Java's text."""
+    return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
+
+
+def _certified(door: Door, writer: asyncio.StreamWriter) -> KafkaPrincipal:
+    """Who the client's certificate says it is; nobody where it showed none."""
+    tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
+    certificate = None if tls is None else tls.getpeercert(binary_form=True)
+    if certificate is None:
+        return ANONYMOUS
+    principal = principal_of(certificate, door.mapping_rules)
+    if principal is None:
+        raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
+    return principal

@@ -1,0 +1,234 @@
+"""Who is let in, for how long, and how they are let go of: a node's listeners over sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from admin_requests import describe
+from certificates import Certified, certified
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from running_node import BOTH_ROLES, running_in
+from written_log import formatted
+
+from metalog.errors import ApiError
+from metalog.wire.frames import framed
+from metalog.wire.hosts import Address
+from metalog.wire.messages import correlation_of, write_request
+from metalog.wire.schema import Body, request_type, response_type
+from metalog.wire.versions import VersionRange
+from metalog_node import Api, Node, Question, config_of, running, server
+from metalog_node.handlers.question import Handle
+from metalog_node.seats import seats_for
+
+API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
+HELLO = framed(write_request(request_type(API_VERSIONS, 0)(), 1, "test"))
+_NO_TIME = timedelta()
+ASKED = 29
+QUESTION = framed(write_request(describe(), 7, "test"))
+CONTROLLER = "CONTROLLER://127.0.0.1:0"
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    return certified(tmp_path_factory.mktemp("tls"), "/CN=node")
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Callable[..., Any]:
+    formatted(tmp_path)
+    return lambda listener, **changed: running_in(
+        tmp_path, listeners=f"{listener}://127.0.0.1:0,{CONTROLLER}", **changed
+    )
+
+
+def connected(address: Address) -> socket.socket:
+    return socket.create_connection(address, timeout=20)
+
+
+def is_hung_up_on(client: socket.socket) -> bool:
+    try:
+        return client.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def eventually(condition: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + 20
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def all_that_is_left(client: socket.socket) -> int:
+    size = 0
+    while data := client.recv(1 << 20):
+        size += len(data)
+    return size
+
+
+def added(handle: Handle) -> Api:
+    """An API of the program around a node, in the place of DescribeAcls."""
+
+    def refuse(question: Question, error: ApiError) -> Body:
+        raise AssertionError("nothing is refused here")
+
+    return Api("Added", VersionRange(3, 3), handle, refuse)
+
+
+def measured(node: Node, metric: str, listener: str) -> float | None:
+    value: float | None = node.metrics.registry.get_sample_value(metric, {"listener": listener})
+    return value
+
+
+def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
+    serve: Callable[..., Any],
+    identity: Certified,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setitem(server._TLS_PATIENCE, "ssl_handshake_timeout", 0.4)
+    keys = {"ssl.keystore.location": str(identity.identity), "max.connections": "1"}
+    with serve("SSL", **keys) as node:
+        with connected(node.addresses["SSL"]) as silent, connected(node.addresses["SSL"]) as second:
+            assert is_hung_up_on(second)
+            assert is_hung_up_on(silent)
+        assert eventually(lambda: measured(node, "metalog_connections", "SSL") == 0)
+        failures = "metalog_authentication_failures_total"
+        assert eventually(lambda: measured(node, failures, "SSL") == 1)
+    refused = "SSL: 127.0.0.1: connection closed: no TLS: SSL handshake is taking longer"
+    assert refused in caplog.text
+    assert caplog.text.count("no more than 1 client at a time") == 1
+    assert "there is room for clients again; closed meanwhile: 1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("listener", "first_bytes", "why"),
+    [
+        ("PLAINTEXT", b"\x16\x03\x01\x02\x00\x01", "it speaks TLS, and this listener does not"),
+        ("PLAINTEXT", b"GET /metrics HTTP/1.1\r\n", "it speaks HTTP; metrics and probes are on"),
+        ("SSL", HELLO, "no TLS: wrong version number"),
+    ],
+)
+def test_whoever_speaks_something_else_is_named_in_the_log(
+    serve: Callable[..., Any],
+    identity: Certified,
+    caplog: pytest.LogCaptureFixture,
+    listener: str,
+    first_bytes: bytes,
+    why: str,
+) -> None:
+    caplog.set_level("INFO")
+    with serve(listener, **{"ssl.keystore.location": str(identity.identity)}) as node:
+        with connected(node.addresses[listener]) as client:
+            client.sendall(first_bytes)
+            assert is_hung_up_on(client)
+        assert eventually(lambda: f"{listener}: 127.0.0.1: connection closed: {why}" in caplog.text)
+
+
+def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
+    """And nothing is kept for it: closing alone would wait until it takes all."""
+    size = 16 << 20
+    apis = {ASKED: added(lambda services, question: bytes(size))}
+    formatted(tmp_path)
+    config = {"metadata.log.dir": str(tmp_path), "connections.max.idle.ms": "300"}
+    with (
+        running(config_of(BOTH_ROLES | config), apis=apis) as node,
+        connected(node.addresses["PLAINTEXT"]) as client,
+    ):
+        client.sendall(QUESTION)
+        assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 1)
+        assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 0)
+        assert all_that_is_left(client) < size
+
+
+def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
+    """And lets go at once of those who asked nothing."""
+    later: Future[Body] = Future()
+    later.set_running_or_notify_cancel()
+    apis = {ASKED: added(lambda services, question: later)}
+    formatted(tmp_path)
+    config = config_of(BOTH_ROLES | {"metadata.log.dir": str(tmp_path)})
+
+    async def asked_while_it_stops() -> tuple[bytes, bytes, bytes]:
+        async with Node(config, apis=apis) as node:
+            await node.ready()
+            address = node.addresses["PLAINTEXT"]
+            idle, idle_writer = await asyncio.open_connection(*address)
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(QUESTION)
+            await asyncio.sleep(0.2)
+            closing = asyncio.create_task(node.close())
+            said_to_idle = await idle.read()
+            declared = response_type(ASKED, 3)
+            later.set_result(
+                declared(
+                    throttle_time=_NO_TIME,
+                    error_code=KafkaErrorCode.none,
+                    error_message=None,
+                    resources=(),
+                )
+            )
+            answer = await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+            rest = await reader.read()
+            await closing
+            for each in (idle_writer, writer):
+                each.close()
+                await each.wait_closed()
+            return said_to_idle, answer, rest
+
+    said_to_idle, answer, rest = asyncio.run(asked_while_it_stops())
+    assert (said_to_idle, correlation_of(answer), rest) == (b"", 7, b"")
+
+
+def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> None:
+    delay = {"connection.failed.authentication.delay.ms": "400"}
+    with (
+        serve("SASL_PLAINTEXT", **delay) as node,
+        connected(node.addresses["SASL_PLAINTEXT"]) as client,
+    ):
+        hello = request_type(SASL_HANDSHAKE, 1)(mechanism="SCRAM-SHA-256")
+        client.sendall(framed(write_request(hello, 1, "test")))
+        assert client.recv(4096)
+        token = request_type(SASL_AUTHENTICATE, 2)(auth_bytes=b"nonsense")
+        began = time.monotonic()
+        client.sendall(framed(write_request(token, 2, "test")))
+        assert b"invalid credentials" in client.recv(4096)
+        assert time.monotonic() - began >= 0.4
+        assert is_hung_up_on(client)
+
+
+@pytest.mark.parametrize(
+    ("files", "configured", "seats"), [(1024, 1 << 31, 896), (1024, 3, 3), (64, 1 << 31, 32)]
+)
+def test_some_files_are_left_for_the_node(
+    monkeypatch: pytest.MonkeyPatch, files: int, configured: int, seats: int
+) -> None:
+    """A log that has none for its next segment is fenced."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    found = seats_for(configured)
+    assert [found.take("X") for _ in range(seats + 1)] == [True] * seats + [False]
+
+
+def test_every_address_of_a_listener_has_the_same_port(tmp_path: Path) -> None:
+    """Port 0 is one free port, not one for each."""
+    formatted(tmp_path)
+    listeners = f"PLAINTEXT://localhost:0,{CONTROLLER}"
+    with running_in(tmp_path, listeners=listeners) as node:
+        port = node.addresses["PLAINTEXT"].port
+        found = socket.getaddrinfo("localhost", port, type=socket.SOCK_STREAM)
+        for *_, address in found:
+            with connected(Address(*address[:2])) as client:
+                client.sendall(HELLO)
+                assert client.recv(4096)
