@@ -87,6 +87,22 @@ class AuditLine(NamedTuple):
     ambiguous: bool = False
 
 
+class Row(NamedTuple):
+    """What a line says, but for the ACL, in the names that a table has: ``DESCRIBE_CONFIGS``."""
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    request_name: str | None
+    resource_reference_count: int | None
+    result: str
+    rule: str | None
+    ambiguous: bool
+
+
 _LAYOUT_END: Final = f" ({LOGGER})"
 """What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
 _HEAD: Final = re.compile(r"Principal = ")
@@ -96,7 +112,7 @@ _VERDICT: Final = re.compile(
 )
 _TAIL_START: Final = re.compile(r" for request = ")
 _TAIL: Final = re.compile(
-    r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]{1,10})(?![0-9])"
+    r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]{1,9})(?![0-9])"
     r"(?: based on rule (?P<rule>SuperUser|DefaultAllow|DefaultDeny|MatchingAcl\(acl=.*))?",
     re.DOTALL,
 )
@@ -105,6 +121,16 @@ _ACL_START: Final = re.compile(
 )
 _ACL_ENDS: Final = ("])", "))")
 _PATTERN: Final = re.compile(r"(LITERAL|PREFIXED):")
+_COMMON: Final = re.compile(
+    r"Principal = (.*?) is (Allowed|Denied) [Oo]peration = ([A-Za-z_]+)"
+    r" from host = ([^ ]*) on resource = ([A-Za-z_]+):(LITERAL|PREFIXED):(.*?)"
+    r" for request = ([^ ]*) with resourceRefCount = ([0-9]{1,9})"
+    r" based on rule (?:(SuperUser|DefaultAllow|DefaultDeny)|MatchingAcl\(acl=)",
+    re.DOTALL,
+)
+_SIGN: Final = " = "
+_SIGNS: Final = 6
+"""As many there are in a line of Kafka since 3.3: in one with more a name may pass for a part."""
 _PARTS_TRIED: Final = 16
 """How many verdicts and tails of one line are tried: a hostile name may hold thousands."""
 
@@ -120,6 +146,47 @@ def parse_line(text: str) -> AuditLine:
     if best is None:
         raise _unreadable(text)
     return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings))
+
+
+def read_row(text: str) -> Row:
+    """``parse_line`` for tables: the same reading, much sooner for what most lines are like."""
+    common = _COMMON.match(text) if text.count(_SIGN) == _SIGNS else None
+    if common is not None:
+        principal, result, operation, host, kind, pattern, name, request, count, rule = (
+            common.groups()
+        )
+        known_operation, known_kind = _OPERATIONS.get(operation), _TYPES.get(kind)
+        if known_operation is not None and known_kind is not None:
+            return Row(
+                principal,
+                host,
+                known_operation,
+                known_kind,
+                name,
+                pattern,
+                request,
+                int(count),
+                "ALLOWED" if result == "Allowed" else "DENIED",
+                rule or MATCHING_ACL,
+                False,
+            )
+    return row_of(parse_line(text))
+
+
+def row_of(line: AuditLine) -> Row:
+    return Row(
+        line.principal,
+        line.host,
+        line.operation.name,
+        line.resource_type.name,
+        line.resource_name,
+        line.pattern_type.name,
+        line.request_name,
+        line.resource_reference_count,
+        line.result.name,
+        line.rule,
+        line.ambiguous,
+    )
 
 
 def _unreadable(text: str) -> InvalidRequest:
@@ -244,3 +311,7 @@ def _member(kind: type[E], name: str) -> E | None:
 
 def _pascal(member: IntEnum) -> str:
     return "".join(word.capitalize() for word in member.name.split("_"))
+
+
+_OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, _pascal(each))}
+_TYPES: Final = {_pascal(each): each.name for each in ResourceType}

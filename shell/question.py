@@ -130,8 +130,9 @@ def as_java_writes(host: str | None) -> str | None:
 def read_audit_line(text: str) -> Asked:
     """The question that Kafka answered when it wrote ``text``."""
     from authorizer.audit import parse_line
+    from authorizer.audit_layout import unwrapped
 
-    line = parse_line(text)
+    line = parse_line(unwrapped(text))
     return Asked(
         Question(line.principal, line.operation, line.resource_type, line.resource_name, line.host),
         audit=line,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authorizer import Action, Operation, RequestContext, ResourceType, topic
-from authorizer.audit import format_line, parse_line
+from authorizer.audit import format_line, parse_line, read_row, row_of
 from authorizer.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
 from metalog.acl import Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
@@ -175,6 +175,61 @@ def test_a_name_cannot_make_reading_a_line_slow() -> None:
         with pytest.raises(InvalidRequest, match="no pattern type"):
             parse_line("Principal = User:a" + nameless)
         assert parse_line(KAFKA_4.replace(":payments", ":" + nameless)).ambiguous
+
+
+LINES = (KAFKA_4, KAFKA_3, ACL_AUTHORIZER, SIMPLE_ACL_AUTHORIZER, KAFKA_0_9)
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    "suffix", ["", "\r", " (kafka.authorizer.logger)", " (x) y = z", "\n" + KAFKA_4]
+)
+def test_a_row_is_what_the_line_says(line: str, suffix: str) -> None:
+    assert read_row(line + suffix) == row_of(parse_line(line + suffix))
+
+
+def test_a_row_has_kafkas_names() -> None:
+    assert read_row(ACL_AUTHORIZER) == (
+        "User:CN=app, OU=eu",
+        "10.0.0.1",
+        "DESCRIBE_CONFIGS",
+        "TRANSACTIONAL_ID",
+        "my tx",
+        "LITERAL",
+        "Produce",
+        2,
+        "DENIED",
+        None,
+        False,
+    )
+
+
+PIECES = [
+    *(" = ", " is Allowed operation = READ", " is Denied Operation = Nix", " from host = 1.1.1.1"),
+    *(
+        " on resource = Topic:LITERAL:",
+        " on resource = Topic:",
+        "PREFIXED:",
+        " for request = Fetch",
+    ),
+    *(" with resourceRefCount = 1", " with resourceRefCount = 12345678901", " based on rule "),
+    *("SuperUser", "DefaultDeny", "MatchingAcl", "(acl=", "Principal = ", "User:a", " ", "=", "\r"),
+    KAFKA_4,
+    ACL_AUTHORIZER.removeprefix("Principal = "),
+]
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=12).map("".join))
+def test_the_fast_way_to_a_row_is_the_careful_one(text: str) -> None:
+    """Whatever a line is made of, and however hostile."""
+    for line in (f"Principal = {text}", KAFKA_4.replace("payments", text)):
+        try:
+            careful = row_of(parse_line(line))
+        except InvalidRequest:
+            with pytest.raises(InvalidRequest):
+                read_row(line)
+        else:
+            assert read_row(line) == careful
 
 
 @given(st.text(), st.text(), st.text("0123456789abcdef.:", min_size=1))

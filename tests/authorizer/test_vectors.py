@@ -18,7 +18,7 @@ from vectors import (
 )
 
 from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer, spec
-from authorizer.audit import LOGGER, TRACE, parse_line
+from authorizer.audit import LOGGER, TRACE, parse_line, read_row, row_of
 from metalog.errors import AuthorizerNotReady
 from metalog.ids import parse_uuid
 
@@ -171,6 +171,7 @@ def _hold_spec_against(line: Line, header: Line, acls: Acls) -> None:
 def _hold_parser_against(line: Line, acls: Acls) -> None:
     read = parse_line(line["audit"])
     assert not read.ambiguous, line
+    assert read_row(line["audit"]) == row_of(read)
     assert read[:5] == (
         line["principal"],
         read.result,

@@ -189,6 +189,8 @@ def test_audit_lines_are_grouped_and_counted(answer: Any, tmp_path: Any) -> None
     ]
     assert {each["logged"] for each in groups} == {"DENIED"}
     assert (code, err) == (1, "")
+    log.write_text(json.dumps({"time": "2026-01-01T00:00:00Z", "log": f"{AUDIT_LINE}\n"}))
+    assert answer("can", "@demo", "--audit", str(log))[1] == [{**groups[0], "count": 1}]
     log.write_text(f"{AUDIT_LINE}\nnot one\n")
     code, groups, err = answer("can", "@demo", "--audit", str(log))
     assert (code, len(groups)) == (2, 1)

@@ -1,0 +1,285 @@
+"""What stands around an audit line: the time that a log layout put before it, and JSON.
+
+A line of a log file is an audit line behind a prefix, as PatternLayouts of log4j write it and
+syslog and containers add to it, or such a text within JSON, within JSON again if a container's
+log driver came after the layout. The time taken is the one nearest to the audit line, which is
+the broker's own. A time without a zone is one of the ``Zone`` that is given.
+
+This module must not know files, nor what an audit line says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from metalog.errors import InvalidRequest
+
+NOT_AUDIT: Final = "not an audit line: it has no 'Principal = '"
+_HEAD: Final = "Principal = "
+_HEAD_IN_JSON: Final = "Principal "
+"""Some writers of JSON escape the sign that follows."""
+_JSON: Final = re.compile(r'\{\s*"')
+_DECODER: Final = json.JSONDecoder()
+_MESSAGES: Final = (
+    *("message", "log", "short_message", "msg", "event", "line", "text", "textPayload"),
+    *("@message", "MESSAGE", "full_message"),
+)
+_TIMES: Final = (
+    *("@timestamp", "timestamp", "instant", "timeMillis", "time", "ts", "date"),
+    *("epochMillis", "__REALTIME_TIMESTAMP"),
+)
+_MOST_LAYERS: Final = 4
+
+_MONTHS: Final = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
+_TIME: Final = re.compile(
+    r"(?<!\d)(?:(\d{4})([-/]?)(\d\d)\2(\d\d)|(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4}))"
+    r"[ T:](\d\d):?(\d\d):?(\d\d)(?:[,.](\d{1,9}))?(?!\d)"
+    r"( ?(?:Z|UTC|GMT|[CEW]ES?T|BST|IST|MSK|[ECMP][SD]T|[JK]ST|SGT|HKT|A[CE][SD]T|NZ[SD]T)\b"
+    r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
+)
+_EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
+_COMMON: Final = re.compile(
+    r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
+    r"(?:(?:TRACE|DEBUG|INFO|WARN) )?(?=Principal = )"
+)
+_NUMBER: Final = re.compile(r"(\d{9,19})(?:\.(\d{1,9}))?")
+_OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)?")
+_UTC_NAMES: Final = ("Z", "UTC", "GMT")
+_EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_MINUTES_KEPT: Final = 4096
+
+
+class Entry(NamedTuple):
+    """``text`` begins where the audit line does, and has what follows that in its layout.
+
+    ``micros`` are since 1970, in UTC; not ``is_sure`` where a clock was set back and the hour
+    came twice: then it is the first of the two.
+    """
+
+    text: str
+    micros: int
+    is_sure: bool
+
+
+class Instant(NamedTuple):
+    """What an ``Entry`` says of its time."""
+
+    micros: int
+    is_sure: bool
+
+
+class Zone:
+    """The zone of times that name none: ``UTC``, ``Europe/Berlin``, ``+02:00``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._zone = _zone(name)
+        self._minutes: dict[str, Instant] = {}
+
+    def __reduce__(self) -> tuple[type[Zone], tuple[str]]:
+        return Zone, (self.name,)
+
+    def instant(self, local: datetime, abbreviation: str = "") -> Instant:
+        """``InvalidRequest`` where the zone's clocks leapt over that time."""
+        first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
+        if abbreviation:
+            said = [each for each in (first, second) if each.tzname() == abbreviation]
+            if not said:
+                raise InvalidRequest(f"its time zone {abbreviation} is not that of {self.name}")
+            return Instant(_micros(said[0]), True)
+        before, after = first.utcoffset(), second.utcoffset()
+        if before is None or after is None or before == after:
+            return Instant(_micros(first), True)
+        if before < after:
+            raise InvalidRequest(f"its time {local} was leapt over in {self.name}")
+        return Instant(_micros(first), False)
+
+    def minute(self, text: str) -> Instant:
+        """``2026-11-21 18:35``, of which a log has many lines."""
+        start = self._minutes.get(text)
+        if start is None:
+            start = self.instant(datetime.fromisoformat(text))
+            if len(self._minutes) >= _MINUTES_KEPT:
+                self._minutes.clear()
+            self._minutes[text] = start
+        return start
+
+
+def read_entry(text: str, zone: Zone) -> Entry:
+    """The audit line in one line of a log, and its time; ``InvalidRequest`` says what it lacks."""
+    common = _COMMON.match(text)
+    if common is None:
+        return _read_careful(text, zone)
+    minute, seconds, millis = common.groups()
+    try:
+        start, is_sure = zone.minute(minute)
+    except (ValueError, OverflowError):
+        return _read_careful(text, zone)
+    micros = start + int(seconds) * 1_000_000 + int(millis) * 1_000
+    return Entry(text[common.end() :], micros, is_sure)
+
+
+def _read_careful(text: str, zone: Zone) -> Entry:
+    text, around = _unwrapped(text)
+    at = text.find(_HEAD)
+    if at < 0:
+        raise InvalidRequest(NOT_AUDIT)
+    time = _time_in(text[:at], zone)
+    for layer in reversed(around):
+        time = time or (_time_in(layer, zone) if isinstance(layer, str) else _time_of(layer, zone))
+    if time is None:
+        raise InvalidRequest("no time: no date and time stand before the audit line")
+    return Entry(text[at:], *time)
+
+
+def unwrapped(text: str) -> str:
+    """The line within a line of JSON, with what its layout put around it; any other as it is."""
+    return _unwrapped(text)[0]
+
+
+def _unwrapped(text: str) -> tuple[str, list[Any]]:
+    """And what is around it, the outermost first: objects of JSON, and texts before them."""
+    around: list[Any] = []
+    for _ in range(_MOST_LAYERS):
+        head = text.find(_HEAD_IN_JSON)
+        opening = _JSON.search(text, 0, head) if head >= 0 else None
+        if opening is None:
+            break
+        try:
+            wrapping, end = _DECODER.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            raise InvalidRequest("broken JSON around an audit line: was it cut?") from None
+        if end < head:
+            break
+        message = _message_in(wrapping)
+        if message is None:
+            raise InvalidRequest(NOT_AUDIT)
+        around += [text[: opening.start()], wrapping]
+        text = message.removesuffix("\n")
+    return text, around
+
+
+def _message_in(wrapping: dict[str, Any]) -> str | None:
+    """The text with an audit line, under one of the names that it goes by or under any other."""
+    known = [wrapping.get(name) for name in _MESSAGES]
+    objects = (value for value in wrapping.values() if isinstance(value, dict))
+    nested = (inner for value in objects for inner in value.values())
+    for value in (*known, *wrapping.values(), *nested):
+        if isinstance(value, str) and _HEAD_IN_JSON in value:
+            return value
+    return None
+
+
+def _time_in(prefix: str, zone: Zone) -> Instant | None:
+    """The last time in ``prefix``, or the number of seconds or milliseconds that it begins with."""
+    last = None
+    for found in _TIME.finditer(prefix):
+        last = found
+    if last is not None:
+        return _calendar_time(last, zone)
+    epoch = _EPOCH.match(prefix)
+    return None if epoch is None else _epoch_time(epoch[1])
+
+
+def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
+    (
+        year,
+        _,
+        month,
+        day,
+        later_day,
+        month_name,
+        later_year,
+        hour,
+        minute,
+        second,
+        fraction,
+        where,
+    ) = found.groups()
+    where = (where or "").strip()
+    offset = _OFFSET.fullmatch(where)
+    try:
+        if month_name is not None:
+            year, month, day = later_year, str(_MONTHS.index(month_name) + 1), later_day
+        local = datetime(
+            *(int(year), int(month), int(day), int(hour), int(minute), int(second)),
+            microsecond=int((fraction or "0").ljust(6, "0")[:6]),
+        )
+        if offset is not None:
+            return Instant(_micros(local.replace(tzinfo=_fixed(offset))), True)
+        if where in _UTC_NAMES:
+            return Instant(_micros(local.replace(tzinfo=UTC)), True)
+        return zone.instant(local, where)
+    except (ValueError, OverflowError):
+        raise InvalidRequest(f"no time: {found[0].strip()} is none") from None
+
+
+def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:
+    for name in _TIMES:
+        value = wrapping.get(name)
+        time = None
+        if isinstance(value, str):
+            time = _time_in(value, zone) or _epoch_time(value)
+        elif isinstance(value, dict):
+            time = _epoch_time(value.get("epochSecond"), value.get("nanoOfSecond"))
+        elif value is not None:
+            time = _epoch_time(value)
+        if time is not None:
+            return time
+    return None
+
+
+def _epoch_time(number: object, nanos: object = None) -> Instant | None:
+    """Seconds, or where that would be far off, milli-, micro- or nanoseconds, since 1970."""
+    found = _NUMBER.fullmatch(str(number))
+    if found is None:
+        return None
+    whole, fraction = found.groups()
+    if isinstance(nanos, int):
+        fraction = f"{nanos:09}"
+    thousands = max(0, len(whole) - 8) // 3
+    digits = whole + (fraction or "").ljust(6, "0")
+    return Instant(int(digits[: len(whole) + 6 - 3 * thousands]), True)
+
+
+def _zone(name: str) -> tzinfo:
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        return _fixed(offset)
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidRequest(
+            f"{name!r} is no time zone; write one as in Europe/Berlin, UTC or +02:00"
+        ) from None
+
+
+def _fixed(offset: re.Match[str]) -> timezone:
+    sign, hours, minutes = offset.groups()
+    ahead = timedelta(hours=int(hours), minutes=int(minutes or "0"))
+    return timezone(ahead if sign == "+" else -ahead)
+
+
+def _micros(time: datetime) -> int:
+    micros = (time - _EPOCH_START) // _MICROSECOND
+    if micros < 0:
+        raise OverflowError
+    return micros
