@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from authorizer.buckets import masks
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import ALL_OPERATIONS, ALLOWS, DENIES, session
 from authorizer.index import AclIndex
@@ -132,7 +133,7 @@ def _patterns(mine: Collection[Acl], principal: str, host: str | None) -> list[O
         operations = _operations(left, probe.resource_type)
         if operations:
             cut = tuple(deny for deny in denies if DENIES[deny.operation] & left)
-            exceptions = tuple(deny for deny in cut if _meet(deny, probe))
+            exceptions = tuple(deny for deny in cut if meet(deny, probe))
             found.append(OnPattern(*pattern, operations, tuple(sorted(allows)), exceptions))
     return sorted(found, key=_order)
 
@@ -157,7 +158,7 @@ def _names(
             reached = False
             for bucket in index.reaching(resource_type, name):
                 reached = True
-                more_allowed, more_denied = bucket.masks(who)
+                more_allowed, more_denied = masks(bucket.of(who))
                 allowed |= more_allowed
                 denied |= more_denied
             if config.allow_everyone and not reached:
@@ -173,7 +174,7 @@ def _operations(mask: int, resource_type: ResourceType) -> Operations:
     return frozenset(each for each in supported if mask >> each & 1)
 
 
-def _meet(one: Acl, other: Acl) -> bool:
+def meet(one: Acl, other: Acl) -> bool:
     """Whether some name is reached by both."""
     kind = other.resource_type
     if one.resource_type is not kind:

@@ -27,7 +27,7 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog_spark.findings.arrow import Mapped, batch_of, table_of
 from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
-from metalog_spark.findings.lives import ACL_COLUMNS, acl_of, matching
+from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands, opening
@@ -62,10 +62,7 @@ _DID: Final = (
     " host STRING, by BIGINT, requests BIGINT"
 )
 _DONE: Final = ("operation", "resource_type", "resource_name", "host", "by", "requests")
-_LEAST: Final = (
-    ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
-    + ", whose STRING, used BIGINT, requests BIGINT"
-)
+_LEAST: Final = f"{ACL_SQL}, whose STRING, used BIGINT, requests BIGINT"
 _BY_DEFAULT: Final = -1
 
 

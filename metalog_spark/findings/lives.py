@@ -60,6 +60,8 @@ ACL_COLUMNS: Final = (
     "permission_type",
 )
 """The columns of an ACL, in the order of its fields."""
+ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
+ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"
 
 
 def _ms(row: Mapping[str, Any], edge: str) -> int:

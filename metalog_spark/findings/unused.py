@@ -17,7 +17,7 @@ from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
 from metalog_spark.findings.arrow import Mapped, batch_of
-from metalog_spark.findings.lives import Lives, packed
+from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT, Lives, packed
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.uses import (
@@ -43,16 +43,10 @@ if TYPE_CHECKING:
     from metalog_spark.findings.window import Seen, Window
     from metalog_spark.folder import Tables
 
-_ACL: Final = (
-    "resource_type STRING, resource_name STRING, pattern_type STRING, principal STRING,"
-    " host STRING, operation STRING, permission_type STRING"
-)
 SCHEMA: Final = (
-    f"id STRING, {_ACL}, since TIMESTAMP, alive BOOLEAN, sight STRING, state STRING,"
+    f"id STRING, {ACL_SQL}, since TIMESTAMP, alive BOOLEAN, sight STRING, state STRING,"
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
-    " shadow STRUCT<"
-    + _ACL.replace(" STRING", ": STRING")
-    + ">, can_go BOOLEAN, severity STRING, remedy STRING"
+    f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
 """A row for each ACL in force at some time in the window. ``requests`` it decided itself,
 ``matched`` are all that it matches; ``shadow`` is the ACL that decided most of them in its
@@ -178,14 +172,14 @@ def _row(verdict: Verdict, danger: Severity) -> tuple[Any, ...]:
     return (
         uuid_text(life.id),
         *words_of(verdict.acl),
-        None if life.begin is None else _time(life.begin.time_ms * 1000),
+        None if life.begin is None else time_of(life.begin.time_ms * 1000),
         verdict.is_alive,
         verdict.sight.value,
         verdict.state.value,
         None if verdict.reason is None else verdict.reason.value,
         0 if uses is None else uses.requests,
-        None if uses is None else _time(uses.first_us),
-        None if uses is None else _time(uses.last_us),
+        None if uses is None else time_of(uses.first_us),
+        None if uses is None else time_of(uses.last_us),
         verdict.matched,
         None if verdict.shadow is None else words_of(verdict.shadow),
         verdict.can_go,
@@ -206,5 +200,5 @@ def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
     return max(severity, danger), commands([(Change.REMOVE, verdict.acl)])
 
 
-def _time(us: int) -> datetime:
+def time_of(us: int) -> datetime:
     return _EPOCH + timedelta(microseconds=us)

@@ -162,8 +162,6 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     """The rows of USAGE of exactly this window: of days that it cuts, by DECISIONS."""
     from pyspark.sql import functions as f
 
-    from metalog_spark.decisions import usage
-
     first, last = -(-window.start_us // DAY_US), window.end_us // DAY_US
     cut = {window.start_us // DAY_US, window.end_us // DAY_US} - set(range(first, last))
     if window.end_us % DAY_US == 0:
@@ -172,6 +170,8 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     whole = tables.read(USAGE).where((day >= _date(first)) & (day < _date(last)))
     if not cut:
         return whole
+    from metalog_spark.decisions import usage
+
     time = f.unix_micros("time")
     partly = tables.read(DECISIONS).where(
         day.isin([_date(each) for each in sorted(cut)])

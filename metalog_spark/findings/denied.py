@@ -1,0 +1,128 @@
+"""Who was denied what the most, and what nearly allowed it.
+
+The near miss and the remedy are those of ``explain``, by the ACLs in force at the last of the
+denials. A storm is as many denials in a day as a client makes that tries again for ever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.insight.explain import Explanation, explain
+from authorizer.insight.kinds import NearMissKind
+from authorizer.insight.lint.finding import Severity
+from authorizer.trace import Question
+from metalog.acl import Operation, ResourceType, words_of
+from metalog_spark.findings.lives import ACL_STRUCT, Lives
+from metalog_spark.findings.state import config_now, lives_in
+from metalog_spark.findings.unused import time_of
+from metalog_spark.findings.window import usage_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
+
+    from authorizer.config import AuthorizerConfig
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+SHOWN: Final = 20
+STORM_FROM: Final = 1_000
+"""Denials of one principal on one resource in one day."""
+SCHEMA: Final = (
+    "principal STRING, resource_type STRING, resource_name STRING, operation STRING,"
+    " host STRING, requests BIGINT, hosts BIGINT, days BIGINT, peak BIGINT,"
+    " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
+    f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
+)
+"""The most denied first. ``operation`` and ``host`` are those of the last denial; ``peak`` is the
+most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
+allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by."""
+
+
+def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
+    """``SCHEMA``, ``shown`` rows of it."""
+    lives, config = Lives(lives_in(tables)), config_now(tables)
+    rows = [_row(row, lives, config) for row in _most_denied(tables, window, shown)]
+    return tables.session.createDataFrame(rows, SCHEMA)
+
+
+def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
+    from pyspark.sql import functions as f
+
+    whom = ("principal", "resource_type", "resource_name")
+    last = f.struct("operation", "host", "log_offset", "known")
+    days = (
+        usage_in(tables, window)
+        .where("result = 'DENIED'")
+        .groupBy(*whom, "day")
+        .agg(
+            f.sum("requests").alias("requests"),
+            f.collect_set("host").alias("hosts"),
+            f.unix_micros(f.min("first_time")).alias("first_us"),
+            f.unix_micros(f.max("last_time")).alias("last_us"),
+            f.max_by(last, f.struct("last_time", "operation", "host")).alias("last"),
+        )
+    )
+    return (
+        days.groupBy(*whom)
+        .agg(
+            f.sum("requests").alias("requests"),
+            f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
+            f.count("day").alias("days"),
+            f.max("requests").alias("peak"),
+            f.min("first_us").alias("first_us"),
+            f.max("last_us").alias("last_us"),
+            f.max_by("last", "last_us").alias("last"),
+        )
+        .orderBy(f.col("requests").desc(), *whom)
+        .limit(shown)
+        .collect()
+    )
+
+
+def _row(row: Row, lives: Lives, config: AuthorizerConfig) -> tuple[Any, ...]:
+    last = row["last"]
+    question = Question(
+        row["principal"],
+        Operation[last["operation"]],
+        ResourceType[row["resource_type"]],
+        row["resource_name"],
+        last["host"],
+    )
+    then = lives.at(last["log_offset"] if last["known"] else None)
+    explained = explain(then, config, question)
+    still = not explain(lives.at(None), config, question).trace.allowed
+    near = next(iter(explained.near_misses), None)
+    is_storm = row["peak"] >= STORM_FROM
+    return (
+        question.principal,
+        question.resource_type.name,
+        question.resource_name,
+        question.operation.name,
+        question.host,
+        *(row[name] for name in ("requests", "hosts", "days", "peak")),
+        time_of(row["first_us"]),
+        time_of(row["last_us"]),
+        still,
+        is_storm,
+        None if near is None else near.kind.name,
+        None if near is None else words_of(near.acl),
+        _severity(explained, still, is_storm).name,
+        _remedy(explained) if still else "today's ACLs allow it",
+    )
+
+
+def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
+    """A slip in an ACL wants mending; somebody who just tries does not."""
+    if not still:
+        return Severity.INFO
+    slips = NearMissKind.OPERATION_NOT_IMPLIED.rank
+    is_slip = any(miss.kind.rank < slips for miss in explained.near_misses)
+    return Severity.WARNING if is_slip or is_storm else Severity.INFO
+
+
+def _remedy(explained: Explanation) -> str:
+    """The change that turns the answer, the one that mends a slip first."""
+    remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
+    commands = next((remedy.commands for remedy in remedies if remedy.commands), ())
+    return "\n".join(commands or ()) or "stop the client, or allow it by metalog apply"

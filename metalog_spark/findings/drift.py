@@ -1,0 +1,60 @@
+"""What differs between the ACLs of two clusters, or of one at two moments.
+
+The first is what is meant to be, the second what is: a remedy makes the second like the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from authorizer.insight.commands import Change
+from authorizer.insight.diff import difference
+from authorizer.insight.lint.finding import Severity
+from authorizer.trace import is_allow
+from metalog.acl import words_of
+from metalog_spark.findings.lives import ACL_SQL, Lives
+from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.state import config_now, lives_in
+from snapshot.exchange.formats.document import acl_order
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog.acl import Acl
+    from metalog_spark.folder import Tables
+
+SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
+"""``change`` is ADDED where only the second has the ACL, REMOVED where only the first has it."""
+
+
+def drift(
+    meant: Tables, found: Tables, *, meant_at: int | None = None, found_at: int | None = None
+) -> DataFrame:
+    """``SCHEMA``, the most severe first. The moments are offsets (exclusive) of each one's own
+    log, None where its history ends; one folder may be given twice."""
+    before, after = (
+        Lives(lives_in(tables)).at(offset)
+        for tables, offset in ((meant, meant_at), (found, found_at))
+    )
+    differs = difference(before, after, {}, {})
+    dangers = opening(differs.added, config_now(found))
+    rows = [_added(acl, dangers.get(acl, Severity.INFO)) for acl in differs.added]
+    rows += map(_removed, differs.removed)
+    rows.sort(key=lambda row: (-row[0], acl_order(row[2])))
+    return found.session.createDataFrame(
+        [
+            (change, *words_of(acl), severity.name, commands([(undoing, acl)]))
+            for severity, change, acl, undoing in rows
+        ],
+        SCHEMA,
+    )
+
+
+def _added(acl: Acl, danger: Severity) -> tuple[Severity, str, Acl, Change]:
+    return max(danger, Severity.INFO), "ADDED", acl, Change.REMOVE
+
+
+def _removed(acl: Acl) -> tuple[Severity, str, Acl, Change]:
+    """A DENY that is gone opens something; an ALLOW that is gone closes it."""
+    severity = Severity.INFO if is_allow(acl) else Severity.WARNING
+    return severity, "REMOVED", acl, Change.ADD

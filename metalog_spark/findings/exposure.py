@@ -1,0 +1,351 @@
+"""Who can read, write or administer what today, what of it is dangerous, and what was used.
+
+What lint says of the ACLs is taken from there, with the use that was made of it beside; what
+only traffic tells (super users at work, pairs of grants in one hand) is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.decide import ALLOWS, SUPER_USER
+from authorizer.insight.access import access as access_of
+from authorizer.insight.access import meet
+from authorizer.insight.lint import (
+    all_topics,
+    deny_misses_star,
+    everyone,
+    internal_topic,
+    open_by_default,
+    overridden_allow,
+    super_user_acl,
+    super_user_like,
+)
+from authorizer.insight.lint.checks import lint
+from authorizer.insight.lint.finding import Finding, Severity, Subject
+from authorizer.trace import is_allow, reaches
+from metalog.acl import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+    words_of,
+)
+from metalog.ids import uuid_text
+from metalog_spark.findings.lives import ACL_STRUCT
+from metalog_spark.findings.remedy import opening
+from metalog_spark.findings.state import acls_now, config_now, lives_in
+from metalog_spark.findings.unused import time_of
+from metalog_spark.findings.window import usage_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from authorizer.config import AuthorizerConfig
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+EXPOSURE: Final = (
+    f"kind STRING, principal STRING, said STRING, acl {ACL_STRUCT}, other {ACL_STRUCT},"
+    " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
+)
+"""``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
+``said`` is a clause about ``acl``, or where that is null about the principal. ``other`` is the
+second ACL of a pair, or the DENY. ``requests`` of the window ``acl`` decided, or of a super
+user's own."""
+
+ACCESS: Final = (
+    "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
+    " reads BOOLEAN, writes BOOLEAN, administers BOOLEAN, operations ARRAY<STRING>,"
+    " hosts ARRAY<STRING>, denied ARRAY<STRING>, requests BIGINT, last_use TIMESTAMP,"
+    " severity STRING, remedy STRING"
+)
+"""A row for each principal and pattern that ALLOWs name. ``operations`` are what they allow,
+implied ones too; ``denied`` those that a DENY takes away from some of it or from some host."""
+
+_CHECKS: Final = tuple(
+    module.CHECK
+    for module in (
+        everyone,
+        super_user_like,
+        all_topics,
+        internal_topic,
+        open_by_default,
+        overridden_allow,
+        super_user_acl,
+        deny_misses_star,
+    )
+)
+_READS: Final = frozenset({Operation.READ})
+_WRITES: Final = frozenset({Operation.WRITE, Operation.IDEMPOTENT_WRITE})
+_ADMINISTERS: Final = frozenset(
+    {
+        Operation.CREATE,
+        Operation.DELETE,
+        Operation.ALTER,
+        Operation.ALTER_CONFIGS,
+        Operation.CLUSTER_ACTION,
+        Operation.CREATE_TOKENS,
+    }
+)
+_LOOK: Final = "look whether it is meant; metalog pipeline least-privilege shows what it needs"
+
+
+class Power(NamedTuple):
+    """An operation on the cluster, or on all topics."""
+
+    resource_type: ResourceType
+    operation: Operation
+
+    def is_given_by(self, acl: Acl) -> bool:
+        kind = self.resource_type
+        if acl.resource_type is not kind or not ALLOWS[acl.operation] >> self.operation & 1:
+            return False
+        if kind is ResourceType.CLUSTER:
+            return reaches(acl, kind, CLUSTER_NAME)
+        is_literal = acl.pattern_type is PatternType.LITERAL
+        return acl.resource_name == (WILDCARD if is_literal else "")
+
+
+_CLUSTER, _TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
+TOXIC_PAIRS: Final = (
+    (
+        Power(_CLUSTER, Operation.ALTER),
+        Power(_CLUSTER, Operation.ALTER_CONFIGS),
+        "it may give itself any right, and switch off what would log it",
+    ),
+    (
+        Power(_CLUSTER, Operation.ALTER),
+        Power(_CLUSTER, Operation.CLUSTER_ACTION),
+        "it may give itself any right, and act as a broker",
+    ),
+    (
+        Power(_TOPIC, Operation.WRITE),
+        Power(_TOPIC, Operation.ALTER_CONFIGS),
+        "it may write to every topic, and have what was written deleted by retention",
+    ),
+)
+"""Two powers that nobody should have alone, and what they come to together."""
+
+
+class Use(NamedTuple):
+    requests: int = 0
+    last_us: int | None = None
+
+
+Row = tuple[Any, ...]
+
+
+def exposure(tables: Tables, window: Window) -> DataFrame:
+    """``EXPOSURE``, the most severe first, of the ACLs in force where the history ends."""
+    acls, config = acls_now(tables), config_now(tables)
+    uses = _uses(tables, window)
+    rows = [
+        *_linted(acls, config, uses),
+        *_toxic(acls, config, uses),
+        *_overlaps(acls, config, uses),
+        *_super_users(tables, window, config),
+    ]
+    rows.sort(key=lambda row: (-Severity[row[-2]], row[0], row[1]))
+    return tables.session.createDataFrame(rows, EXPOSURE)
+
+
+def access(tables: Tables, window: Window) -> DataFrame:
+    """``ACCESS``, by principal and name, of the ACLs in force where the history ends."""
+    acls, config = acls_now(tables), config_now(tables)
+    uses, dangers = _uses(tables, window), opening(acls, config)
+    patterns: dict[tuple[str, ResourceType, PatternType, str], list[Acl]] = {}
+    for acl in acls:
+        if is_allow(acl):
+            pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
+            patterns.setdefault(pattern, []).append(acl)
+    against = _denies_by_principal(acls)
+    rows = []
+    for (principal, kind, pattern_type, name), allows in patterns.items():
+        operations = _allowed_by(allows)
+        denies = [*against.get(principal, ()), *against.get(WILDCARD_PRINCIPAL, ())]
+        denied = {
+            operation
+            for deny in denies
+            if meet(deny, allows[0])
+            for operation in operations
+            if deny.operation in (Operation.ALL, operation)
+        }
+        use = _sum(uses.get(acl, Use()) for acl in allows)
+        danger = max(dangers.get(acl, Severity.INFO) for acl in allows)
+        rows.append(
+            (
+                principal,
+                kind.name,
+                pattern_type.name,
+                name,
+                bool(operations & _READS),
+                bool(operations & _WRITES),
+                bool(operations & _ADMINISTERS),
+                sorted(operation.name for operation in operations),
+                sorted({acl.host for acl in allows}),
+                sorted(operation.name for operation in denied),
+                use.requests,
+                _when(use),
+                danger.name,
+                None if danger is Severity.INFO else _LOOK,
+            )
+        )
+    return tables.session.createDataFrame(rows, ACCESS)
+
+
+def _uses(tables: Tables, window: Window) -> dict[Acl, Use]:
+    """What each ACL decided in the window, under all of its ids."""
+    by_id = {uuid_text(life.id): life.acl for life in lives_in(tables)}
+    rows = (
+        usage_in(tables, window)
+        .where("acl_id IS NOT NULL")
+        .groupBy("acl_id")
+        .agg({"requests": "sum", "last_time": "max"})
+        .selectExpr("acl_id", "`sum(requests)`", "unix_micros(`max(last_time)`)")
+        .collect()
+    )
+    found: dict[Acl, Use] = {}
+    for acl_id, requests, last_us in rows:
+        acl = by_id.get(acl_id)
+        if acl is not None:
+            found[acl] = _sum((found.get(acl, Use()), Use(requests, last_us)))
+    return found
+
+
+def _sum(uses: Iterable[Use]) -> Use:
+    listed = [use for use in uses if use.requests]
+    last = max((use.last_us for use in listed if use.last_us is not None), default=None)
+    return Use(sum(use.requests for use in listed), last)
+
+
+def _when(use: Use) -> datetime | None:
+    return None if use.last_us is None else time_of(use.last_us)
+
+
+def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
+    subject = Subject(tuple(acls), config, datetime.now(UTC).date(), is_log=True)
+    for check, found in lint(subject, _CHECKS):
+        for finding in found or ():
+            principal = "" if finding.acl is None else finding.acl.principal
+            yield _row(check.id, principal, finding, uses)
+
+
+def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
+    own: dict[str, list[Acl]] = {}
+    for acl in acls:
+        if is_allow(acl) and acl.principal not in config.super_users:
+            own.setdefault(acl.principal, []).append(acl)
+    for principal, allows in own.items():
+        for one, two, said in TOXIC_PAIRS:
+            first = next(filter(one.is_given_by, allows), None)
+            second = next(filter(two.is_given_by, reversed(allows)), None)
+            if first is not None and second is not None:
+                advice = "give the two to two principals"
+                finding = Finding(Severity.ERROR, said, first, by=second, advice=advice)
+                yield _row("toxic-pair", principal, finding, uses)
+
+
+def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
+    """ALLOWs of which a principal's own DENYs take away some: what is left is hard to see."""
+    denies = _denies_by_principal(acls)
+    by_principal: dict[str, list[Acl]] = {principal: [] for principal in denies}
+    for acl in acls:
+        if acl.principal in by_principal:
+            by_principal[acl.principal].append(acl)
+    for principal, own in by_principal.items():
+        if principal in config.super_users:
+            continue
+        [general, *_] = access_of(own, config, principal, {})
+        for pattern in general.patterns:
+            if pattern.exceptions:
+                finding = Finding(
+                    Severity.INFO,
+                    "a DENY takes away some of what it allows",
+                    pattern.acls[0],
+                    by=pattern.exceptions[0],
+                    advice="allow less instead; metalog access shows what is left",
+                )
+                yield _row("denied-overlap", principal, finding, uses)
+
+
+def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> Iterator[Row]:
+    from pyspark.sql import functions as f
+
+    on_data = f.col("operation").isin("READ", "WRITE") & (f.col("resource_type") == "TOPIC")
+    rows = (
+        usage_in(tables, window)
+        .where(f.col("decided_rule") == SUPER_USER)
+        .groupBy("principal")
+        .agg(
+            f.sum("requests"),
+            f.unix_micros(f.max("last_time")),
+            f.coalesce(f.sum(f.when(on_data, f.col("requests"))), f.lit(0)),
+        )
+        .collect()
+    )
+    seen = {principal: (Use(requests, last), data) for principal, requests, last, data in rows}
+    for principal in sorted({*config.super_users, *seen}):
+        use, data = seen.get(principal, (Use(), 0))
+        if data:
+            said = "a super user reads or writes topics, and nothing holds it back"
+            severity, advice = Severity.WARNING, _OWN_ACLS
+        elif use.requests:
+            said, severity, advice = "a super user at work", Severity.INFO, _FEW
+        else:
+            said = "a super user of whom no request was logged"
+            severity, advice = Severity.INFO, "take it out of super.users"
+        yield (
+            "super-user",
+            principal,
+            said,
+            None,
+            None,
+            use.requests,
+            _when(use),
+            severity.name,
+            advice,
+        )
+
+
+_OWN_ACLS: Final = "give it ACLs of its own, and take it out of super.users"
+_FEW: Final = "as few as there are brokers and administrators"
+
+
+def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> Row:
+    use = Use() if finding.acl is None else uses.get(finding.acl, Use())
+    return (
+        kind,
+        principal,
+        finding.message,
+        None if finding.acl is None else words_of(finding.acl),
+        None if finding.by is None else words_of(finding.by),
+        use.requests,
+        _when(use),
+        finding.severity.name,
+        "\n".join(finding.commands) or finding.advice or _LOOK,
+    )
+
+
+def _denies_by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
+    found: dict[str, list[Acl]] = {}
+    for acl in acls:
+        if not is_allow(acl):
+            found.setdefault(acl.principal, []).append(acl)
+    return found
+
+
+def _allowed_by(allows: Iterable[Acl]) -> set[Operation]:
+    mask = 0
+    kinds = set()
+    for acl in allows:
+        mask |= ALLOWS[acl.operation]
+        kinds.add(acl.resource_type)
+    supported = {each for kind in kinds for each in SUPPORTED_OPERATIONS.get(kind, ())}
+    return {operation for operation in supported if mask >> operation & 1}

@@ -1,0 +1,149 @@
+"""Whose requests another set of ACLs would answer otherwise than today's does.
+
+Today's ACLs are those in force where the history ends, whatever changed within the window: so
+a proposal that is what there is changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.bulk import Columns
+from authorizer.decide import SUPER_USER
+from authorizer.insight.commands import Change
+from authorizer.insight.lint.finding import Severity
+from metalog.acl import words_of
+from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
+from metalog_spark.findings.remedy import commands
+from metalog_spark.findings.state import acls_now, config_now
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from authorizer.config import AuthorizerConfig
+    from authorizer.decide import Decision
+    from metalog.acl import Acl
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+SCHEMA: Final = (
+    "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
+    " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
+    f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
+)
+"""A row for each principal, operation and resource of which some requests are answered
+otherwise. ``acl`` is the one that makes the difference, of today's or of those proposed, and
+``remedy`` what would keep the answer; null where none does. To deny what was allowed is an
+ERROR, to allow what was denied a WARNING."""
+
+_TURNED: Final = (
+    "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
+    " before STRING, after STRING, after_rule STRING, acl STRING, remedy STRING, host STRING,"
+    " requests BIGINT, last_us BIGINT"
+)
+_CLOSED: Final = "an ALLOW on the resource ends the default there: allow it to all who need it"
+_NO_SUPER_USER: Final = "it would be no super user any more: give it ACLs first"
+_OPENS: Final = "no ACL would reach it, and the default would allow it: keep an ACL there"
+_SUPER_USER: Final = "it would be a super user, whom no ACL holds back"
+
+
+_ORDER: Final = ("principal", "resource_type", "resource_name", "operation")
+
+
+def what_if(
+    tables: Tables,
+    window: Window,
+    proposed: Collection[Acl],
+    config: AuthorizerConfig | None = None,
+) -> DataFrame:
+    """``SCHEMA``, most requests first, those that break before those that open. ``config`` is
+    the one proposed with the ACLs, if not today's."""
+    now = config_now(tables)
+    before, after = rules(acls_now(tables), now), rules(proposed, config or now)
+    return turned(questions_in(tables, window), before, after)
+
+
+def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
+    """``SCHEMA`` of two sets of ACLs."""
+    from pyspark.sql import functions as f
+
+    asked = questions.groupBy(*ASKED).agg(
+        f.sum("requests").alias("requests"), f.max("last_us").alias("last_us")
+    )
+    grouped = (
+        asked.mapInArrow(_turning(before, after), _TURNED)
+        .groupBy(*[name for name in _names(_TURNED) if name not in ("host", "requests", "last_us")])
+        .agg(
+            f.sum("requests").alias("requests"),
+            f.count_distinct("host").alias("hosts"),
+            f.timestamp_micros(f.max("last_us")).alias("last_time"),
+        )
+        .withColumn("acl", f.from_json("acl", ACL_SQL))
+        .withColumn(
+            "severity",
+            f.when(f.col("after") == "DENIED", Severity.ERROR.name).otherwise(
+                Severity.WARNING.name
+            ),
+        )
+    )
+    order = (f.col("after").desc(), f.col("requests").desc(), *_ORDER)
+    return grouped.select(*_names(SCHEMA)).orderBy(*order)
+
+
+def _turning(before: Rules, after: Rules) -> Mapped:
+    def turning(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        one, two = before.opened.decider, after.opened.decider
+        for batch in batches:
+            asked = asked_columns(batch)
+            counts = [batch.column(len(ASKED) + place).to_pylist() for place in range(2)]
+            was, will = one.allowed(asked), two.allowed(asked)
+            turns = [place for place in range(len(was)) if was[place] is not will[place]]
+            some = Columns(*([column[place] for place in turns] for column in asked))
+            rows = [
+                _row(question, *answers, *(count[place] for count in counts))
+                for place, question, *answers in zip(
+                    turns,
+                    zip(*some, strict=True),
+                    one.decisions(some),
+                    two.decisions(some),
+                    strict=True,
+                )
+            ]
+            yield batch_of(rows, _TURNED)
+
+    return turning
+
+
+def _row(
+    question: tuple[str, ...], before: Decision, after: Decision, requests: int, last_us: int
+) -> tuple[Any, ...]:
+    principal, host, *what = question
+    acl, remedy = _cause(before, after)
+    said = None if acl is None else json.dumps(dict(zip(ACL_COLUMNS, words_of(acl), strict=True)))
+    answers = before.result.value, after.result.value, after.rule
+    return principal, *what, *answers, said, remedy, host, requests, last_us
+
+
+def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
+    """The ACL by which the answer turns, and what would keep it as it is."""
+    if before.result:
+        if after.acl is not None:
+            return after.acl, commands([(Change.REMOVE, after.acl)])
+        if before.acl is not None:
+            return before.acl, commands([(Change.ADD, before.acl)])
+        return None, _NO_SUPER_USER if before.rule == SUPER_USER else _CLOSED
+    if before.acl is not None:
+        return before.acl, commands([(Change.ADD, before.acl)])
+    if after.acl is not None:
+        return after.acl, commands([(Change.REMOVE, after.acl)])
+    return None, _SUPER_USER if after.rule == SUPER_USER else _OPENS
+
+
+def _names(schema: str) -> list[str]:
+    return [part.split()[0] for part in re.split(r", (?![^<]*>)", schema)]

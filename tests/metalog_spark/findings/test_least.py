@@ -1,0 +1,171 @@
+"""The least set of one principal: cases worked out by hand, and laws on random ones."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from small_acls import BOB, allow, deny
+from small_histories import small_acls
+
+from authorizer import spec
+from authorizer.index import AclIndex
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog_spark.findings.least import USUAL, Did, Limits, least
+from metalog_spark.findings.lives import matching
+from metalog_spark.findings.reach import allowed_pairs
+
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE
+EVERY_TOPIC = allow("*")
+SHOP = ["shop.carts", "shop.orders", "shop.refunds", "shopfront"]
+
+
+def did(
+    *names: str, operation: Operation = READ, by: Acl = EVERY_TOPIC, host: str = WILDCARD
+) -> list[Did]:
+    return [Did(operation, by.resource_type, name, host, by) for name in names]
+
+
+def least_of(done: list[Did], today: list[Acl], limits: Limits = USUAL, **more: object) -> set[Acl]:
+    names = more.get("names", SHOP)
+    assert isinstance(names, list)
+    return set(least(BOB, done, today, [], {TOPIC: sorted(names)}, limits))
+
+
+def test_a_wildcard_shrinks_to_the_names_that_were_read() -> None:
+    assert least_of(did("shop.carts", "shopfront"), [EVERY_TOPIC]) == {
+        allow("shop.carts"),
+        allow("shopfront"),
+    }
+
+
+def test_three_names_that_share_a_prefix_at_a_separator_are_one_acl() -> None:
+    found = least_of(did("shop.carts", "shop.orders", "shop.refunds", "shopfront"), [EVERY_TOPIC])
+    assert found == {allow("shop.", prefixed=True), allow("shopfront")}
+
+
+def test_so_many_names_make_a_prefix_and_none_where_it_is_not_wanted() -> None:
+    done = did("shop.carts", "shop.orders", "shop.refunds")
+    assert len(least_of(done, [EVERY_TOPIC], Limits(prefix_from=4))) == 3
+    assert len(least_of(done, [EVERY_TOPIC], Limits(prefix_from=0))) == 3
+
+
+def test_a_prefix_reaches_no_other_known_name_beyond_the_slack() -> None:
+    names = [*SHOP, "shop.salaries"]
+    done = did("shop.carts", "shop.orders", "shop.refunds")
+    assert len(least_of(done, [EVERY_TOPIC], names=names)) == 3
+    quarter = Limits(slack=0.25)
+    assert least_of(done, [EVERY_TOPIC], quarter, names=names) == {allow("shop.", prefixed=True)}
+
+
+def test_the_shortest_prefix_that_will_do_is_taken() -> None:
+    names = [f"eu.{shop}.{topic}" for shop in ("a", "b") for topic in ("x", "y", "z")]
+    assert least_of(did(*names), [EVERY_TOPIC], names=names) == {allow("eu.", prefixed=True)}
+    with_another = [*names, "eu.c.secret"]
+    assert least_of(did(*names), [EVERY_TOPIC], names=with_another) == {
+        allow("eu.a.", prefixed=True),
+        allow("eu.b.", prefixed=True),
+    }
+
+
+def test_nobody_gets_a_prefix_who_has_only_names_today() -> None:
+    today = [allow("shop.carts"), allow("shop.orders"), allow("shop.refunds")]
+    done = [each for acl in today for each in did(acl.resource_name, by=acl)]
+    assert least_of(done, today) == set(today)
+
+
+def test_what_read_implies_needs_no_acl_of_its_own() -> None:
+    done = did("shopfront") + did("shopfront", "shop.carts", operation=DESCRIBE)
+    assert least_of(done, [EVERY_TOPIC]) == {
+        allow("shopfront"),
+        allow("shop.carts", DESCRIBE),
+    }
+
+
+def test_describe_configs_is_implied_by_altering_them() -> None:
+    everything = allow("*", Operation.ALL)
+    done = did("shopfront", operation=Operation.ALTER_CONFIGS, by=everything)
+    done += did("shopfront", operation=Operation.DESCRIBE_CONFIGS, by=everything)
+    assert least_of(done, [everything]) == {allow("shopfront", Operation.ALTER_CONFIGS)}
+
+
+def test_a_host_that_a_grant_names_stays_named() -> None:
+    here = allow("shopfront", host="10.0.0.1")
+    assert least_of(did("shopfront", by=here, host="10.0.0.1"), [here]) == {here}
+    anywhere = did("shopfront") + did("shopfront", by=here, host="10.0.0.1")
+    assert least_of(anywhere, [here, EVERY_TOPIC]) == {allow("shopfront")}
+
+
+def test_what_is_kept_anyhow_is_not_said_twice() -> None:
+    kept = [allow("shop.", prefixed=True)]
+    found = least(BOB, did("shop.carts"), [EVERY_TOPIC, *kept], kept, {TOPIC: SHOP}, USUAL)
+    assert found == kept
+
+
+def test_where_kafka_takes_no_acl_the_one_there_is_stays() -> None:
+    groups = allow("*", kind=GROUP)
+    assert least(BOB, did("", by=groups), [groups], [], {}, USUAL) == [groups]
+
+
+def test_grants_of_everyone_become_ones_own() -> None:
+    everyones = allow("*", principal="User:*")
+    assert least_of(did("shopfront", by=everyones), [everyones]) == {allow("shopfront")}
+
+
+def test_pairs_of_names_and_operations_are_counted_once_and_denies_taken_off() -> None:
+    names = {TOPIC: ["*", "*x", "a.1", "a.2", "b"]}
+    assert allowed_pairs([allow("*")], names) == 2 * 4  # READ and DESCRIBE, and *x is not reached
+    both = [allow("a.", prefixed=True), allow("a.1")]
+    assert allowed_pairs(both, names) == 2 * 2
+    assert allowed_pairs([*both, deny("a.1")], names) == 3  # DESCRIBE is still implied there
+    assert allowed_pairs([allow("a.1", WRITE), allow("gone")], names) == 2
+
+
+small_dids = st.lists(
+    st.tuples(
+        st.sampled_from([READ, WRITE, DESCRIBE]),
+        st.sampled_from(["a.b", "a.c", "a.d", "a.e.f", "a-", "b", "*a"]),
+        st.sampled_from(["10.0.0.1", "10.0.0.2"]),
+    ),
+    max_size=12,
+)
+wide_acls = small_acls.map(
+    lambda acl: acl._replace(
+        resource_type=TOPIC,
+        resource_name={"ab": "a.", "abb": "a.e."}.get(acl.resource_name) or acl.resource_name,
+    )
+)
+
+
+@given(st.lists(wide_acls, max_size=6), small_dids, st.integers(0, 3), st.sampled_from([0.0, 0.5]))
+def test_what_was_allowed_stays_so_and_nothing_more_is(
+    today: list[Acl],
+    asked: list[tuple[Operation, str, str]],
+    prefix_from: int,
+    slack: float,
+) -> None:
+    principal = "User:a"
+    index = AclIndex.of(today)
+    done = []
+    for operation, name, host in asked:
+        question = (principal, host, operation.name, "TOPIC", name)
+        allows = [acl for acl in matching(index, question) if is_allow(acl)]
+        wide = [acl for acl in allows if acl.host == WILDCARD]
+        if allows:
+            whence = WILDCARD if wide else host
+            done.append(Did(operation, TOPIC, name, whence, (wide or allows)[0]))
+    known = sorted({name for _, name, _ in asked})
+    meant = [acl for acl in today if acl.principal in (principal, "User:*") and is_allow(acl)]
+    found = least(principal, done, meant, [], {TOPIC: known}, Limits(prefix_from, slack))
+    denies = [acl for acl in today if not is_allow(acl)]
+    for operation in (READ, WRITE, DESCRIBE):
+        for name in (*known, "a.new", "a.e.new", "new"):
+            for host in ("10.0.0.1", "10.0.0.2", "10.9.9.9"):
+                who = (frozenset({principal}), host)
+                was = spec.decide(today, who, operation, TOPIC, name, False).result
+                now = spec.decide([*denies, *found], who, operation, TOPIC, name, False).result
+                assert was or not now
+                if (operation, name, host) in asked:
+                    assert was is now
+    assert all(
+        acl.pattern_type is PatternType.PREFIXED or acl.resource_name != "*" for acl in found
+    )
