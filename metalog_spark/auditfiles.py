@@ -1,0 +1,204 @@
+"""The files of an audit log: which they are, which of them is which, their parts and lines.
+
+A file is known by how it begins, not by its name, since logs are rotated, packed and copied: a
+longer one that begins as another does is that one, grown. A plain file is divided at byte
+offsets, and a line belongs to the part that it begins in; a packed one is one part. Lines end
+at LF alone. This module must not know what a line says, nor Spark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+
+PART_BYTES: Final = 64 << 20
+BLOCK_BYTES: Final = 1 << 20
+LONGEST_LINE: Final = 1 << 20
+_SHOWN: Final = 1_000
+_HEAD_BYTES: Final = 1 << 10
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_KAFKAS_NAME: Final = "kafka-authorizer"
+
+
+class Head(NamedTuple):
+    """The first ``length`` bytes, unpacked, by their SHA-256."""
+
+    length: int
+    digest: str
+
+
+class AuditFile(NamedTuple):
+    """``path`` is absolute, ``size`` that on disk; ``begins`` are its first bytes, unpacked."""
+
+    path: str
+    size: int
+    is_packed: bool
+    begins: bytes
+
+    @property
+    def head(self) -> Head:
+        return _head(self.begins)
+
+    def begins_as(self, head: Head) -> bool:
+        """Whether it is the file with that head: renamed, packed, or grown since."""
+        return head.length > 0 and _head(self.begins[: head.length]) == head
+
+
+class Part(NamedTuple):
+    """The lines that begin at ``start`` or later and before ``end``."""
+
+    path: str
+    is_packed: bool
+    start: int
+    end: int
+
+
+class Block(NamedTuple):
+    """Whole lines, each but perhaps the file's last with its LF; or one that is not whole, or
+    none, and the ``fault`` that says why."""
+
+    lines: bytes
+    fault: str | None = None
+
+
+def find_files(patterns: Sequence[str]) -> list[AuditFile]:
+    """The files that ``patterns`` name: files, folders with all below them, globs (``**`` too)."""
+    paths: dict[str, None] = {}
+    for pattern in patterns:
+        found = sorted(_files_of(pattern))
+        if not found:
+            raise InvalidRequest(f"{pattern}: no such file, and none that matches")
+        paths.update(dict.fromkeys(found))
+    return [_audit_file(path) for path in paths]
+
+
+def _files_of(pattern: str) -> Iterator[str]:
+    path = Path(pattern).absolute()
+    anchor = Path(path.anchor)
+    for root in [path] if path.exists() else anchor.glob(str(path.relative_to(anchor))):
+        inside = root.rglob("*") if root.is_dir() else [root]
+        yield from (str(each) for each in inside if each.is_file())
+
+
+def _audit_file(path: str) -> AuditFile:
+    with Path(path).open("rb") as file:
+        begins = file.read(_HEAD_BYTES)
+        size = file.seek(0, 2)
+        is_packed = begins.startswith(_GZIP_MAGIC)
+        if is_packed:
+            file.seek(0)
+            with suppress(zlib.error, EOFError):
+                begins = b""
+                for unpacked in _unpacked(file):
+                    begins += unpacked
+                    if len(begins) >= _HEAD_BYTES:
+                        break
+    return AuditFile(path, size, is_packed, begins[:_HEAD_BYTES])
+
+
+def _head(begins: bytes) -> Head:
+    return Head(len(begins), hashlib.sha256(begins).hexdigest())
+
+
+def broker_of(path: str, pattern: re.Pattern[str] | None) -> str:
+    """Whose log ``path`` is: by ``pattern``, its first group or all of it; without one, the
+    folder's name if the file's is Kafka's own, ``kafka-authorizer``, else the file's, to its
+    first dot."""
+    if pattern is not None:
+        found = pattern.search(path)
+        if found is None:
+            raise InvalidRequest(f"{path}: {pattern.pattern!r} finds no broker's name in it")
+        return found[min(pattern.groups, 1)] or path
+    name = Path(path).name.partition(".")[0]
+    return Path(path).parent.name if name == _KAFKAS_NAME else name or Path(path).name
+
+
+def parts_of(file: AuditFile, part_bytes: int = PART_BYTES) -> list[Part]:
+    if file.is_packed:
+        return [Part(file.path, True, 0, file.size)]
+    return [
+        Part(file.path, False, start, min(start + part_bytes, file.size))
+        for start in range(0, file.size, part_bytes)
+    ]
+
+
+def count_lines(part: Part) -> int:
+    """How many lines begin in a part of a plain file."""
+    first = 1 if part.start == 0 < part.end else 0
+    position = max(part.start - 1, 0)
+    lines = first
+    with Path(part.path).open("rb") as file:
+        file.seek(position)
+        while position < part.end - 1:
+            read = file.read(min(BLOCK_BYTES, part.end - 1 - position))
+            if not read:
+                break
+            lines += read.count(b"\n")
+            position += len(read)
+    return lines
+
+
+def read_blocks(part: Part) -> Iterator[Block]:
+    with Path(part.path).open("rb") as file:
+        yield from _whole_lines(_unpacked(file) if part.is_packed else _ranged(file, part))
+
+
+def _ranged(file: BinaryIO, part: Part) -> Iterator[bytes]:
+    """From where the first line of the part begins to where the last one ends."""
+    if part.start > 0:
+        file.seek(part.start - 1)
+        while (skipped := file.readline(BLOCK_BYTES)) and not skipped.endswith(b"\n"):
+            pass
+    position = file.tell()
+    read = b"\n"
+    while position < part.end and (read := file.read(min(BLOCK_BYTES, part.end - position))):
+        position += len(read)
+        yield read
+    while not read.endswith(b"\n") and (read := file.readline(BLOCK_BYTES)):
+        yield read
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """What was packed, up to the byte where damage shows; then ``zlib.error`` or EOFError."""
+    unpacker = zlib.decompressobj(_GZIP)
+    while packed := file.read(BLOCK_BYTES):
+        while packed:
+            if unpacker.eof:
+                unpacker = zlib.decompressobj(_GZIP)
+            yield unpacker.decompress(packed, BLOCK_BYTES)
+            packed = unpacker.unconsumed_tail or unpacker.unused_data.lstrip(b"\0")
+    if not unpacker.eof:
+        raise EOFError("it ends too soon")
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
+    rest, is_within = b"", False
+    try:
+        for chunk in chunks:
+            begins = chunk.find(b"\n") + 1 if is_within else 0
+            if is_within and not begins:
+                continue
+            rest += chunk[begins:]
+            is_within = False
+            cut = rest.rfind(b"\n") + 1
+            if cut:
+                yield Block(rest[:cut])
+                rest = rest[cut:]
+            if len(rest) > LONGEST_LINE:
+                yield Block(rest[:_SHOWN], f"longer than {LONGEST_LINE:,} bytes; this begins it")
+                rest, is_within = b"", True
+    except (zlib.error, EOFError) as damage:
+        if rest:
+            yield Block(rest, "cut: the packed file is damaged here")
+        yield Block(b"", f"the packed file is damaged, and what follows is lost: {damage}")
+        return
+    if rest:
+        yield Block(rest)

@@ -1,0 +1,158 @@
+"""The lines of an audit log's file as rows of ``requests``, or as rejected with the reason.
+
+Nothing is dropped: a line is one or the other. What is no UTF-8 shows as escapes, and such a
+line is marked ambiguous, as are those that a hostile name may have made and those of the hour
+that comes twice when clocks are set back. Columns are Arrow's. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from authorizer.audit import Row, read_row
+from authorizer.audit_layout import Zone, read_entry
+from metalog.errors import InvalidRequest
+from metalog_spark.auditfiles import Part, read_blocks
+
+_CUT: Final = "cut: the file ends within this line"
+EMPTY: Final = "an empty line"
+_TEXTS: Final = (
+    *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
+    "request_name",
+)
+SCHEMA: Final = pa.schema(
+    [
+        ("time", pa.timestamp("us", tz="UTC")),
+        ("broker", pa.string()),
+        *((name, pa.string()) for name in _TEXTS),
+        ("resource_reference_count", pa.int32()),
+        ("result", pa.string()),
+        ("rule", pa.string()),
+        ("ambiguous", pa.bool_()),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("day", pa.date32()),
+        ("text", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+"""The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
+nulls in the other's."""
+
+
+class Told(NamedTuple):
+    """A part, and what its rows say of it: names of its file and broker, and its first line."""
+
+    part: Part
+    file: str
+    broker: str
+    line: int
+
+
+class _Read(NamedTuple):
+    """What a block came to: rows, the time and line of each, and what was rejected."""
+
+    rows: list[Row]
+    times: list[int]
+    lines: list[int]
+    rejected: list[tuple[int, str, str]]
+
+
+def read_batches(told: Told, zone: Zone) -> Iterator[pa.RecordBatch]:
+    """All lines of a part, some thousands a batch; those that were rejected in batches apart."""
+    number = told.line
+    for block in read_blocks(told.part):
+        read = _Read([], [], [], [])
+        if block.fault is not None:
+            read.rejected.append((number, _shown(block.lines), block.fault))
+            number += 1
+        else:
+            number += _read_lines(block.lines, number, zone, read)
+        if read.rows:
+            yield _requests(read, told)
+        if read.rejected:
+            yield _rejected(read, told)
+
+
+def _read_lines(lines: bytes, first: int, zone: Zone, read: _Read) -> int:
+    """How many there are; what they say is added to ``read``."""
+    is_whole = lines.endswith(b"\n")
+    texts, damaged = _texts(lines.removesuffix(b"\n"))
+    for number, text in enumerate(texts, first):
+        try:
+            entry = read_entry(text, zone)
+            row = read_row(entry.text)
+            if not is_whole and row.rule is None and number - first == len(texts) - 1:
+                raise InvalidRequest(_CUT)
+        except InvalidRequest as fault:
+            read.rejected.append((number, text, str(fault) if text.strip() else EMPTY))
+        else:
+            is_doubtful = not entry.is_sure or number - first in damaged
+            read.rows.append(row._replace(ambiguous=True) if is_doubtful else row)
+            read.times.append(entry.micros)
+            read.lines.append(number)
+    return len(texts)
+
+
+def _texts(lines: bytes) -> tuple[list[str], set[int]]:
+    """Line by line, and which of them are no UTF-8."""
+    try:
+        return lines.decode().split("\n"), set()
+    except UnicodeDecodeError:
+        parts = lines.split(b"\n")
+        texts = [_shown(part) for part in parts]
+        return texts, {at for at, text in enumerate(texts) if text.encode() != parts[at]}
+
+
+def _shown(line: bytes) -> str:
+    return line.decode(errors="backslashreplace")
+
+
+def _requests(read: _Read, told: Told) -> pa.RecordBatch:
+    columns = dict(zip(Row._fields, zip(*read.rows, strict=True), strict=True))
+    times = pa.array(read.times, pa.timestamp("us", "UTC"))
+    return _batch(len(read.rows), told, read.lines, columns, {"time": times, "day": times})
+
+
+def _rejected(read: _Read, told: Told) -> pa.RecordBatch:
+    lines, texts, reasons = zip(*read.rejected, strict=True)
+    return _batch(len(lines), told, lines, {"text": texts, "reason": reasons})
+
+
+def _batch(
+    size: int,
+    told: Told,
+    lines: Sequence[int],
+    values: Mapping[str, Sequence[Any]],
+    arrays: Mapping[str, pa.Array] = MappingProxyType({}),
+) -> pa.RecordBatch:
+    same = {"file": told.file, "broker": told.broker}
+    columns = []
+    for field in SCHEMA:
+        if field.name in arrays:
+            column = arrays[field.name].cast(field.type)
+        elif field.name in same:
+            column = pa.repeat(same[field.name], size)
+        elif field.name == "line":
+            column = pa.array(lines, field.type)
+        elif field.name in values:
+            column = _column(values[field.name], field.type)
+        else:
+            column = pa.nulls(size, field.type)
+        columns.append(column)
+    return pa.record_batch(columns, schema=SCHEMA)
+
+
+def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """As Arrow has them; half of a surrogate pair, which JSON can hold and UTF-8 cannot, shows
+    as an escape."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(
+            [value and _shown(value.encode(errors="surrogatepass")) for value in values]
+        )
