@@ -1,0 +1,311 @@
+"""What a SOURCE of the pipeline holds: one log, or the folders that one log has left behind.
+
+A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep
+it. A pattern (``/archive/*``) names many of them, which are put in order here: each offset is
+read from one folder, and a hole between two is told, never passed over. A log is cut into
+pieces that can be read apart and sent to where they are read. This module must not
+know Spark, and it applies no record.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.files import LOCAL_FILES
+from metalog.ids import SnapshotId
+from metalog.log.directory import DirectoryLog
+from metalog.log.quorum import QuorumLog
+from metalog.log.several import FoldersLog
+from metalog.log.single import CheckpointLog, SegmentSplit, read_checkpoint
+from metalog.log.topic import TopicLog, TopicSplit
+from metalog.ports import Appended, Split
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+from snapshot.archive import archived_cluster
+from snapshot.exchange.source import OpenedLog, Source, open_source
+from snapshot.reader import read_snapshot
+
+_PATTERN: Final = re.compile(r"[*?\[]")
+_OPEN_END: Final = 1 << 63
+
+
+class Piece(NamedTuple):
+    """The records of ``split`` from offset ``start`` up to ``end``, to be read by one task.
+
+    A piece that is ``dense`` lacks none of them, or is damaged.
+    """
+
+    split: Split
+    start: int
+    end: int
+    dense: bool = True
+
+    def batches(self) -> Iterator[Batch]:
+        """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""
+        reached = self.start
+        file = None
+        for batch in self.split.read():
+            if batch.next_offset <= self.start:
+                continue
+            if batch.base_offset >= self.end:
+                break
+            if self.dense and batch.base_offset > reached:
+                raise _missing(reached, batch.base_offset, batch.file)
+            yield batch
+            reached, file = batch.next_offset, batch.file
+        if self.dense and reached < self.end < _OPEN_END:
+            raise _missing(reached, self.end, file)
+
+
+class Hole(NamedTuple):
+    """Offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: one has, but it
+    cannot be read."""
+
+    start: int
+    end: int
+    why: str
+    is_damage: bool
+
+
+class Member(NamedTuple):
+    """One log of an archive, read from ``start`` up to ``end``."""
+
+    source: Source
+    start: int
+    end: int
+    command_config: Path | None = None
+
+    @property
+    def log(self) -> OpenedLog:
+        return self.source.log
+
+
+class Archive(NamedTuple):
+    """``parts``, from ``start`` up to ``end``, in the order of their offsets and none of them
+    twice; ``snapshots`` are those of all members, with where they lie, oldest first."""
+
+    text: str
+    start: int
+    end: int
+    parts: tuple[Piece | Hole, ...]
+    snapshots: tuple[tuple[SnapshotId, Member], ...]
+    problems: tuple[str, ...]
+
+
+class Logs:
+    """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
+
+    With ``committed`` what none of them proves to be committed is left out.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        environ: Mapping[str, str],
+        committed: bool = False,
+        command_config: Path | None = None,
+    ) -> None:
+        self._text = text
+        self._environ = environ
+        self._committed = committed
+        self._command_config = command_config
+        self._sources: dict[str, Source] = {}
+
+    def look(self) -> Archive:
+        """What there is now. ``InvalidSource`` where the logs are not of one cluster."""
+        known, self._sources = self._sources, {}
+        for name in _named(self._text):
+            self._sources[name] = self._looked_at(name, known.get(name))
+        sources = list(self._sources.values())
+        _refuse_two_clusters(sources)
+        members = sorted(map(self._member, sources), key=lambda each: (each.start, -each.end))
+        snapshots = ((each, member) for member in members for each in member.log.snapshots())
+        return Archive(
+            self._text,
+            members[0].start,
+            max(member.end for member in members),
+            tuple(_in_order(members, self._committed)),
+            tuple(sorted(snapshots, key=lambda each: each[0])),
+            tuple(problem for member in members for problem in member.log.problems),
+        )
+
+    def close(self) -> None:
+        """Let go of what they are connected to."""
+        for source in self._sources.values():
+            if isinstance(source.log, TopicLog | QuorumLog):
+                source.log.close()
+
+    def _looked_at(self, name: str, known: Source | None) -> Source:
+        if known is None:
+            return open_source(name, environ=self._environ, command_config=self._command_config)
+        if isinstance(known.log, DirectoryLog | TopicLog | QuorumLog):
+            known.log.refresh()
+            return known
+        return self._looked_at(name, None)
+
+    def _member(self, source: Source) -> Member:
+        bounds = source.log.bounds()
+        proven = source.log.proven.offset if self._committed else bounds.end
+        end = min(bounds.end, proven)
+        given = self._command_config or source.command_config
+        return Member(source, min(bounds.start, end), end, given)
+
+
+def _named(text: str) -> Sequence[str]:
+    if "://" in text or not _PATTERN.search(text) or Path(text).exists():
+        return [text]
+    if found := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
+        return found
+    raise InvalidSource(f"{text}: nothing has a name like that")
+
+
+def _in_order(members: Sequence[Member], committed: bool) -> Iterator[Piece | Hole]:
+    reached: int | None = None
+    before: Member | None = None
+    damage: CorruptLog | None = None
+    for member in members:
+        if len(members) > 1 and isinstance(member.log, CheckpointLog):
+            continue
+        if reached is None or before is None:
+            begin = member.start
+        elif member.start > reached:
+            yield _hole(reached, member.start, damage)
+            begin = member.start
+        else:
+            _check_same_log(before, member, min(reached, member.end))
+            begin = reached
+        if reached is not None and member.end <= reached:
+            continue
+        yield from _pieces(member, begin)
+        reached, before = member.end, member
+        damage = None if committed else member.log.damage
+    if damage is not None and reached is not None:
+        yield _hole(reached, _OPEN_END, damage)
+
+
+def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
+    if damage is not None:
+        return Hole(start, end, str(damage), is_damage=True)
+    why = f"records {start} to {end - 1} are in none of the folders"
+    return Hole(start, end, why, is_damage=False)
+
+
+def _pieces(member: Member, begin: int) -> Iterator[Piece]:
+    log, end = member.log, member.end
+    if isinstance(log, CheckpointLog):
+        yield Piece(SnapshotSplit(log.path), 0, _OPEN_END, dense=False)
+        return
+    if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
+        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, _OPEN_END, dense=False)
+        return
+    splits = list(log.splits())
+    if not splits and begin < end:
+        whole = WholeSplit(member.source.describe, member.command_config, begin)
+        yield Piece(whole, begin, end, dense=False)
+        return
+    starts = [_start_of(split, member.start) for split in splits]
+    ends = [*starts[1:], end]
+    for split, first, last in zip(splits, starts, ends, strict=True):
+        if max(first, begin) < min(last, end):
+            dense = isinstance(split, SegmentSplit)
+            yield Piece(split, max(first, begin), min(last, end), dense)
+
+
+def _start_of(split: Split, otherwise: int) -> int:
+    if isinstance(split, TopicSplit):
+        return split.start
+    if isinstance(split, SegmentSplit) and split.base_offset is not None:
+        return split.base_offset
+    return otherwise
+
+
+class SnapshotSplit(NamedTuple):
+    """A snapshot's file as a log; its records have their places in the file for offsets."""
+
+    path: Path
+
+    def read(self) -> Iterator[Batch]:
+        log = CheckpointLog(self.path)
+        deque(check_snapshot(read_snapshot(log, log.id)), maxlen=0)
+        return log.open_snapshot(log.id)
+
+
+class BootstrapSplit(NamedTuple):
+    """The records with which a log begins that has none yet."""
+
+    path: Path
+
+    def read(self) -> Iterator[Batch]:
+        return read_checkpoint(self.path, LOCAL_FILES)
+
+
+class WholeSplit(NamedTuple):
+    """A log that cannot be cut, such as a live quorum's, opened anew where it is read."""
+
+    text: str
+    command_config: Path | None
+    start: int
+
+    def read(self) -> Iterator[Batch]:
+        log = open_source(self.text, environ={}, command_config=self.command_config).log
+        for event in log.read(self.start):
+            if isinstance(event, Appended):
+                yield event.batch
+
+
+def _refuse_two_clusters(sources: Sequence[Source]) -> None:
+    first: tuple[str, Source] | None = None
+    for source in sources:
+        cluster = cluster_of(source)
+        if cluster is None:
+            continue
+        if first is not None and cluster != first[0]:
+            raise InvalidSource(
+                f"{first[1].text} is of cluster {first[0]} and {source.text} of {cluster};"
+                " give the folders of one log"
+            )
+        first = cluster, source
+
+
+def cluster_of(source: Source) -> str | None:
+    """The cluster's id, where a folder says it."""
+    log = source.log
+    if isinstance(log, FoldersLog):
+        log = log.source
+    if not isinstance(log, DirectoryLog):
+        return None
+    if log.meta_properties is not None and log.meta_properties.cluster_id is not None:
+        return log.meta_properties.cluster_id
+    return archived_cluster(log.path, LOCAL_FILES)
+
+
+def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
+    """Two logs that have the same epoch at an offset have the same records below it (KIP-595)."""
+    epochs = [_epoch_before(offset, each.log) for each in (earlier, later)]
+    if None not in epochs and epochs[0] != epochs[1]:
+        raise InvalidSource(
+            f"{earlier.source.text} and {later.source.text} are not of one log, or one of them has"
+            f" a tail that was never committed: before offset {offset} they have epochs"
+            f" {epochs[0]} and {epochs[1]}"
+        )
+
+
+def _epoch_before(offset: int, log: OpenedLog) -> int | None:
+    if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
+        return None
+    if offset == log.bounds().end:
+        return log.bounds().epoch
+    if log.leader_epochs.starts:
+        return log.leader_epochs.epoch_at(offset - 1)
+    return next((batch.epoch for batch in log.batches(offset - 1)), None)
+
+
+def _missing(start: int, end: int, file: str | None) -> CorruptLog:
+    return CorruptLog(f"records {start} to {end - 1} are missing", file=file, offset=start)

@@ -1,0 +1,171 @@
+"""Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
+
+Each piece of the log is scanned by a task of its own, and what tells of ACLs, little beside
+the rest, is put together on the driver. The same SOURCE gives the same rows. This module must
+not know how a history is put together.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from metalog.ids import uuid_text
+from metalog_spark.archive import Archive, Logs, Piece
+from metalog_spark.folder import Tables
+from metalog_spark.history import AclLife, Found, History, Scanned, Stretch, history_of, scan
+from metalog_spark.tables import ACL_CHANGELOG, HISTORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from authorizer.timeline import Edge
+
+_OPEN_END: Final = 1 << 62
+_SCANNED: Final = (
+    "piece INT, offset BIGINT, time_ms BIGINT, value BINARY, first_ms BIGINT, damage STRING"
+)
+
+
+def fill_changelog(
+    tables: Tables,
+    source: str,
+    *,
+    environ: Mapping[str, str],
+    committed: bool = False,
+    skip_damaged: bool = False,
+    command_config: Path | None = None,
+) -> History:
+    """Replaces both tables by what ``source`` tells, and returns it.
+
+    ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
+    """
+    logs = Logs(source, environ=environ, committed=committed, command_config=command_config)
+    try:
+        archive = logs.look()
+        scanned = scan_archive(tables.session, archive)
+        history = history_of(archive, scanned, skip_damaged=skip_damaged)
+    finally:
+        logs.close()
+    tables.replace(HISTORY, history_rows(tables.session, history.stretches, source))
+    tables.replace(ACL_CHANGELOG, changelog_rows(tables.session, history.lives, source))
+    return history
+
+
+def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
+    """What is in each piece, by its number among the parts; one piece alone is read here."""
+    pieces = {number: part for number, part in enumerate(archive.parts) if isinstance(part, Piece)}
+    if len(pieces) < 2:
+        return {number: scan(piece) for number, piece in pieces.items()}
+    sent = [(number, pickle.dumps(piece)) for number, piece in pieces.items()]
+    spread = session.createDataFrame(sent, "piece INT, pickled BINARY").repartition(len(sent))
+    return _gathered(spread.mapInArrow(_scan_sent, _SCANNED))
+
+
+def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """On an executor: a row for each record found, and one at the end of each piece."""
+    for batch in batches:
+        for sent in batch.to_pylist():
+            number = sent["piece"]
+            held = scan(pickle.loads(sent["pickled"]))  # noqa: S301 - sent by scan_archive
+            columns = list(zip(*held.found, strict=True)) or [(), (), ()]
+            count = len(held.found)
+            yield pa.record_batch(
+                {
+                    "piece": pa.array([number] * (count + 1), pa.int32()),
+                    "offset": pa.array([*columns[0], held.reached], pa.int64()),
+                    "time_ms": pa.array([*columns[1], held.latest_ms], pa.int64()),
+                    "value": pa.array([*columns[2], None], pa.binary()),
+                    "first_ms": pa.array([None] * count + [held.first_ms], pa.int64()),
+                    "damage": pa.array([None] * count + [held.damage], pa.string()),
+                }
+            )
+
+
+def _gathered(rows: DataFrame) -> dict[int, Scanned]:
+    found: dict[int, list[Found]] = {}
+    scanned: dict[int, Scanned] = {}
+    for row in rows.toArrow().to_pylist():
+        held = found.setdefault(row["piece"], [])
+        if row["value"] is not None:
+            held.append(Found(row["offset"], row["time_ms"], row["value"]))
+        else:
+            ends = row["offset"], row["first_ms"], row["time_ms"], row["damage"]
+            scanned[row["piece"]] = Scanned(held, *ends)
+    return {number: each._replace(found=sorted(each.found)) for number, each in scanned.items()}
+
+
+def history_rows(session: SparkSession, stretches: Iterable[Stretch], source: str) -> DataFrame:
+    """Rows of the table HISTORY."""
+    return session.createDataFrame(
+        _table(
+            HISTORY.schema,
+            [
+                (
+                    source,
+                    each.kind,
+                    each.start,
+                    None if each.end > _OPEN_END else each.end,
+                    _micros(each.start_ms),
+                    _micros(each.end_ms),
+                    each.why,
+                )
+                for each in stretches
+            ],
+        )
+    )
+
+
+def changelog_rows(session: SparkSession, lives: Iterable[AclLife], source: str) -> DataFrame:
+    """Rows of the table ACL_CHANGELOG, in the order in which the ACLs came."""
+    rows = [
+        (
+            uuid_text(life.id),
+            *_acl_columns(life),
+            *_edge(life.begin),
+            life.begin_known,
+            *_edge(life.end),
+            life.end_known,
+            source,
+        )
+        for life in sorted(lives, key=_by_begin)
+    ]
+    return session.createDataFrame(_table(ACL_CHANGELOG.schema, rows))
+
+
+def _by_begin(life: AclLife) -> tuple[int, bytes]:
+    return (-1 if life.begin is None else life.begin.at), life.id
+
+
+def _acl_columns(life: AclLife) -> tuple[str, ...]:
+    return tuple(each if isinstance(each, str) else each.name for each in life.acl)
+
+
+def _edge(edge: Edge | None) -> tuple[int | None, int | None]:
+    return (None, None) if edge is None else (edge.at, _micros(edge.time_ms))
+
+
+def _micros(time_ms: int | None) -> int | None:
+    return None if time_ms is None else time_ms * 1000
+
+
+def _table(schema: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    """``rows`` of a table that has strings, numbers, booleans and times, as Arrow."""
+    kinds = {
+        "STRING": pa.string(),
+        "BIGINT": pa.int64(),
+        "BOOLEAN": pa.bool_(),
+        "TIMESTAMP": pa.timestamp("us", "UTC"),
+    }
+    fields = [column.split() for column in schema.split(",")]
+    columns = zip(*rows, strict=True) if rows else ([] for _ in fields)
+    return pa.table(
+        {
+            name: pa.array(list(column), kinds[kind])
+            for (name, kind), column in zip(fields, columns, strict=True)
+        }
+    )

@@ -1,0 +1,314 @@
+"""Records of a log as rows of Arrow: which columns there are, and what stands in them.
+
+The columns are those of ``metalog dump --json``, with a struct of its own for each record
+that ACLs and SCRAM users are made of; only the asked ones are filled, and only the records
+that are ``Wanted`` are decoded. This module must not know where records are read from.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from metalog.errors import CorruptLog, InvalidRequest
+from metalog.ids import Uuid, uuid_text
+from metalog.records.acl_codes import acl_of, can_be_bound
+from metalog.records.control import decode_control
+from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value
+from metalog.records.masking import masked
+from metalog.records.message import ControlMessage
+from metalog.records.messages import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
+from metalog.records.messages.registry import METADATA, message_type
+from metalog.scram import ScramMechanism
+
+if TYPE_CHECKING:
+    from metalog.records.batch import Batch, Record
+
+_MOST_ROWS: Final = 4096
+_MOST_BYTES: Final = 16 << 20
+_US_PER_MS: Final = 1000
+_KEYS: Final = ("salt", "stored_key", "server_key")
+
+
+class Wanted(NamedTuple):
+    """Rows with an offset from ``start`` up to ``end``, a timestamp from ``since_us`` to
+    ``until_us`` (both included), and one of ``types``; None is any."""
+
+    start: int = 0
+    end: int = 1 << 63
+    since_us: int | None = None
+    until_us: int | None = None
+    types: frozenset[str] | None = None
+
+    def at(self, timestamp_ms: int) -> bool:
+        moment = timestamp_ms * _US_PER_MS
+        return (self.since_us is None or moment >= self.since_us) and (
+            self.until_us is None or moment <= self.until_us
+        )
+
+    @property
+    def api_keys(self) -> frozenset[int] | None:
+        """Those of ``types``."""
+        if self.types is None:
+            return None
+        return frozenset(key for key in METADATA if _type_name(key) in self.types)
+
+
+class _Row(NamedTuple):
+    """What a row is made of; ``why_missing`` instead of a message where records are not there."""
+
+    offset: int
+    epoch: int | None
+    timestamp_ms: int | None
+    version: int | None
+    message: Any
+    why_missing: str | None = None
+
+    @property
+    def legible(self) -> Any:
+        """The message, or what Kafka makes of one that it should not read; or None."""
+        return self.message.lenient if isinstance(self.message, Undecodable) else self.message
+
+
+class Columns:
+    """Makes Arrow batches of ``schema``; without ``secrets`` salts, keys, passwords, and the
+    bytes of what cannot be decoded, which may hold any, are left out."""
+
+    def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
+        unknown = [name for name in schema.names if name not in _COLUMNS]
+        if unknown:
+            raise InvalidRequest(f"a log has no column {unknown[0]}; it has {', '.join(_COLUMNS)}")
+        self._schema = schema
+        self._fill = [_COLUMNS[name].of(secrets) for name in schema.names]
+
+    def of(self, batches: Iterable[Batch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """The rows of ``batches`` that are ``wanted``, in their order; those before damage, and
+        then ``CorruptLog``."""
+        rows: list[_Row] = []
+        size = 0
+        try:
+            for batch in batches:
+                before = len(rows)
+                rows += _rows(batch, wanted)
+                if len(rows) > before:
+                    size += batch.size
+                if len(rows) >= _MOST_ROWS or size >= _MOST_BYTES:
+                    yield self._batch(rows)
+                    rows, size = [], 0
+        except CorruptLog:
+            if rows:
+                yield self._batch(rows)
+            raise
+        if rows:
+            yield self._batch(rows)
+
+    def missing(self, offset: int, why: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """One row that says why there are none from ``offset`` on, if such a row is wanted."""
+        unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
+        if unlimited and wanted.start <= offset < wanted.end:
+            yield self._batch([_Row(offset, None, None, None, None, why)])
+
+    def _batch(self, rows: Sequence[_Row]) -> pa.RecordBatch:
+        columns = [
+            pa.array([value(row) for row in rows], field.type)
+            for field, value in zip(self._schema, self._fill, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _rows(batch: Batch, wanted: Wanted) -> Iterator[_Row]:
+    if batch.next_offset <= wanted.start or batch.base_offset >= wanted.end:
+        return
+    if batch.is_control and wanted.types is not None:
+        return
+    keys = wanted.api_keys if wanted.types is not None else None
+    for record in batch.records():
+        if not wanted.start <= record.offset < wanted.end or not wanted.at(record.timestamp):
+            continue
+        value = record.value or b""
+        if keys is not None and not _has_key(value, keys):
+            continue
+        row = _decoded(batch, record, value)
+        if wanted.types is None or _type(row) in wanted.types:
+            yield row
+
+
+def _decoded(batch: Batch, record: Record, value: bytes) -> _Row:
+    message: Any
+    if batch.is_control:
+        version, message = decode_control(record.key, value)
+    else:
+        version, message = decode_value(value)
+    return _Row(record.offset, batch.epoch, record.timestamp, version, message)
+
+
+def _has_key(value: bytes, keys: frozenset[int]) -> bool:
+    """Whether ``value`` begins as a record of one of these types does, all of whose keys are
+    varints of one byte."""
+    return len(value) > 1 and value[0] == FRAME_VERSION and value[1] in keys
+
+
+def _type_name(api_key: int) -> str | None:
+    known = message_type(api_key)
+    return None if known is None else known.TYPE_NAME
+
+
+def _type(row: _Row) -> str | None:
+    message = row.legible
+    if message is None or isinstance(message, ControlMessage):
+        return None
+    return str(message.TYPE_NAME)
+
+
+def _version(row: _Row) -> int | None:
+    return None if _type(row) is None else row.version
+
+
+def _control(row: _Row) -> str | None:
+    message = row.legible
+    return message.TYPE_NAME if isinstance(message, ControlMessage) else None
+
+
+def _acl(row: _Row) -> dict[str, str] | None:
+    message = row.legible
+    if not isinstance(message, AccessControlEntryRecord):
+        return None
+    acl = acl_of(message)
+    return {
+        "id": uuid_text(Uuid(message.id)),
+        "resource_type": acl.resource_type.name,
+        "resource_name": acl.resource_name,
+        "pattern_type": acl.pattern_type.name,
+        "principal": acl.principal,
+        "host": acl.host,
+        "operation": acl.operation.name,
+        "permission_type": acl.permission_type.name,
+    }
+
+
+def _removed_acl(row: _Row) -> dict[str, str] | None:
+    message = row.legible
+    if not isinstance(message, RemoveAccessControlEntryRecord):
+        return None
+    return {"id": uuid_text(Uuid(message.id))}
+
+
+def _credential(row: _Row) -> dict[str, object] | None:
+    message = row.legible
+    if not isinstance(message, UserScramCredentialRecord):
+        return None
+    return {
+        "name": message.name,
+        "mechanism": _mechanism(message.mechanism),
+        "iterations": message.iterations,
+    }
+
+
+def _credential_with_secrets(row: _Row) -> dict[str, object] | None:
+    known = _credential(row)
+    if known is None:
+        return None
+    return known | {name: b64encode(getattr(row.legible, name)).decode("ascii") for name in _KEYS}
+
+
+def _removed_credential(row: _Row) -> dict[str, str] | None:
+    message = row.legible
+    if not isinstance(message, RemoveUserScramCredentialRecord):
+        return None
+    return {"name": message.name, "mechanism": _mechanism(message.mechanism)}
+
+
+def _mechanism(code: int) -> str:
+    known = {each.value: each.mechanism_name for each in ScramMechanism}
+    return known.get(code, "UNKNOWN")
+
+
+def _data(row: _Row) -> str | None:
+    return _json(row, masked)
+
+
+def _data_with_secrets(row: _Row) -> str | None:
+    return _json(row, lambda message, data: data)
+
+
+def _json(row: _Row, shown: Callable[[Any, Any], object]) -> str | None:
+    message = row.legible
+    if message is None or _is_told_by_struct(message):
+        return None
+    data = shown(message, message.to_json(row.version))
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_told_by_struct(message: Any) -> bool:
+    """Whether a struct of its own holds all that the record says."""
+    if message.unknown_tagged_fields:
+        return False
+    if isinstance(message, AccessControlEntryRecord):
+        return can_be_bound(message)
+    if isinstance(message, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
+        return message.mechanism in set(ScramMechanism)
+    return isinstance(message, RemoveAccessControlEntryRecord)
+
+
+def _undecodable(row: _Row) -> str | None:
+    if row.message is None or row.legible is not None:
+        return None
+    return str(row.message.reason)
+
+
+def _value(row: _Row) -> bytes | None:
+    return None if _undecodable(row) is None else bytes(row.message.value)
+
+
+class _Column(NamedTuple):
+    """``type`` in Spark's DDL, what stands in the column, and with secrets if that is more."""
+
+    type: str
+    value: Callable[[_Row], object]
+    with_secrets: Callable[[_Row], object] | None = None
+
+    def of(self, secrets: bool) -> Callable[[_Row], object]:
+        return self.with_secrets if secrets and self.with_secrets is not None else self.value
+
+
+_COLUMNS: Final = {
+    "offset": _Column("BIGINT", lambda row: row.offset),
+    "epoch": _Column("INT", lambda row: row.epoch),
+    "timestamp": _Column(
+        "TIMESTAMP",
+        lambda row: None if row.timestamp_ms is None else row.timestamp_ms * _US_PER_MS,
+    ),
+    "type": _Column("STRING", _type),
+    "version": _Column("INT", _version),
+    "control": _Column("STRING", _control),
+    "access_control_entry": _Column(
+        "STRUCT<id: STRING, resource_type: STRING, resource_name: STRING, pattern_type: STRING,"
+        " principal: STRING, host: STRING, operation: STRING, permission_type: STRING>",
+        _acl,
+    ),
+    "remove_access_control_entry": _Column("STRUCT<id: STRING>", _removed_acl),
+    "user_scram_credential": _Column(
+        "STRUCT<name: STRING, mechanism: STRING, iterations: INT, salt: STRING,"
+        " stored_key: STRING, server_key: STRING>",
+        _credential,
+        _credential_with_secrets,
+    ),
+    "remove_user_scram_credential": _Column(
+        "STRUCT<name: STRING, mechanism: STRING>", _removed_credential
+    ),
+    "data": _Column("STRING", _data, _data_with_secrets),
+    "undecodable": _Column("STRING", _undecodable),
+    "value": _Column("BINARY", lambda row: None, _value),
+    "missing": _Column("STRING", lambda row: row.why_missing),
+}
+SCHEMA: Final = ", ".join(f"{name} {column.type}" for name, column in _COLUMNS.items())
+"""All columns, in Spark's DDL."""

@@ -1,0 +1,344 @@
+"""The rows of a log in Spark are the records that Kafka's own tools find in it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import DamagedCase, KafkaCase, kafka_case
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
+from pyspark.sql.types import StructType
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
+from metalog_spark.archive import Hole
+from metalog_spark.datasource import LogPartition, LogReader, read_options, register
+from metalog_spark.rows import SCHEMA
+
+Row = dict[str, Any]
+STRUCTS = {
+    "access_control_entry": "ACCESS_CONTROL_ENTRY_RECORD",
+    "remove_access_control_entry": "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
+    "user_scram_credential": "USER_SCRAM_CREDENTIAL_RECORD",
+    "remove_user_scram_credential": "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
+}
+CODES = {
+    "resourceType": "UNKNOWN ANY TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER",
+    "patternType": "UNKNOWN ANY MATCH LITERAL PREFIXED",
+    "operation": "UNKNOWN ANY ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION"
+    " DESCRIBE_CONFIGS ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS"
+    " TWO_PHASE_COMMIT",
+    "permissionType": "UNKNOWN ANY DENY ALLOW",
+    "mechanism": "UNKNOWN SCRAM-SHA-256 SCRAM-SHA-512",
+}
+"""Kafka's names of the codes in records, from 0 on."""
+
+
+@pytest.fixture(scope="module")
+def schema(spark: SparkSession) -> StructType:
+    register(spark)
+    parsed = StructType.fromDDL(SCHEMA)
+    assert isinstance(parsed, StructType)
+    return parsed
+
+
+def in_words(field: str, value: Any) -> Any:
+    if field not in CODES:
+        return value
+    names = CODES[field].split()
+    return names[value] if 0 <= value < len(names) else "UNKNOWN"
+
+
+def camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(map(str.capitalize, rest))
+
+
+def as_kafka_says(row: Mapping[str, Any]) -> Row:
+    """The line in ``records.jsonl`` that a row stands for, with names for the codes of a record
+    that has a struct; why a record cannot be decoded is said in our words, and left out."""
+    line: Row = {name: row[name] for name in ("offset", "epoch")}
+    line["timestamp"] = round(row["timestamp"].timestamp() * 1000)
+    assert row["missing"] is None
+    if row["undecodable"] is not None:
+        return line | {"value": bytes(row["value"])}
+    data = None if row["data"] is None else json.loads(row["data"])
+    if row["control"] is not None:
+        return line | {"control": row["control"], "data": data}
+    for column, kind in STRUCTS.items():
+        assert (row[column] is not None) is (row["type"] == kind)
+        if row[column] is not None:
+            fields = {camel(name): value for name, value in row[column].items()}
+            data = fields | {
+                name: in_words(name, value)
+                for name, value in (data or {}).items()
+                if name not in fields or in_words(name, value) != fields[name]
+            }
+    return line | {"type": row["type"], "version": row["version"], "data": data}
+
+
+def said_by_kafka(case: KafkaCase, name: str = "records.jsonl") -> Iterator[Row]:
+    for line in case.json_lines(name):
+        if line.get("type") in STRUCTS.values():
+            line["data"] = {name: in_words(name, value) for name, value in line["data"].items()}
+        if "undecodable" in line:
+            line["value"] = b64decode(line["value"])
+            del line["undecodable"]
+        yield line
+
+
+def rows_of(reader: LogReader) -> list[Row]:
+    parts = reader.partitions()
+    return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+def reader(source: Path | str, schema: StructType, *filters: Filter, **given: str) -> LogReader:
+    """As Spark makes one, once the filters were pushed down that it takes."""
+    made = LogReader(read_options({"path": str(source), **given}), schema)
+    assert list(made.pushFilters(list(filters))) == []
+    return made
+
+
+@pytest.mark.shows_credentials
+def test_every_record_of_every_log(kafka_case: KafkaCase, schema: StructType) -> None:
+    if kafka_case.is_invalid:
+        with pytest.raises(CorruptLog):
+            rows_of(reader(kafka_case.log_dir, schema, secrets="true"))
+        return
+    found = rows_of(reader(kafka_case.log_dir, schema, secrets="true"))
+    assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case))
+
+
+@pytest.mark.shows_credentials
+def test_every_record_of_a_snapshot(kafka_case: KafkaCase, schema: StructType) -> None:
+    for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
+        name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
+        found = rows_of(
+            reader(kafka_case.metadata_dir / f"{name}.checkpoint", schema, secrets="true")
+        )
+        assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case, expected.name))
+
+
+def test_secrets_are_left_out_unless_asked_for(schema: StructType) -> None:
+    """The net of the suite looks for them, too, in what this test prints."""
+    rows = rows_of(reader(kafka_case("basic-4.3").log_dir, schema))
+    credentials = [row["user_scram_credential"] for row in rows if row["user_scram_credential"]]
+    assert credentials
+    for each in credentials:
+        assert each["iterations"] >= 4096
+        assert (each["salt"], each["stored_key"], each["server_key"]) == (None, None, None)
+    print(rows)
+
+
+def at(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def test_filters_leave_the_rows_that_they_say(schema: StructType) -> None:
+    source = kafka_case("trimmed-4.3").log_dir
+    everything = rows_of(reader(source, schema))
+    middle, time = 800, everything[150]["timestamp"]
+    acl, partition = "ACCESS_CONTROL_ENTRY_RECORD", "PARTITION_RECORD"
+    for filters, passes in {
+        (EqualTo(("offset",), middle),): lambda row: row["offset"] == middle,
+        (LessThan(("offset",), middle),): lambda row: row["offset"] < middle,
+        (LessThanOrEqual(("offset",), middle),): lambda row: row["offset"] <= middle,
+        (GreaterThan(("offset",), middle),): lambda row: row["offset"] > middle,
+        (GreaterThanOrEqual(("timestamp",), time),): lambda row: row["timestamp"] >= time,
+        (GreaterThan(("timestamp",), time),): lambda row: row["timestamp"] > time,
+        (LessThan(("timestamp",), time),): lambda row: row["timestamp"] < time,
+        (EqualTo(("timestamp",), time),): lambda row: row["timestamp"] == time,
+        (EqualTo(("type",), acl),): lambda row: row["type"] == acl,
+        (In(("type",), (acl, partition)),): lambda row: row["type"] in (acl, partition),
+        (In(("type",), (acl, partition)), EqualTo(("type",), acl)): lambda row: row["type"] == acl,
+        (GreaterThan(("offset",), 700), LessThan(("offset",), middle), IsNotNull(("offset",))): (
+            lambda row: 700 < row["offset"] < middle
+        ),
+        (EqualTo(("type",), "NO_SUCH_RECORD"),): lambda row: False,
+    }.items():
+        found = rows_of(reader(source, schema, *filters))
+        assert found == list(filter(passes, everything)), filters
+
+
+def test_a_filter_that_is_not_carried_out_is_left_to_spark(schema: StructType) -> None:
+    made = LogReader(read_options({"path": str(kafka_case("demo").log_dir)}), schema)
+    left = [Not(EqualTo(("type",), "X")), EqualTo(("type",), 5), EqualTo(("epoch",), 1)]
+    assert list(made.pushFilters([EqualTo(("offset",), 3), *left])) == left
+    assert [row["offset"] for row in rows_of(made)] == [3]
+
+
+def test_segments_without_the_offsets_are_not_opened(tmp_path: Path, schema: StructType) -> None:
+    shutil.copytree(kafka_case("trimmed-4.3").log_dir, tmp_path / "log")
+    [first, second] = sorted((tmp_path / "log").rglob("*.log"))
+    asked = reader(tmp_path / "log", schema, LessThan(("offset",), 811))
+    [part] = asked.partitions()
+    second.unlink()
+    assert [row["offset"] for batch in asked.read(part) for row in batch.to_pylist()] == list(
+        range(608, 811)
+    )
+    assert first.is_file()
+
+
+def test_only_the_columns_that_are_asked_for(schema: StructType) -> None:
+    asked = StructType([schema["type"], schema["offset"]])
+    found = rows_of(reader(kafka_case("demo").log_dir, asked))
+    assert all(row.keys() == {"type", "offset"} for row in found)
+    with pytest.raises(InvalidRequest, match="a log has no column spam; it has offset, epoch"):
+        reader("x", StructType().add("spam", "string"))
+
+
+def test_damage_stops_the_reading_or_stands_in_a_row(
+    damaged_case: DamagedCase, schema: StructType
+) -> None:
+    """Before the damage all is there, in both; what is wrong names the file."""
+    facts = damaged_case.facts
+    if facts["kind"] != "log" or facts["expect"] not in ("stop", "torn-tail"):
+        return
+    source = damaged_case.log_dir
+    if facts["expect"] == "torn-tail":
+        assert rows_of(reader(source, schema))[-1]["offset"] == facts["goodUntilOffset"] - 1
+        return
+    with pytest.raises(CorruptLog) as caught:
+        rows_of(reader(source, schema))
+    found = rows_of(reader(source, schema, skipDamaged="true"))
+    missing = [row for row in found if row["missing"] is not None]
+    assert [row["missing"] for row in missing] == [str(caught.value)]
+    assert facts["source"] in missing[0]["missing"]
+    good = [row["offset"] for row in found if row["missing"] is None]
+    assert [each for each in good if each < missing[0]["offset"]] == list(
+        range(facts["goodUntilOffset"])
+    )
+
+
+def cut(target: Path, *, keep: tuple[str, ...]) -> Path:
+    """What is left of the demo's log in a folder: its segments and snapshots of these names."""
+    shutil.copytree(kafka_case("trimmed-4.3").log_dir, target)
+    for path in (target / "__cluster_metadata-0").iterdir():
+        if path.suffix in (".log", ".checkpoint") and not path.name.startswith(keep):
+            path.unlink()
+    return target
+
+
+FIRST, SECOND = f"{608:020d}", f"{811:020d}"
+
+
+def test_folders_of_one_log_are_read_as_one(tmp_path: Path, schema: StructType) -> None:
+    """Each offset once, where two folders have it as well."""
+    whole = rows_of(reader(kafka_case("trimmed-4.3").log_dir, schema))
+    cut(tmp_path / "b-old", keep=(FIRST,))
+    cut(tmp_path / "a-new", keep=(SECOND,))
+    assert rows_of(reader(tmp_path / "?-*", schema)) == whole
+    cut(tmp_path / "c-all", keep=(FIRST, SECOND))
+    assert rows_of(reader(tmp_path / "*", schema)) == whole
+
+
+def test_a_gap_between_folders_is_a_row(tmp_path: Path, schema: StructType) -> None:
+    shutil.copytree(kafka_case("quorum-4.3/node-11").log_dir, tmp_path / "early")
+    properties = tmp_path / "early" / "meta.properties"
+    other = (kafka_case("trimmed-4.3").log_dir / "meta.properties").read_text()
+    properties.write_text(other)
+    cut(tmp_path / "later", keep=(FIRST, SECOND))
+    found = rows_of(reader(tmp_path / "*", schema))
+    [gap] = [row for row in found if row["missing"] is not None]
+    assert gap["offset"] == 265
+    assert gap["missing"] == "records 265 to 607 are in none of the folders"
+    parts = reader(tmp_path / "*", schema).partitions()
+    holes = [part.part for part in parts if isinstance(part, LogPartition)]
+    assert [hole.is_damage for hole in holes if isinstance(hole, Hole)] == [False]
+
+
+def test_folders_of_two_logs_are_refused(tmp_path: Path, schema: StructType) -> None:
+    for name in ("basic-4.3", "trimmed-4.3"):
+        shutil.copytree(kafka_case(name).log_dir, tmp_path / name)
+    with pytest.raises(InvalidSource, match=r"is of cluster .* and .* of"):
+        reader(tmp_path / "*", schema).partitions()
+    for name in ("basic-4.3", "trimmed-4.3"):
+        (tmp_path / name / "meta.properties").unlink()
+    shutil.rmtree(tmp_path / "trimmed-4.3")
+    shutil.copytree(kafka_case("quorum-4.3/node-11").log_dir, tmp_path / "other")
+    (tmp_path / "other" / "meta.properties").unlink()
+    with pytest.raises(InvalidSource, match="are not of one log"):
+        reader(tmp_path / "*", schema).partitions()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "no SOURCE was given"),
+        ({"path": "x", "comitted": "true"}, "there is no option comitted; there are path, comm"),
+        ({"path": "x", "committed": "maybe"}, "the option committed is true or false, not maybe"),
+        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is an offset, not -1"),
+    ],
+)
+def test_options_that_cannot_be_used(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said):
+        read_options(given)
+
+
+def load(spark: SparkSession, source: Path | str) -> DataFrame:
+    return spark.read.format("metalog").load(str(source))
+
+
+def test_in_spark(spark: SparkSession, schema: StructType) -> None:
+    """The same rows once Spark has moved them, and its filters reach the reader."""
+    source = kafka_case("trimmed-4.3").log_dir
+    frame = load(spark, source)
+    assert frame.schema == schema
+    there = frame.orderBy("offset").toArrow().to_pylist()
+    assert there == rows_of(reader(source, schema))
+    asked = frame.where("type = 'ACCESS_CONTROL_ENTRY_RECORD' and offset >= 811")
+    assert asked.count() == sum(
+        row["type"] == "ACCESS_CONTROL_ENTRY_RECORD" and row["offset"] >= 811 for row in there
+    )
+
+
+def test_in_spark_an_error_names_the_source(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException, match="there is no such file or folder"):
+        load(spark, tmp_path / "nothing").count()
+
+
+def test_a_stream_goes_on_where_it_was_stopped(
+    spark: SparkSession, schema: StructType, tmp_path: Path
+) -> None:
+    """A log that grows, a few offsets at a time: each record once, over two starts."""
+    source = kafka_case("trimmed-4.3")
+    folder = cut(tmp_path / "log", keep=(FIRST,))
+    out = str(tmp_path / "out")
+
+    def run() -> int:
+        frame = spark.readStream.format("metalog").option("maxOffsetsPerTrigger", "150")
+        query = (
+            frame.load(str(folder))
+            .select("offset", "type")
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(out)
+        )
+        query.awaitTermination()
+        return len([each for each in query.recentProgress if each.numInputRows])
+
+    assert run() == 2
+    for name in (f"{SECOND}.log", f"{SECOND}.index"):
+        if (source.metadata_dir / name).is_file():
+            shutil.copy(source.metadata_dir / name, folder / "__cluster_metadata-0" / name)
+    assert run() == 1
+    offsets = sorted(row.offset for row in spark.read.parquet(out).collect())
+    assert offsets == list(range(608, 835))
