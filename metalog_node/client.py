@@ -25,6 +25,7 @@ from metalog.wire.schema import Body
 from metalog.wire.versions import Versions
 from metalog_node.authentication import Logins
 from metalog_node.connection import Asked, ServerConnection
+from metalog_node.encrypted import Encrypted
 from metalog_node.handlers.question import Answer, Api, Question, Services, answer
 from metalog_node.listeners import Listener
 from metalog_node.metrics import Metrics
@@ -68,8 +69,8 @@ class Client:
         door: Door,
         versions: Versions,
         services: Services,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        reader: asyncio.StreamReader | Encrypted,
+        writer: asyncio.StreamWriter | Encrypted,
         host: str,
     ) -> None:
         self._door = door
@@ -79,7 +80,6 @@ class Client:
         self._host = host
         self._is_asked = False
         self._is_leaving = False
-        writer.transport.set_write_buffer_limits(high=CHUNK)
         self._connection = ServerConnection(
             versions,
             logins=door.logins,
@@ -184,7 +184,7 @@ def host_of(peer: Sequence[Any]) -> str:
     return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
 
 
-def _certified(door: Door, writer: asyncio.StreamWriter) -> KafkaPrincipal:
+def _certified(door: Door, writer: asyncio.StreamWriter | Encrypted) -> KafkaPrincipal:
     """Who the client's certificate says it is; nobody where it showed none."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)

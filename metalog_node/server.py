@@ -13,18 +13,20 @@ import logging
 import os
 import socket
 import ssl
-from typing import Any, Final
+from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
 from metalog_node.apis import spoken
 from metalog_node.client import CHUNK, Client, Door, host_of
+from metalog_node.encrypted import Encrypted
 from metalog_node.handlers.question import Services
 
 _log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
-_TLS_PATIENCE: Final = {"ssl_handshake_timeout": 15.0, "ssl_shutdown_timeout": 5.0}
+_HANDSHAKE_S: Final = 15.0
+"""How long a client may take to agree on TLS, however much it sends."""
 _ANSWERED_WITHIN_S: Final = 5.0
 """How long closing waits for answers that are under way."""
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -101,12 +103,16 @@ class OpenListener:
         try:
             reader, writer = await self._streams(connected)
             try:
-                client = Client(self._door, self._spoken, self._services, reader, writer, host)
-            except InvalidRequest:
+                encrypted = await self._encrypted(reader, writer)
+                streams = (reader, writer) if encrypted is None else (encrypted, encrypted)
+                client = Client(self._door, self._spoken, self._services, *streams, host)
+            except BaseException:
                 writer.transport.abort()
                 raise
             self._clients[task] = client
             await client.serve()
+        except TimeoutError:
+            self._note_refusal(host, InvalidRequest("no TLS: too slow to agree on it"))
         except (OSError, InvalidRequest) as error:
             self._note_refusal(host, error)
         except asyncio.CancelledError:
@@ -120,17 +126,24 @@ class OpenListener:
     async def _streams(
         self, connected: socket.socket
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """TLS is agreed on, where it is wanted."""
-        loop, tls = asyncio.get_running_loop(), self._door.tls
+        loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=CHUNK, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        patience: dict[str, Any] = {} if tls is None else _TLS_PATIENCE
-        context = None if tls is None else tls.context
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        transport, _ = await loop.connect_accepted_socket(
-            lambda: protocol, connected, ssl=context, **patience
-        )
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connected)
+        transport.set_write_buffer_limits(high=CHUNK)
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    async def _encrypted(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Encrypted | None:
+        """What is agreed on; None where nothing need be."""
+        if self._door.tls is None:
+            return None
+        encrypted = Encrypted(self._door.tls.context, reader, writer)
+        async with asyncio.timeout(_HANDSHAKE_S):
+            await encrypted.agree()
+        return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
         """Whoever only looks whether somebody listens is worth no line."""

@@ -98,7 +98,7 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setitem(server._TLS_PATIENCE, "ssl_handshake_timeout", 0.4)
+    monkeypatch.setattr(server, "_HANDSHAKE_S", 0.4)
     keys = {"ssl.keystore.location": str(identity.identity), "max.connections": "1"}
     with serve("SSL", **keys) as node:
         with connected(node.addresses["SSL"]) as silent, connected(node.addresses["SSL"]) as second:
@@ -107,7 +107,7 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
         assert eventually(lambda: measured(node, "metalog_connections", "SSL") == 0)
         failures = "metalog_authentication_failures_total"
         assert eventually(lambda: measured(node, failures, "SSL") == 1)
-    refused = "SSL: 127.0.0.1: connection closed: no TLS: SSL handshake is taking longer"
+    refused = "SSL: 127.0.0.1: connection closed: no TLS: too slow to agree on it"
     assert refused in caplog.text
     assert caplog.text.count("no more than 1 client at a time") == 1
     assert "there is room for clients again; closed meanwhile: 1" in caplog.text
@@ -118,7 +118,10 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
     [
         ("PLAINTEXT", b"\x16\x03\x01\x02\x00\x01", "it speaks TLS, and this listener does not"),
         ("PLAINTEXT", b"GET /metrics HTTP/1.1\r\n", "it speaks HTTP; metrics and probes are on"),
-        ("SSL", HELLO, "no TLS: wrong version number"),
+        ("SSL", HELLO, "no TLS: it speaks something else"),
+        ("SSL", b"\x16\3\1\x41\1", "no TLS: a record of 16641 bytes"),
+        ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "no TLS: 16385 bytes of a handshake at once"),
+        ("SSL", b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1", "no TLS: 16385 bytes of a handshake"),
     ],
 )
 def test_whoever_speaks_something_else_is_named_in_the_log(

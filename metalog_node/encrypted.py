@@ -1,0 +1,147 @@
+"""TLS on a client's stream, the server's end of it, which holds no more than it must.
+
+OpenSSL makes room for a message of the handshake as soon as its length is announced, which may
+be 128 KiB, so the handshake is looked at before OpenSSL gets it; and asyncio's own TLS keeps a
+quarter of a MiB for every connection. This module must not know who a client is, nor when it
+is too slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Any, Final
+
+from metalog.wire.frames import Malformed
+
+HANDSHAKE_BYTES: Final = 16 << 10
+"""The longest message that is taken before both sides encrypt; a ClientHello has about 2 KiB."""
+
+_PIECE: Final = 4 << 10
+_ANSWER_PIECE: Final = 64 << 10
+_RECORD_HEAD: Final = 5
+_MESSAGE_HEAD: Final = 4
+_MOST_IN_A_RECORD: Final = (16 << 10) + 256
+_MAJOR: Final = 3
+_CHANGE_CIPHER_SPEC, _, _HANDSHAKE, _APPLICATION_DATA = range(20, 24)
+_RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""The random of a ServerHello that asks for a second ClientHello (RFC 8446, 4.1.3)."""
+
+
+class Encrypted:
+    """In place of the two streams that it is made of, once ``agree`` has returned."""
+
+    def __init__(
+        self, context: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.transport = writer.transport
+        self._reader = reader
+        self._writer = writer
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._is_clear = True
+        self._is_retried = False
+        self._head = b""
+        self._rest = 0
+
+    async def agree(self) -> None:
+        """Shake hands. ``Malformed`` where what comes is no TLS or too long, ``ssl.SSLError``
+        where OpenSSL does not take it, ``ConnectionError`` where the client is gone."""
+        while not self._has_agreed():
+            await self._send()
+            await self._take_record()
+        await self._send()
+
+    def get_extra_info(self, name: str) -> Any:
+        return self._tls if name == "ssl_object" else self._writer.get_extra_info(name)
+
+    async def read(self, most: int) -> bytes:
+        """At most so many bytes; none where the client has hung up."""
+        while True:
+            try:
+                return self._tls.read(most)
+            except ssl.SSLWantReadError:
+                await self._send()
+                received = await self._reader.read(most)
+                if not received:
+                    return b""
+                self._incoming.write(received)
+            except ssl.SSLZeroReturnError:
+                return b""
+
+    def write(self, data: bytes) -> None:
+        for begin in range(0, len(data), _ANSWER_PIECE):
+            left = memoryview(data)[begin : begin + _ANSWER_PIECE]
+            while left:
+                left = left[self._tls.write(left) :]
+            self._writer.write(self._outgoing.read())
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+    def close(self) -> None:
+        """Says so first; what the client says to that is not waited for."""
+        with suppress(ssl.SSLError):
+            self._tls.unwrap()
+        if self._outgoing.pending:
+            self._writer.write(self._outgoing.read())
+        self._writer.close()
+
+    async def wait_closed(self) -> None:
+        await self._writer.wait_closed()
+
+    def _has_agreed(self) -> bool:
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError:
+            self._writer.write(self._outgoing.read())
+            raise
+        return True
+
+    async def _send(self) -> None:
+        if self._outgoing.pending:
+            data = self._outgoing.read()
+            self._is_retried = self._is_retried or _RETRY in data
+            self._writer.write(data)
+            await self._writer.drain()
+
+    async def _take_record(self) -> None:
+        try:
+            head = await self._reader.readexactly(_RECORD_HEAD)
+        except asyncio.IncompleteReadError:
+            raise ConnectionResetError from None
+        kind, major, size = head[0], head[1], int.from_bytes(head[3:], "big")
+        if not _CHANGE_CIPHER_SPEC <= kind <= _APPLICATION_DATA or major != _MAJOR:
+            raise Malformed("no TLS: it speaks something else")
+        if size > _MOST_IN_A_RECORD:
+            raise Malformed(f"no TLS: a record of {size} bytes")
+        if kind == _CHANGE_CIPHER_SPEC and not self._is_retried:
+            self._is_clear = False
+        self._incoming.write(head)
+        while size:
+            piece = await self._reader.read(min(size, _PIECE))
+            if not piece:
+                raise ConnectionResetError
+            if kind == _HANDSHAKE and self._is_clear:
+                self._measure(piece)
+            self._incoming.write(piece)
+            size -= len(piece)
+
+    def _measure(self, piece: bytes) -> None:
+        """Of the messages that ``piece`` is of, begun in it or before."""
+        while piece:
+            if self._rest:
+                self._rest, piece = max(self._rest - len(piece), 0), piece[self._rest :]
+                continue
+            wanted = _MESSAGE_HEAD - len(self._head)
+            self._head, piece = self._head + piece[:wanted], piece[wanted:]
+            if len(self._head) == _MESSAGE_HEAD:
+                self._rest, self._head = int.from_bytes(self._head[1:], "big"), b""
+                if self._rest > HANDSHAKE_BYTES:
+                    raise Malformed(
+                        f"no TLS: {self._rest} bytes of a handshake at once, where at most"
+                        f" {HANDSHAKE_BYTES} are taken"
+                    )
