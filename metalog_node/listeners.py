@@ -64,7 +64,7 @@ def parse_listeners(
 ) -> tuple[Listener, ...]:
     """``listeners``; ``protocols`` is what ``parse_protocols`` made of the map."""
     found: list[Listener] = []
-    for name, address in _urls(LISTENERS, text):
+    for name, address in named_addresses(LISTENERS, text):
         is_controllers = name in controller_names
         protocol = protocols.get(name)
         if protocol is None:
@@ -106,9 +106,17 @@ def parse_protocols(
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Where clients find each listener; what is not said is where it listens."""
+    """Where clients find each listener; what is not said is where it listens, and no host at all
+    is this machine's name."""
     advertised = {each.name: Address(each.host, each.port) for each in listeners}
-    for name, address in _urls(ADVERTISED, text or ""):
+    told = dict(named_addresses(ADVERTISED, text or ""))
+    for each in listeners:
+        if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in told:
+            raise ConfigException(
+                f"{LISTENERS}: {each.name} listens on {each.host}, to which no client can "
+                f"connect; say in {ADVERTISED} where it is found"
+            )
+    for name, address in told.items():
         if name not in advertised:
             raise ConfigException(f"{ADVERTISED}: {name} is no listener of {LISTENERS}")
         if address.host in ANY_ADDRESS[1:]:
@@ -123,13 +131,15 @@ def parse_metrics(text: str | None) -> Address | None:
     """``metrics.listener``: where metrics and probes are read, if anywhere."""
     if not text:
         return None
-    found = _urls("metrics.listener", text)
-    if len(found) != 1 or found[0][0] != "HTTP":
+    match = _URL.fullmatch(text)
+    if match is None or match["name"].upper() != "HTTP":
         raise ConfigException(f"metrics.listener: {text} is no http://HOST:PORT")
-    return found[0][1]
+    [(_, address)] = named_addresses("metrics.listener", text)
+    return address
 
 
-def _urls(key: str, text: str) -> list[tuple[str, Address]]:
+def named_addresses(key: str, text: str) -> list[tuple[str, Address]]:
+    """``NAME://HOST:PORT`` each, of what ``key`` says."""
     urls = []
     for part in filter(None, map(str.strip, text.split(","))):
         match = _URL.fullmatch(part)

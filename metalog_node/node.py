@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ from metalog_node.config import NodeConfig
 from metalog_node.feed import Feed
 from metalog_node.forward import Forwarder
 from metalog_node.handlers.question import Api, PasswordSetting, Services
-from metalog_node.listeners import Listener
+from metalog_node.listeners import ANY_ADDRESS, Listener
 from metalog_node.listings import Listings
 from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
 from metalog_node.probes import Probed, health, readiness
@@ -48,6 +49,7 @@ from metalog_node.served_log import ServedLog
 from metalog_node.server import OpenListener
 from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import ServerTls
+from metalog_node.trial import is_formatted
 from metalog_node.watching import Page, WatchListener, text_page
 from snapshot.upkeep import Upkeep
 
@@ -196,6 +198,11 @@ class Node:
         config = self._config
         if config.metadata_dir is None:
             raise ConfigException("metadata.log.dir: is missing; it says where the log is kept")
+        if not is_formatted(config.metadata_dir):
+            raise ConfigException(
+                f"metadata.log.dir: {config.metadata_dir} is not formatted; "
+                f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
+            )
         kept = log_config(config.properties)
         log = WritableDirectoryLog(
             config.metadata_dir,
@@ -205,10 +212,7 @@ class Node:
         )
         meta = log.folder.meta_properties
         if meta is None or meta.cluster_id is None:
-            raise ConfigException(
-                f"metadata.log.dir: {config.metadata_dir} is not formatted; "
-                f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
-            )
+            raise ConfigException(f"metadata.log.dir: {config.metadata_dir} has no cluster.id")
         if meta.node_id != config.node_id:
             raise ConfigException(
                 f"node.id: {config.node_id} is configured, but {config.metadata_dir} is formatted "
@@ -265,12 +269,8 @@ class Node:
         config = self._config
         logins = None
         if listener.protocol.has_login:
-            logins = Logins(
-                config.mechanisms,
-                self._credentials,
-                config.plain_passwords.get(listener.name, {}),
-                os.urandom,
-            )
+            keys = config.sasl[listener.name]
+            logins = Logins(keys.mechanisms, self._credentials, keys.passwords, os.urandom)
         door = Door(
             listener,
             apis_of(
@@ -291,7 +291,8 @@ class Node:
         bound = await opened.open()
         self._open[listener.name] = opened
         told = self.addresses[listener.name]
-        self.addresses[listener.name] = Address(told.host or bound.host, told.port or bound.port)
+        host = socket.getfqdn() if told.host in ANY_ADDRESS else told.host
+        self.addresses[listener.name] = Address(host, told.port or bound.port)
         _log.info("listener %s is open on %s", listener.name, bound)
         self._on_open(listener, bound)
 

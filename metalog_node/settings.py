@@ -22,11 +22,12 @@ from authorizer.loading import CLASS_NAME
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.log.config import KEYS as LOG_KEYS
 from metalog.wire.frames import DEFAULT_LIMIT
+from metalog_node.listener_keys import CONTROLLER_MECHANISM, MECHANISMS
 from metalog_node.listeners import ADVERTISED, LISTENERS, PROTOCOL_MAP
 from metalog_node.principals import MAPPING_RULES
 
 CONTROLLERS: Final = "controller.quorum.bootstrap.servers"
-CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
+VOTERS: Final = "controller.quorum.voters"
 METRICS: Final = "metrics.listener"
 
 
@@ -75,14 +76,10 @@ class Settings(BaseModel):
     bootstrap_servers: str | None = Field(
         None, alias=CONTROLLERS, description="the controllers that a broker follows"
     )
-    sasl_enabled_mechanisms: Annotated[
-        tuple[Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], ...],
-        BeforeValidator(_upper_comma_list),
-    ] = Field(
-        ("SCRAM-SHA-256", "SCRAM-SHA-512"),
-        alias="sasl.enabled.mechanisms",
-        description="how clients may log in; PLAIN's passwords stand in "
-        "`listener.name.NAME.plain.sasl.jaas.config`",
+    voters: str | None = Field(
+        None,
+        alias=VOTERS,
+        description="the same as `ID@HOST:PORT`, where there is a quorum from before KIP-853",
     )
     metadata_log_dir: Path | None = Field(
         None,
@@ -128,6 +125,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     EARLY_START_LISTENERS: "open before the load is done, for super users only; without it those "
     "of controllers",
     STALE_DENY_AFTER: "shut the gate when the image has been stale for so long; ours",
+    MECHANISMS: "how clients may log in, by default SCRAM-SHA-256 and SCRAM-SHA-512; PLAIN's "
+    "passwords stand in `listener.name.NAME.plain.sasl.jaas.config`",
     CONTROLLER_MECHANISM: "how a broker logs in to controllers whose listener wants it",
     MAPPING_RULES: "a certificate's subject to a principal's name",
     **dict.fromkeys(SCRAM_PASSWORD_KEYS, "passwords that come to the node (KIP-506)"),

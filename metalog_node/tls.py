@@ -6,7 +6,7 @@ import ssl
 from typing import Final
 
 from metalog.errors import ConfigException
-from metalog_node.config import TlsFiles
+from metalog_node.listener_keys import TlsFiles
 
 _ASKED: Final = {
     "none": ssl.CERT_NONE,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from metalog.errors import InvalidRequest
+from metalog_node.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
 class NodeConfig(NamedTuple):
@@ -73,20 +73,12 @@ def _controller(properties: Mapping[str, str], file: str) -> tuple[str, str, int
     names = _controller_listeners(properties)
     if not names:
         raise InvalidRequest(f"{file}: a controller needs controller.listener.names")
-    for key in ("advertised.listeners", "listeners"):
-        for listener in _words(properties.get(key, "")):
-            name, _, address = listener.partition("://")
-            if name == names[0]:
-                return _endpoint(name, address, file)
+    for key in (ADVERTISED, LISTENERS):
+        try:
+            named = dict(named_addresses(key, properties.get(key, "")))
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{file}: {error}") from None
+        address = named.get(names[0].upper())
+        if address is not None:
+            return names[0], address.host or "localhost", address.port
     raise InvalidRequest(f"{file}: listeners has none called {names[0]}")
-
-
-def _endpoint(name: str, address: str, file: str) -> tuple[str, str, int]:
-    try:
-        parts = urlsplit(f"//{address}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if port is None:
-        raise InvalidRequest(f"{file}: listener {name}://{address} has no port")
-    return name, host or "localhost", port

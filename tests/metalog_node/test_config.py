@@ -35,7 +35,7 @@ def test_a_node_of_both_roles(tmp_path: Path) -> None:
         Listener("SASL_SSL", "", 9094, SecurityProtocol.SASL_SSL, False),
     )
     assert config.advertised["SASL_SSL"] == Address("node.example", 9094)
-    assert config.mechanisms == ("SCRAM-SHA-256", "SCRAM-SHA-512")
+    assert config.sasl["SASL_SSL"].mechanisms == ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path: Path) -> None:
@@ -49,14 +49,24 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
     [
         ("node.id=x", "node.id: "),
         ("node.id=-1", "node.id: "),
-        ("process.roles=zookeeper", "process.roles: "),
-        ("process.roles=", "process.roles: "),
+        ("process.roles=zookeeper", "process.roles: give 'broker' or 'controller'"),
+        ("process.roles=", "process.roles: is empty"),
         ("listeners=nonsense", "listeners: nonsense is no NAME://HOST:PORT"),
         ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
         ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is there twice"),
+        ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),
+        ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 votes too"),
+        ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is no ID@HOST:PORT"),
+        ("metrics.listener=9404", "metrics.listener: 9404 is no http://HOST:PORT"),
+        ("max.connections=many", "max.connections: give a whole number"),
+        ("max.connections=0", "max.connections: give a whole number from 1 on"),
         ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
-        ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: "),
-        ("ssl.client.auth=required", "ssl.client.auth: ssl.truststore.location"),
+        ("sasl.enabled.mechanisms=GSSAPI", "sasl.enabled.mechanisms: GSSAPI is not spoken here"),
+        ("listener.name.sasl_ssl.sasl.enabled.mechanisms=", "enabled.mechanisms: is empty"),
+        (
+            "listener.name.sasl_ssl.ssl.client.auth=required",
+            "ssl.client.auth: ssl.truststore.location",
+        ),
         ("ssl.keystore.type=JKS", "ssl.keystore.type: only PEM"),
         ("early.start.listeners=X", "early.start.listeners: X is not in listeners"),
         ("super.users=admin", "super.users: 'admin' has no type"),
@@ -82,8 +92,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_password_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
     jaas = 'listener.name.sasl_ssl.plain.sasl.jaas.config=x required user_admin="pa55";'
     config = configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}")
-    assert config.plain_passwords == {"SASL_SSL": {"admin": "pa55"}}
-    assert "pa55" not in repr(config)
+    assert config.sasl["SASL_SSL"].passwords == {"admin": "pa55"}
+    assert "pa55" not in repr(config) + repr(config.sasl)
     with pytest.raises(ConfigException) as raised:
         configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}\nnode.id=x")
     assert "pa55" not in str(raised.value)
@@ -96,10 +106,47 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
         "did you mean request.timeout.ms?",
         "not used here: num.network.threads",
     )
+    slip = configured(tmp_path, "ssl.truststore.locaton=/ca.pem").notes
+    assert slip[0].endswith(
+        "ssl.truststore.locaton: is not known; did you mean ssl.truststore.location?"
+    )
+    ignored = "ssl.enabled.protocols=TLSv1.3\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
+    assert configured(tmp_path, ignored).notes == (
+        "not used here: listener.name.other.sasl.enabled.mechanisms, ssl.enabled.protocols",
+    )
     users = "kafka.superusers=user:root"
     assert configured(tmp_path, users).notes == ("not used here: kafka.superusers",)
     kip_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer"
     assert configured(tmp_path, f"{kip_11}\n{users}").notes == ()
+
+
+def test_a_listeners_own_keys_are_its_own(tmp_path: Path) -> None:
+    """KIP-684: only its own key has a listener with logins ask for certificates too."""
+    listeners = "listeners=CONTROLLER://:9093,SASL_SSL://:9094,SASL_PLAINTEXT://:9095"
+    config = configured(
+        tmp_path,
+        f"{listeners}\nlistener.name.sasl_ssl.sasl.enabled.mechanisms=scram-sha-512\n"
+        "ssl.client.auth=required",
+    )
+    assert config.sasl["SASL_SSL"].mechanisms == ("SCRAM-SHA-512",)
+    assert len(config.sasl["SASL_PLAINTEXT"].mechanisms) == 2
+    assert config.tls["SASL_SSL"].client_auth == "none"
+    assert config.notes == ()
+
+
+def test_a_node_that_is_its_own_controller_need_not_log_in_to_one(tmp_path: Path) -> None:
+    protocols = "listener.security.protocol.map=CONTROLLER:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
+    assert configured(tmp_path, protocols).controller_client == {}
+    broker = f"process.roles=broker\nlisteners=SASL_SSL://:9094\n{protocols}"
+    with pytest.raises(ConfigException, match="CONTROLLER wants a login"):
+        configured(tmp_path, f"{broker}\ncontroller.quorum.bootstrap.servers=c:9093")
+
+
+def test_a_broker_follows_the_voters_where_only_they_are_named(tmp_path: Path) -> None:
+    broker = "process.roles=broker\nlisteners=SASL_SSL://:9094"
+    voters = "controller.quorum.voters=1@c-1:9093, 2@[::1]:9093"
+    config = configured(tmp_path, f"{broker}\n{voters}")
+    assert config.bootstrap_servers == (Address("c-1", 9093), Address("::1", 9093))
 
 
 ON_TOPIC = """\

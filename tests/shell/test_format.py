@@ -274,5 +274,5 @@ def test_the_first_folder_holds_the_log_unless_another_is_named() -> None:
     assert config.metadata_dir == Path("/a")
     assert config.directories == (Path("/a"), Path("/b"))
     assert config.controller == ("C", "localhost", 9093)
-    with pytest.raises(InvalidRequest, match="has no port"):
+    with pytest.raises(InvalidRequest, match="C://host is no NAME://HOST:PORT"):
         node_config({**CONTROLLER, "listeners": "C://host"}, "f")

@@ -1,0 +1,137 @@
+"""The keys by which a listener is secured: TLS, logins, and how controllers are logged in to.
+
+Each may stand behind ``listener.name.NAME.``, and is that listener's alone then. No error
+shows a value that may be a password. This module must not open any file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from metalog_node.given import Given
+from metalog_node.listeners import Listener, SecurityProtocol
+
+CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
+MECHANISMS: Final = "sasl.enabled.mechanisms"
+
+PLAIN: Final = "PLAIN"
+_SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
+_JAAS_USER: Final = re.compile(r"""\buser_(?P<name>[^\s=]+)\s*=\s*"(?P<password>[^"]*)\"""")
+_JAAS: Final = "sasl.jaas.config"
+_TLS_CLIENT: Final = (
+    "ssl.truststore.location",
+    "ssl.truststore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.type",
+    "ssl.key.password",
+    "ssl.endpoint.identification.algorithm",
+)
+
+
+class TlsFiles(NamedTuple):
+    """Where a listener's certificates are, all PEM. ``identity`` holds key and chain;
+    ``trusted`` those that may sign a client's."""
+
+    identity: Path
+    password: str | None
+    trusted: Path | None
+    client_auth: Literal["none", "requested", "required"]
+
+    def __repr__(self) -> str:
+        return f"TlsFiles(identity={str(self.identity)!r}, client_auth={self.client_auth!r})"
+
+
+class SaslKeys(NamedTuple):
+    """``passwords`` are those of PLAIN, by user."""
+
+    mechanisms: tuple[str, ...]
+    passwords: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"SaslKeys({self.mechanisms!r}, [hidden])"
+
+
+def tls_files(given: Given, listener: Listener) -> TlsFiles:
+    name = listener.name
+    for kind in ("ssl.keystore.type", "ssl.truststore.type"):
+        key, value = given.of_listener(name, kind)
+        if value is not None and value.upper() != "PEM":
+            raise given.wrong(key, "only PEM is read here; convert it and set PEM")
+    key, identity = given.of_listener(name, "ssl.keystore.location")
+    if identity is None:
+        raise given.wrong(key, f"is missing; {name} needs a PEM file with its key and certificates")
+    _, trusted = given.of_listener(name, "ssl.truststore.location")
+    _, password = given.of_listener(name, "ssl.key.password")
+    key, client_auth = _client_auth(given, listener)
+    if client_auth not in ("none", "requested", "required"):
+        raise given.wrong(key, "give none, requested or required")
+    if client_auth != "none" and trusted is None:
+        raise given.wrong(key, "ssl.truststore.location says whom to trust, and is missing")
+    return TlsFiles(
+        Path(identity),
+        password,
+        None if trusted is None else Path(trusted),
+        client_auth,  # type: ignore[arg-type]  # checked above
+    )
+
+
+def _client_auth(given: Given, listener: Listener) -> tuple[str, str]:
+    """Where clients log in by SASL, only a key of that listener's own asks for certificates too
+    (KIP-684)."""
+    key, value = given.of_listener(listener.name, "ssl.client.auth")
+    if listener.protocol.has_login and key == "ssl.client.auth":
+        value = None
+    return key, (value or "none").lower()
+
+
+def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
+    key, text = given.of_listener(listener.name, MECHANISMS)
+    mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
+    for each in mechanisms:
+        if each not in _SPOKEN:
+            raise given.wrong(key, f"{each} is not spoken here; {', '.join(_SPOKEN)} are")
+    if not mechanisms:
+        raise given.wrong(key, f"is empty, and {listener.name} wants a login; give some")
+    passwords = _plain_passwords(given, listener) if PLAIN in mechanisms else {}
+    return SaslKeys(mechanisms, passwords)
+
+
+def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
+    """Kafka's JAAS text, one ``user_NAME="…"`` each."""
+    key, text = given.of_listener(listener.name, f"{PLAIN.lower()}.{_JAAS}")
+    users = {each["name"]: each["password"] for each in _JAAS_USER.finditer(text or "")}
+    if not users:
+        raise given.wrong(
+            key,
+            "SASL PLAIN is enabled and nobody has a password; give org.apache.kafka."
+            'common.security.plain.PlainLoginModule required user_NAME="…";',
+        )
+    return users
+
+
+def controller_client(given: Given, name: str, protocol: SecurityProtocol) -> dict[str, str]:
+    """How the controllers' listener called ``name`` is connected to, in the keys of a client."""
+    client = {"security.protocol": protocol.value}
+    wanted = list(_TLS_CLIENT) if protocol.has_tls else []
+    if protocol.has_login:
+        mechanism = given.value(CONTROLLER_MECHANISM)
+        if mechanism is None:
+            raise given.wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+        client["sasl.mechanism"] = mechanism
+        _, jaas = given.of_listener(name, f"{mechanism.lower()}.{_JAAS}")
+        if jaas is not None:
+            client[_JAAS] = jaas
+        else:
+            wanted.append(_JAAS)
+    for key in wanted:
+        _, value = given.of_listener(name, key)
+        if value is not None:
+            client[key] = value
+    return client
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
