@@ -59,6 +59,8 @@ class Piece(NamedTuple):
                 raise _missing(reached, batch.base_offset, batch.file)
             yield batch
             reached, file = batch.next_offset, batch.file
+            if reached >= self.end:
+                break
         if self.dense and reached < self.end < _OPEN_END:
             raise _missing(reached, self.end, file)
 

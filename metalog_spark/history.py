@@ -18,6 +18,7 @@ from metalog.acl import Acl
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.ids import SnapshotId, Uuid
 from metalog.image.policy import doubt_about
+from metalog.log.single import SegmentSplit
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
@@ -215,9 +216,9 @@ def _runs(archive: Archive, scanned: Mapping[int, Scanned]) -> Iterator[_Run | H
             yield part
             run = _Run(part.end, part.end, (), None, None)
         elif part.end <= archive.end:
-            held = scanned[number]
             if part.start > run.end:
                 run = run._replace(end=part.start)
+            held = _with_whole_transactions(run, scanned[number], part, archive.text)
             run = _joined(run, held)
             if held.damage is not None:
                 yield run
@@ -236,6 +237,37 @@ def _joined(run: _Run, held: Scanned) -> _Run:
         held.first_ms if run.first_ms is None else run.first_ms,
         max(latest, default=None),
     )
+
+
+def _with_whole_transactions(run: _Run, held: Scanned, piece: Piece, text: str) -> Scanned:
+    """``held``, or what of it stands before a transaction's marker that cannot be there."""
+    is_open = _is_open(run.found) if run.found or run.start == 0 else None
+    for count, (offset, _, value) in enumerate(held.found):
+        message = decode_value(value)[1]
+        if isinstance(message, BeginTransactionRecord):
+            problem = "a transaction begins inside another" if is_open else None
+            is_open = True
+        elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            problem = "a transaction ends that never began" if is_open is False else None
+            is_open = False
+        else:
+            continue
+        if problem is not None:
+            file = str(piece.split.path) if isinstance(piece.split, SegmentSplit) else text
+            fault = CorruptLog(problem, file=file, offset=offset)
+            return held._replace(found=held.found[:count], reached=offset, damage=str(fault))
+    return held
+
+
+def _is_open(found: Sequence[Found]) -> bool:
+    """Whether a transaction is open after ``found``, which begin outside of one."""
+    for each in reversed(found):
+        message = decode_value(each.value)[1]
+        if isinstance(message, BeginTransactionRecord):
+            return True
+        if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            return False
+    return False
 
 
 def _based(

@@ -1,0 +1,185 @@
+"""Lives of ACLs in an archive: as ``metalog history`` tells of one log, and over holes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from archive_folders import ArchiveFolder
+from cases import KafkaCase
+from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid
+
+from authorizer.timeline import Edge, lives
+from metalog.errors import CorruptLog
+from metalog.log.directory import DirectoryLog
+from metalog.records.batch import assemble_batch, batch_bytes
+from metalog.records.messages import RemoveAccessControlEntryRecord
+from metalog.records.record import RawRecord
+from metalog_spark.archive import Logs, Piece
+from metalog_spark.history import History, Stretch, history_of, scan
+from shell.history import history_of as history_in_the_shell
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+
+def told(source: Path | str, *, skip_damaged: bool = False) -> History:
+    archive = Logs(str(source), environ=os.environ).look()
+    pieces = enumerate(archive.parts)
+    scanned = {number: scan(part) for number, part in pieces if isinstance(part, Piece)}
+    return history_of(archive, scanned, skip_damaged=skip_damaged)
+
+
+def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
+    """And where a record may bind an ACL and cannot be read, it ends there."""
+    if kafka_case.is_invalid:
+        with pytest.raises(CorruptLog):
+            told(kafka_case.log_dir)
+        return
+    state = replay_source(open_source(str(kafka_case.log_dir), environ={}), tolerant=True)
+    unread = {*state.skipped, *state.doubts}
+    if kafka_case.name.endswith("remove-of-absent-acl"):
+        unread = set()
+    if any("ACCESS_CONTROL" in name or "without a type" in name for name in unread):
+        with pytest.raises(CorruptLog):
+            told(kafka_case.log_dir)
+        return
+    shown = history_in_the_shell(state)
+    assert shown is not None
+    found = told(kafka_case.log_dir)
+    expected = {
+        (life.id, life.acl, life.begin, life.end) for life in lives(shown.base, shown.of_acls)
+    }
+    assert {(life.id, life.acl, life.begin, life.end) for life in found.lives} == expected
+    assert all(life.begin_known and life.end_known for life in found.lives)
+    [known] = [each for each in found.stretches if each.kind == "KNOWN"]
+    assert (known.start, known.end) == (shown.start, state.bounds.end)
+
+
+def unbound(number: int) -> RemoveAccessControlEntryRecord:
+    return RemoveAccessControlEntryRecord(uuid(number))
+
+
+def second(at: int) -> Edge:
+    """The edge that the record before offset ``at`` made."""
+    return Edge(at, (at - 1) * 1000)
+
+
+def edges(history: History) -> dict[int, tuple[Edge | None, bool, Edge | None, bool]]:
+    assert len({life.id for life in history.lives}) == len(history.lives)
+    return {int.from_bytes(life.id): life[2:] for life in history.lives}
+
+
+def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
+    """2 is gone after it, 3 is there, 1 lived through it."""
+    ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
+    later = ArchiveFolder(tmp_path / "b").snapshot(10, ace(1), ace(3))
+    later.segment(10, ace(4), unbound(1))
+    found = told(tmp_path / "*")
+    assert found.stretches == [
+        Stretch("KNOWN", 0, 3, 0, 2000),
+        Stretch("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
+        Stretch("KNOWN", 10, 13, 9000, 12000),
+    ]
+    assert edges(found) == {
+        1: (second(2), True, second(13), True),
+        2: (second(3), True, Edge(3, 2000), False),
+        3: (Edge(10, 9000), False, None, True),
+        4: (second(12), True, None, True),
+    }
+
+
+def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
+    """The records before it are there, but what was bound before them is not."""
+    folder = ArchiveFolder(tmp_path / "a").segment(5, ace(2), unbound(1), NOTHING)
+    folder.snapshot(8, ace(2), ace(9)).snapshot(9, ace(2), ace(9))
+    found = told(tmp_path / "a")
+    why = "records are there, but no snapshot from which they could be followed"
+    assert found.stretches == [
+        Stretch("GAP", 5, 8, None, 7000, why),
+        Stretch("KNOWN", 8, 9, 7000, 8000),
+    ]
+    assert edges(found) == {2: (None, True, None, True), 9: (None, True, None, True)}
+
+
+def test_without_any_snapshot_nothing_is_known_of_a_late_log(tmp_path: Path) -> None:
+    ArchiveFolder(tmp_path / "a").segment(5, ace(2))
+    found = told(tmp_path / "a")
+    assert [each.kind for each in found.stretches] == ["GAP"]
+    assert found.lives == []
+
+
+def damage(path: Path, *, at: int = -3) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x40
+    path.write_bytes(data)
+
+
+def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path) -> None:
+    """The segment after it is read, but only from a snapshot on it is known what holds."""
+    folder = ArchiveFolder(tmp_path / "a")
+    folder.segment(0, ace(1), ace(2)).segment(3, ace(3)).snapshot(4, ace(2), ace(5))
+    damage(folder.segment_path(0))
+    name = folder.segment_path(0)
+    with pytest.raises(CorruptLog, match=rf"{name}, offset 2, byte \d+: the checksum"):
+        told(tmp_path / "a")
+    found = told(tmp_path / "a", skip_damaged=True)
+    first, damaged, unknown, last = found.stretches
+    assert first == Stretch("KNOWN", 0, 2, 0, 1000)
+    assert damaged[:5] == ("DAMAGED", 2, 3, 1000, 3000)
+    assert damaged.why is not None
+    assert str(name) in damaged.why
+    assert unknown[:5] == ("GAP", 3, 4, 1000, 3000)
+    assert last == Stretch("KNOWN", 4, 5, 3000, 4000)
+    assert edges(found) == {
+        1: (second(2), True, Edge(2, 1000), False),
+        2: (Edge(4, 3000), False, None, True),
+        5: (Edge(4, 3000), False, None, True),
+        3: (second(5), True, None, True),
+    }
+
+
+def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
+    """What held before it is not said to have ended: nobody saw it end."""
+    folder = ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2), ace(3), ace(4))
+    damage(folder.segment_path(0), at=folder.segment_path(0).stat().st_size // 2)
+    found = told(tmp_path / "a", skip_damaged=True)
+    assert [each.kind for each in found.stretches] == ["KNOWN", "DAMAGED"]
+    assert found.stretches[1].end > 1 << 62
+    assert edges(found)[1] == (second(2), True, None, True)
+
+
+def test_a_damaged_snapshot_is_named_or_the_next_is_used(tmp_path: Path) -> None:
+    folder = ArchiveFolder(tmp_path / "a").segment(5, NOTHING, NOTHING, NOTHING)
+    folder.snapshot(5, ace(1)).snapshot(7, ace(1))
+    damage(folder.snapshot_path(5))
+    with pytest.raises(CorruptLog, match=str(folder.snapshot_path(5))):
+        told(tmp_path / "a")
+    found = told(tmp_path / "a", skip_damaged=True)
+    assert [each[:3] for each in found.stretches] == [("DAMAGED", 5, 7), ("KNOWN", 7, 9)]
+
+
+def test_an_acl_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
+    """A later version of the record: nobody knows what it binds."""
+    ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2)).snapshot(3, ace(1))
+    [path] = (tmp_path / "a").rglob("*.log")
+    batches = list(DirectoryLog(tmp_path / "a").batches(0))
+    value = next(iter(batches[2].records())).value
+    assert value is not None
+    unread = assemble_batch(2, 1, 2000, [RawRecord(0, 0, 0, None, b"\x01\x12\x09" + value[3:], ())])
+    path.write_bytes(b"".join(map(batch_bytes, [*batches[:2], unread])))
+    with pytest.raises(CorruptLog, match=r"offset 2, byte .*ACCESS_CONTROL_ENTRY_RECORD"):
+        told(tmp_path / "a")
+    found = told(tmp_path / "a", skip_damaged=True)
+    assert [each[:3] for each in found.stretches] == [
+        ("KNOWN", 0, 2),
+        ("DAMAGED", 2, 3),
+        ("KNOWN", 3, 3),
+    ]
+
+
+def test_what_a_transaction_does_comes_at_its_end_or_never(tmp_path: Path) -> None:
+    ArchiveFolder(tmp_path / "a").segment(
+        0, BEGIN, ace(1), END, BEGIN, ace(2), ABORT, BEGIN, ace(3)
+    )
+    assert edges(told(tmp_path / "a")) == {1: (second(4), True, None, True)}
