@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog_spark.tables import TABLES, Table
+from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -31,11 +31,13 @@ _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 
 class _Contents(NamedTuple):
-    """What the list of changes comes to: ``places`` by table, ``facts`` by name."""
+    """What the list of changes comes to: ``places`` by table, ``facts`` by name, and ``parts``,
+    places of what was added to a table since it was last replaced."""
 
     serial: int
     places: Mapping[str, str]
     facts: Mapping[str, Any]
+    parts: Mapping[str, tuple[str, ...]]
 
 
 class Tables:
@@ -70,7 +72,7 @@ class Tables:
                     f"{path}: holds files that are no pipeline's; name a folder that is new, "
                     "empty, or one that metalog pipeline build made"
                 )
-            contents = _Contents(0, {}, {})
+            contents = _Contents(0, {}, {}, {})
         tables = cls(session, path, contents)
         if contents.serial == 0:
             tables._note({"kind": _KIND, "version": _VERSION, "format": _FORMAT})
@@ -88,23 +90,51 @@ class Tables:
             self._note({"facts": facts})
 
     def has(self, table: Table) -> bool:
-        return table.name in self._contents.places
+        return bool(self._places(table))
 
     def read(self, table: Table) -> DataFrame:
         """The rows in force, in the table's own schema; none where it was never written."""
-        place = self._contents.places.get(table.name)
-        if place is None:
+        places = self._places(table)
+        if not places:
             return self.session.createDataFrame([], table.schema)
         read = self.session.read.format(_FORMAT).schema(table.schema)
-        return read.load(self._inside(place))
+        return read.load([self._inside(place) for place in places])
+
+    def _places(self, table: Table) -> list[str]:
+        whole = self._contents.places.get(table.name)
+        return [*([] if whole is None else [whole]), *self._contents.parts.get(table.name, ())]
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
+        place = self._other_side(table)
+        self._write(table, rows, place)
+        self._note({"places": {table.name: place}})
+
+    def commit(
+        self,
+        batch: str,
+        *,
+        added: Mapping[Table, DataFrame],
+        replaced: Mapping[Table, DataFrame],
+        **facts: Any,
+    ) -> None:
+        """Add rows to some tables, replace others, and keep ``facts``: at one moment, or not.
+
+        What a batch of that name left behind which came to nothing is overwritten; one that was
+        committed must not be committed again.
+        """
+        parts = {table.name: f"{table.name}/{batch}" for table in added}
+        places = {table.name: self._other_side(table) for table in replaced}
+        for table, rows in added.items():
+            self._write(table, rows, parts[table.name])
+        for table, rows in replaced.items():
+            self._write(table, rows, places[table.name])
+        self._note({"parts": parts, "places": places, "facts": facts})
+
+    def _other_side(self, table: Table) -> str:
         current = self._contents.places.get(table.name)
         [*_, side] = [each for each in _SIDES if current != f"{table.name}/{each}"]
-        place = f"{table.name}/{side}"
-        self._writer(table, rows).save(self._inside(place))
-        self._note({"table": table.name, "place": place})
+        return f"{table.name}/{side}"
 
     def replace_days(self, table: Table, rows: DataFrame) -> None:
         """The days (values of its partitions) that ``rows`` have are theirs from now on, and
@@ -115,8 +145,13 @@ class Tables:
         if place is None:
             self.replace(table, rows)
             return
+        if table.name in self._contents.parts:
+            raise InvalidTarget(f"{self.path}: metalog pipeline follow adds to its {table.name}")
         writer = self._writer(table, rows).option("partitionOverwriteMode", "dynamic")
         writer.save(self._inside(place))
+
+    def _write(self, table: Table, rows: DataFrame, place: str) -> None:
+        self._writer(table, rows).save(self._inside(place))
 
     def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
         wanted = self.session.createDataFrame([], table.schema).schema.fieldNames()
@@ -144,18 +179,21 @@ def _read_list(session: SparkSession, path: str) -> _Contents | None:
         return None
     if changes[0].get("version") != _VERSION:
         raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
-    contents = _Contents(0, {}, {})
+    contents = _Contents(0, {}, {}, {})
     for change in changes:
         contents = _applied(contents, change)
     return contents
 
 
 def _applied(contents: _Contents, change: Mapping[str, Any]) -> _Contents:
-    places, facts = dict(contents.places), dict(contents.facts)
-    if change.get("table") in TABLES:
-        places[change["table"]] = change["place"]
+    places, facts, parts = dict(contents.places), dict(contents.facts), dict(contents.parts)
+    for table, place in change.get("places", {}).items():
+        places[table] = place
+        parts.pop(table, None)
+    for table, place in change.get("parts", {}).items():
+        parts[table] = (*parts.get(table, ()), place)
     facts.update(change.get("facts", {}))
-    return _Contents(change["serial"], places, facts)
+    return _Contents(change["serial"], places, facts, parts)
 
 
 def _parsed(line: str) -> dict[str, Any]:

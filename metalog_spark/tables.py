@@ -34,6 +34,11 @@ class Table(NamedTuple):
     schema: str
     partitions: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names, in order."""
+        return tuple(column.split()[0] for column in self.schema.split(", "))
+
 
 HISTORY: Final = Table(
     "history",
@@ -92,6 +97,26 @@ CONFIGURATION: Final = Table(
 )
 """Which super users and default rule held when; null times are open ends."""
 
+WAITING: Final = Table("waiting", f"{_REQUEST}, day DATE")
+"""Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known
+far enough."""
+
+DENIALS: Final = Table(
+    "denials",
+    "principal STRING, since TIMESTAMP, denied BIGINT,"
+    " operation STRING, resource_type STRING, resource_name STRING",
+)
+"""How often ``follow`` saw a principal denied in the five minutes that begin at ``since``, and
+what of the last that were counted was denied most."""
+
+ALERTS: Final = Table(
+    "alerts",
+    f"batch BIGINT, time TIMESTAMP, kind STRING, severity STRING, {_ACL}, said STRING,"
+    " remedy STRING, log_offset BIGINT",
+)
+"""What ``follow`` told, by which of its batches; the fields of an ACL but the principal are null
+where it is about none, ``log_offset`` is the first that has the ACL."""
+
 TABLES: Final = {
     table.name: table
     for table in (
@@ -103,5 +128,8 @@ TABLES: Final = {
         DECISIONS,
         USAGE,
         CONFIGURATION,
+        WAITING,
+        DENIALS,
+        ALERTS,
     )
 }

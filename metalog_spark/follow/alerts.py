@@ -1,0 +1,138 @@
+"""What somebody should look at now: grants that open too much, and storms of denials.
+
+A grant is judged as ``lint`` judges it, when it comes. A storm is a principal that was denied
+so many times within one window of ``WINDOW_MS``; the windows after that one go on with the same
+storm. Pure. This module must not know Spark, nor where lives and counts come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from typing import Final, NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.commands import Change, kafka_acls_command
+from authorizer.insight.lint import all_topics, everyone, super_user_like
+from authorizer.insight.lint.finding import Severity, Subject
+from authorizer.timeline import Edge, Life
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD_PRINCIPAL, Acl
+
+WINDOW_MS: Final = 5 * 60 * 1000
+STORM: Final = "denied-storm"
+_CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
+
+ConfigAt = Callable[[int], AuthorizerConfig]
+"""By epoch milliseconds."""
+
+
+class Alert(NamedTuple):
+    """``kind`` is the check that found it, as in ``lint``, or ``STORM``; ``subject`` the ACL, or
+    what was denied; ``log_offset`` the first (exclusive) whose state has the grant."""
+
+    time_ms: int
+    kind: str
+    severity: Severity
+    principal: str
+    subject: Acl | None
+    said: str
+    remedy: str | None = None
+    log_offset: int | None = None
+
+
+class Asked(NamedTuple):
+    """What a storm was denied most, in Kafka's names."""
+
+    operation: str
+    resource_type: str
+    resource_name: str
+
+
+class Denials(NamedTuple):
+    """Of one principal in the window that begins at ``since_ms``; ``mostly`` is of the newest."""
+
+    principal: str
+    since_ms: int
+    denied: int
+    mostly: Asked
+
+
+def of_grants(lives: Iterable[Life], after: int, config_at: ConfigAt) -> Iterator[Alert]:
+    """About the ACLs that the log had not at offset ``after`` (exclusive), as they came; one that
+    was there already under another id is none."""
+    lives = list(lives)
+    new = [each for each in lives if each.begin is not None and each.begin.at > after]
+    by_acl: dict[Acl, list[Life]] = {each.acl: [] for each in new}
+    for each in lives:
+        if each.acl in by_acl:
+            by_acl[each.acl].append(each)
+    came = {
+        (each.begin, each.acl)
+        for each in new
+        if each.begin is not None and not _was_there(each.begin, by_acl[each.acl])
+    }
+    for begin, acl in sorted(came):
+        for kind, severity, said in _dangers(acl, config_at(begin.time_ms)):
+            remedy = kafka_acls_command(Change.REMOVE, acl)
+            yield Alert(begin.time_ms, kind, severity, acl.principal, acl, said, remedy, begin.at)
+
+
+def _was_there(begin: Edge, lives: Iterable[Life]) -> bool:
+    """Just before ``begin``, and not gone by then."""
+    return any(
+        (each.begin is None or each.begin.at < begin.at)
+        and (each.end is None or each.end.at > begin.at)
+        for each in lives
+    )
+
+
+def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity, str]]:
+    subject = Subject((acl,), config, date.min)
+    found = [(check.id, finding) for check in _CHECKS for finding in check.find(subject)]
+    for kind, finding in found:
+        yield kind, finding.severity, finding.message
+    if not found and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
+        yield everyone.CHECK.id, Severity.INFO, "whoever can connect may do it"
+
+
+def of_denials(
+    before: Iterable[Denials], added: Iterable[Denials], storm_from: int
+) -> tuple[list[Denials], list[Alert]]:
+    """What both come to, and an alert for each window that ``added`` made one of ``storm_from``
+    denials, unless the one before it was such a window already."""
+    counted = {(each.principal, each.since_ms): each for each in before}
+    risen: dict[tuple[str, int], Denials] = {}
+    for each in added:
+        key = each.principal, each.since_ms
+        known = counted.get(key)
+        whole = each if known is None else each._replace(denied=known.denied + each.denied)
+        counted[key] = whole
+        if (known.denied if known else 0) < storm_from <= whole.denied:
+            risen[key] = whole
+    alerts = [
+        _storm(each)
+        for (principal, since_ms), each in sorted(risen.items(), key=lambda item: item[0][::-1])
+        if not _is_storm(counted, principal, since_ms - WINDOW_MS, storm_from)
+    ]
+    return sorted(counted.values()), alerts
+
+
+def _is_storm(
+    counted: Mapping[tuple[str, int], Denials], principal: str, since_ms: int, storm_from: int
+) -> bool:
+    window = counted.get((principal, since_ms))
+    return window is not None and window.denied >= storm_from
+
+
+def _storm(window: Denials) -> Alert:
+    asked = window.mostly
+    return Alert(
+        window.since_ms,
+        STORM,
+        Severity.WARNING,
+        window.principal,
+        None,
+        f"was denied {window.denied:,} times within {WINDOW_MS // 60_000} minutes, most often"
+        f" {asked.operation} on {asked.resource_type} {asked.resource_name}",
+    )

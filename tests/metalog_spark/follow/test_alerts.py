@@ -1,0 +1,112 @@
+"""Alerts: of grants by the judgement of ``lint``, of denials by counting."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_log import uuid
+
+from authorizer.config import AuthorizerConfig
+from authorizer.insight.lint.finding import Severity
+from authorizer.timeline import Edge, Life
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog_spark.follow.alerts import WINDOW_MS, Alert, Asked, Denials, of_denials, of_grants
+
+READ_T = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:a",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+CLUSTER = READ_T._replace(resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster")
+ASKED = Asked("READ", "TOPIC", "t")
+STORM_FROM = 10
+
+
+def alerts(*lives: Life, after: int = 0, super_users: str = "") -> list[Alert]:
+    config = AuthorizerConfig(super_users=frozenset({super_users}))
+    return list(of_grants(lives, after, lambda _: config))
+
+
+def life(number: int, acl: Acl, begin: int | None, end: int | None = None) -> Life:
+    edges = [None if at is None else Edge(at, at * 1000) for at in (begin, end)]
+    return Life(uuid(number), acl, *edges)
+
+
+def kinds(acl: Acl) -> list[tuple[str, Severity]]:
+    return [(each.kind, each.severity) for each in alerts(life(1, acl, 5))]
+
+
+def test_what_opens_too_much_is_named_as_lint_names_it() -> None:
+    everybody = READ_T._replace(principal="User:*")
+    assert kinds(everybody) == [("everyone", Severity.WARNING)]
+    assert kinds(everybody._replace(operation=Operation.WRITE)) == [("everyone", Severity.ERROR)]
+    assert kinds(everybody._replace(operation=Operation.DESCRIBE)) == [("everyone", Severity.INFO)]
+    for operation in (Operation.ALL, Operation.ALTER):
+        assert kinds(CLUSTER._replace(operation=operation)) == [
+            ("super-user-like", Severity.WARNING)
+        ]
+    everything = READ_T._replace(resource_name="*", operation=Operation.ALL)
+    assert kinds(everything) == [("all-topics", Severity.WARNING)]
+
+
+def test_what_does_not_is_not() -> None:
+    assert not alerts(life(1, READ_T, 5))
+    denied = READ_T._replace(principal="User:*", permission_type=PermissionType.DENY)
+    assert not alerts(life(1, denied, 5))
+    alter = CLUSTER._replace(operation=Operation.ALTER)
+    assert not alerts(life(1, alter, 5), super_users="User:a")
+
+
+def test_a_grant_is_told_once_when_it_is_new() -> None:
+    alter = CLUSTER._replace(operation=Operation.ALTER)
+    [alert] = alerts(life(1, alter, 5), after=4)
+    assert (alert.time_ms, alert.log_offset, alert.principal) == (5000, 5, "User:a")
+    assert alert.remedy is not None
+    assert "--remove" in alert.remedy
+    assert not alerts(life(1, alter, 5), after=5)
+    assert not alerts(life(1, alter, None))
+
+
+def test_a_second_id_of_the_same_grant_is_no_news_but_its_return_is() -> None:
+    alter = CLUSTER._replace(operation=Operation.ALTER)
+    first = life(1, alter, 3, 8)
+    assert not alerts(first, life(2, alter, 5), after=4)
+    assert len(alerts(first, life(2, alter, 8), after=4)) == 1
+    assert len(alerts(first, life(2, alter, 9), after=4)) == 1
+
+
+def window(number: int, denied: int, principal: str = "User:a") -> Denials:
+    return Denials(principal, number * WINDOW_MS, denied, ASKED)
+
+
+def test_a_storm_is_told_when_its_count_is_reached_and_not_again() -> None:
+    counted, told = of_denials([], [window(1, STORM_FROM - 1)], STORM_FROM)
+    assert not told
+    counted, told = of_denials(counted, [window(1, 1)], STORM_FROM)
+    assert [(each.kind, each.principal, each.time_ms) for each in told] == [
+        ("denied-storm", "User:a", WINDOW_MS)
+    ]
+    assert "10 times within 5 minutes, most often READ on TOPIC t" in told[0].said
+    counted, told = of_denials(counted, [window(1, 1), window(2, STORM_FROM)], STORM_FROM)
+    assert not told
+    assert counted == [window(1, STORM_FROM + 1), window(2, STORM_FROM)]
+    _, told = of_denials(counted, [window(4, STORM_FROM)], STORM_FROM)
+    assert len(told) == 1
+
+
+COUNTS = st.lists(
+    st.builds(window, st.integers(0, 4), st.integers(1, 12), st.sampled_from(["User:a", "User:b"]))
+)
+
+
+@given(batches=st.lists(COUNTS, max_size=4))
+def test_however_the_denials_are_cut_into_batches_they_add_up(batches: list[list[Denials]]) -> None:
+    counted: list[Denials] = []
+    for batch in batches:
+        counted, _ = of_denials(counted, batch, STORM_FROM)
+    at_once, _ = of_denials([], [each for batch in batches for each in batch], STORM_FROM)
+    assert counted == at_once
