@@ -22,6 +22,7 @@ _ADMIN: Final[Mapping[int, Api]] = {
     **cluster.APIS,
     **quorum.APIS,
 }
+_OF_A_QUORUM: Final = {**quorum.APIS, **quorum.OF_CONTROLLERS}
 _OF_CONNECTIONS: Final[Versions] = {
     SASL_HANDSHAKE: VersionRange(0, 1),
     API_VERSIONS: VersionRange(0, 4),
@@ -30,15 +31,26 @@ _OF_CONNECTIONS: Final[Versions] = {
 
 
 def apis_of(
-    *, is_controllers: bool, forwards: bool = False, added: Mapping[int, Api] | None = None
+    *,
+    is_controllers: bool,
+    forwards: bool = False,
+    has_quorum: bool = True,
+    added: Mapping[int, Api] | None = None,
 ) -> Mapping[int, Api]:
-    """By key, those that a listener's clients may ask once they are known; ``forwards`` where
-    another node may be the controller; ``added`` are those of the program around it, for
-    brokers' listeners, and come before ours."""
-    forwarded = envelope.OF_BROKERS if forwards else {}
+    """By key, those that a listener's clients may ask once they are known.
+
+    ``forwards`` where another node may be the controller; without ``has_quorum`` the log is a
+    topic, and is followed there. ``added`` are those of the program around it, for brokers'
+    listeners, and come before ours.
+    """
+    apis = {**_ADMIN, **(envelope.OF_BROKERS if forwards else {})}
     if is_controllers:
-        return {**_ADMIN, **forwarded, **quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
-    return {**_ADMIN, **cluster.OF_BROKERS, **forwarded, **(added or {})}
+        apis |= {**quorum.OF_CONTROLLERS, **envelope.OF_CONTROLLERS}
+    else:
+        apis |= cluster.OF_BROKERS
+    if not has_quorum:
+        apis = {key: api for key, api in apis.items() if key not in _OF_A_QUORUM}
+    return apis if is_controllers else {**apis, **(added or {})}
 
 
 def spoken(apis: Mapping[int, Api]) -> Versions:

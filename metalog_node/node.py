@@ -276,6 +276,7 @@ class Node:
             apis_of(
                 is_controllers=listener.is_controllers,
                 forwards=self._forwarder is not None,
+                has_quorum=self._topic is None,
                 added=self._apis,
             ),
             logins,

@@ -20,6 +20,8 @@ from metalog.errors import InvalidRequest
 from shell.safe import safe
 
 FORMATS: Final = ("text", "json")
+AUDIT_LEVELS: Final = ("INFO", "DEBUG", "TRACE")
+"""Denials; what is allowed, too; what a client only looks for, too. As of Kafka's own logger."""
 
 _LEVELS: Final = {
     TRACE: "TRACE",
@@ -31,9 +33,11 @@ _LEVELS: Final = {
 }
 
 
-def start_logging(format: str, audit_file: str | None, *, is_quiet: bool) -> None:
-    """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log to
-    ``audit_file`` if that is given.
+def start_logging(
+    format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
+) -> None:
+    """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log,
+    from ``audit_level`` on, to ``audit_file`` if that is given.
 
     ``InvalidRequest`` where it cannot be written. A file that is moved away is made anew, as
     logrotate wants it.
@@ -43,6 +47,9 @@ def start_logging(format: str, audit_file: str | None, *, is_quiet: bool) -> Non
     everything.setFormatter(JsonLines() if format == "json" else KafkaLayout())
     root.addHandler(everything)
     root.setLevel(logging.WARNING if is_quiet else logging.INFO)
+    audit = logging.getLogger(LOGGER)
+    if audit_level is not None:
+        audit.setLevel(TRACE if audit_level == "TRACE" else audit_level)
     if audit_file is None:
         return
     try:
@@ -52,8 +59,8 @@ def start_logging(format: str, audit_file: str | None, *, is_quiet: bool) -> Non
             f"--audit-log {audit_file}: cannot be written: {error.strerror}"
         ) from None
     kept.setFormatter(KafkaLayout())
-    audit = logging.getLogger(LOGGER)
-    audit.setLevel(logging.INFO)
+    if audit_level is None:
+        audit.setLevel(logging.INFO)
     audit.addHandler(kept)
     audit.propagate = False
 

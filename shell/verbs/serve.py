@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from shell.logs import AUDIT_LEVELS, start_logging
 from shell.logs import FORMATS as LOG_FORMATS
-from shell.logs import start_logging
 from shell.output import Output
 from shell.safe import shown
 
@@ -56,6 +56,14 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="append denials to FILE, as lines of Kafka's authorizer log (default: with the rest)",
     )
+    parser.add_argument(
+        "--audit-level",
+        choices=AUDIT_LEVELS,
+        type=str.upper,
+        metavar="LEVEL",
+        help="of the audit log, as of Kafka's logger: INFO has denials (default), DEBUG what is "
+        "allowed too, TRACE what a client only looks for too",
+    )
     trying = parser.add_argument_group("without --config")
     trying.add_argument(
         "--dir", metavar="DIR", help=f"where its log is (default: ./{_FOLDER}, made if missing)"
@@ -72,7 +80,12 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest(
             f"serve needs {error.name}: pip install 'kraft-metalog[node]'"
         ) from None
-    start_logging(arguments.log_format, arguments.audit_log, is_quiet=arguments.quiet)
+    start_logging(
+        arguments.log_format,
+        arguments.audit_log,
+        audit_level=arguments.audit_level,
+        is_quiet=arguments.quiet,
+    )
     if arguments.config is None:
         config = _to_try(arguments, output)
     else:

@@ -90,3 +90,19 @@ def test_no_name_can_begin_a_line_of_its_own(formatter: logging.Formatter) -> No
     text = formatter.format(record)
     assert len(text.splitlines()) == 1
     assert "\x1b" not in text
+
+
+def test_what_is_allowed_is_a_line_too_where_it_is_asked_for(tmp_path: Path) -> None:
+    """At Kafka's level for it."""
+    folder, audit = tmp_path / "node", tmp_path / "audit.log"
+    formatted(folder)
+    config = tmp_path / "server.properties"
+    properties = PROPERTIES.format(folder=folder).replace("User:admin", "User:ANONYMOUS")
+    config.write_text(properties)
+    options = ("--config", str(config), "--audit-log", str(audit), "--audit-level", "debug")
+    with served(*options) as addresses:
+        asked = request_type(DESCRIBE_SCRAM, 0)(users=None)
+        with Connection(parse_addresses(addresses["PLAINTEXT"])[0], PLAINTEXT) as connection:
+            assert not connection.ask(asked).error_code
+    [line] = audit.read_text().splitlines()
+    assert "] DEBUG Principal = User:ANONYMOUS is Allowed operation = DESCRIBE from" in line
