@@ -1,0 +1,65 @@
+"""What clients make a node hold before it knows them: measured, in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import hoarders
+import pytest
+from cases import REPOSITORY
+from certificates import certified
+from hoarders import Hoarder, hoarding
+from kafka_tools import free_ports
+from scraping import scraped
+from served_node import served
+from written_log import formatted
+
+from metalog.wire.hosts import parse_addresses
+
+CLIENTS, TO_WARM = 200, 5
+PAGE = REPOSITORY / "docs" / "formats" / "node.md"
+STATED = re.compile(r"measured: under (?P<PLAIN>\d+) KiB each, over TLS under (?P<TLS>\d+) KiB")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("protocol", "hoarder", "bound"),
+    [
+        ("SASL_PLAINTEXT", hoarders.of_a_login, "PLAIN"),
+        ("SASL_SSL", hoarders.of_a_hello, "TLS"),
+        ("SASL_SSL", hoarders.of_a_login_over_tls, "TLS"),
+    ],
+)
+def test_who_is_not_known_makes_a_node_hold_no_more_than_the_page_says(
+    tmp_path: Path, protocol: str, hoarder: Hoarder, bound: str
+) -> None:
+    stated = STATED.search(PAGE.read_text())
+    assert stated is not None
+    [watch] = free_ports(1)
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "process.roles=broker,controller\nnode.id=1\n"
+        f"listeners=CLIENT://127.0.0.1:0,CONTROLLER://127.0.0.1:0\n"
+        f"listener.security.protocol.map=CLIENT:{protocol},CONTROLLER:PLAINTEXT\n"
+        "controller.listener.names=CONTROLLER\n"
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+        f"ssl.keystore.location={certified(tmp_path, '/CN=node').identity}\n"
+        f"metrics.listener=http://127.0.0.1:{watch}\n"
+        f"metadata.log.dir={formatted(tmp_path / 'log')}\n"
+    )
+    with served("--config", str(config), listeners=2) as addresses:
+        [address] = parse_addresses(addresses["CLIENT"])
+        with hoarding(hoarder, address, TO_WARM):
+            before = resident_bytes(watch)
+        with hoarding(hoarder, address, CLIENTS):
+            time.sleep(0.3)
+            held = (resident_bytes(watch) - before) / CLIENTS / 1024
+            clients = scraped(f"127.0.0.1:{watch}")["metalog_connections", "CLIENT"]
+    assert clients == CLIENTS
+    assert held < int(stated[bound]), f"{held:.1f} KiB each"
+
+
+def resident_bytes(watch: int) -> float:
+    return scraped(f"127.0.0.1:{watch}")["process_resident_memory_bytes", ""]
