@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.insight.commands import Change as Command
@@ -20,7 +21,16 @@ from shell.moved import rows, said_in_summary
 from shell.output import Cell
 from snapshot.exchange.formats.document import Document, ScramUser, joined
 from snapshot.exchange.formats.rules import NOTE_KEYS
-from snapshot.exchange.plan import Change, Plan, Step, after, make_plan
+from snapshot.exchange.plan import (
+    SAVED_BEGINNING,
+    Change,
+    Plan,
+    SavedPlan,
+    Step,
+    after,
+    make_plan,
+    read_saved,
+)
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -86,6 +96,22 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     made = Planned(source, current, config, plan, wanted.users)
     refuse_too_much(made, arguments)
     return made
+
+
+def saved_plan(name: str) -> SavedPlan | None:
+    """The plan that the file ``name`` holds, whatever it is called; None where it holds none."""
+    path = Path(name)
+    if not path.is_file() or not (path.suffix == ".json" or _begins_as_plan(path)):
+        return None
+    try:
+        return read_saved(path.read_text(encoding="utf-8"), name)
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{name}: no UTF-8") from None
+
+
+def _begins_as_plan(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(SAVED_BEGINNING)) == SAVED_BEGINNING
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:

@@ -16,7 +16,7 @@ from metalog.acl import Operation, ResourceType, words_of
 from metalog_spark.findings.lives import ACL_STRUCT, Lives
 from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.unused import time_of
-from metalog_spark.findings.window import usage_in
+from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -52,7 +52,7 @@ def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
     whom = ("principal", "resource_type", "resource_name")
     last = f.struct("operation", "host", "log_offset", "known")
     days = (
-        usage_in(tables, window)
+        askable(usage_in(tables, window))
         .where("result = 'DENIED'")
         .groupBy(*whom, "day")
         .agg(

@@ -8,7 +8,6 @@ docs/decisions/0050 has the rules, and what lies outside of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
@@ -33,9 +32,9 @@ from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.replay import Proof, replayed
 from metalog_spark.findings.state import acls_now, config_now
-from metalog_spark.findings.unused import judged_uses
+from metalog_spark.findings.unused import judged
 from metalog_spark.findings.uses import State
-from metalog_spark.findings.window import refuse_without_allowed, seen_in
+from metalog_spark.findings.window import tolerance
 from snapshot.exchange.formats.document import Document, Entry, Own, acl_order
 from snapshot.exchange.plan import Change, Plan, make_plan
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Window
+    from metalog_spark.findings.window import Seen, Window
     from metalog_spark.folder import Tables
 
 SCHEMA: Final = (
@@ -92,6 +91,7 @@ class LeastSet(NamedTuple):
     today: tuple[Acl, ...]
     proof: Proof
     closes: bool
+    seen: Seen
 
 
 class _Part(NamedTuple):
@@ -108,7 +108,7 @@ def least_privilege(
     """``SCHEMA``, the most excess first; see ``least_set``."""
     found = least_set(tables, window, limits, tolerated=tolerated)
     dangers = opening(found.today, config_now(tables))
-    rows = [_row(share, dangers) for share in found.shares]
+    rows = [_row(each, dangers) for each in found.shares]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
@@ -117,8 +117,8 @@ def least_set(
 ) -> LeastSet:
     """``InvalidRequest`` where more than ``tolerated`` of the window's broker-hours have no
     allowed line: what was done in them is not known."""
-    seen = seen_in(tables, window)
-    refuse_without_allowed(seen, window)
+    used = judged(tables, window, tolerated=tolerated)
+    seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(
             f"{seen.said()}, so what was done then is not known; narrow --from and --to, or "
@@ -127,7 +127,7 @@ def least_set(
     config, today = config_now(tables), acls_now(tables)
     unknown = [
         verdict.acl
-        for verdict in judged_uses(tables, window, tolerated=tolerated)
+        for verdict in used.verdicts
         if verdict.state is State.UNKNOWN and verdict.is_alive and is_allow(verdict.acl)
     ]
     questions = questions_in(tables, window)
@@ -141,7 +141,7 @@ def least_set(
     proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
     if proof.lost or proof.gained:
         raise AssertionError(f"what was to be the least set changes answers: {proof}")
-    return LeastSet(shares, ordered, tuple(today), proof, config.allow_everyone)
+    return LeastSet(shares, ordered, tuple(today), proof, config.allow_everyone, seen)
 
 
 def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
@@ -305,10 +305,3 @@ def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
         severity.name,
         commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps) or None,
     )
-
-
-def tolerance(share: float) -> str:
-    """``share`` as percent, rounded up to two digits."""
-    percent = 100 * share
-    digits = 1 - floor(log10(percent))
-    return f"{ceil(percent * 10**digits) / 10**digits:g}%"

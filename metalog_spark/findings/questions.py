@@ -17,7 +17,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.index import AclIndex
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.lives import acl_of
-from metalog_spark.findings.window import usage_in
+from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ def questions_in(tables: Tables, window: Window) -> DataFrame:
     from pyspark.sql import functions as f
 
     return (
-        usage_in(tables, window)
+        askable(usage_in(tables, window))
         .groupBy(*ASKED, "result")
         .agg(
             f.sum("requests").alias("requests"),

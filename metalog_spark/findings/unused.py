@@ -6,7 +6,7 @@ Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -33,13 +33,14 @@ from metalog_spark.findings.uses import (
     tally,
     verdicts,
 )
-from metalog_spark.findings.window import refuse_without_allowed, seen_in, usage_in
+from metalog_spark.findings.window import askable, refuse_without_allowed, seen_in, usage_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
     from metalog_spark.findings.window import Seen, Window
     from metalog_spark.folder import Tables
 
@@ -89,40 +90,48 @@ class Totals(NamedTuple):
     requests: int
 
 
+class Judged(NamedTuple):
+    """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver."""
+
+    verdicts: tuple[Verdict, ...]
+    seen: Seen
+    requests: int
+    dangers: Mapping[Acl, Severity]
+
+    @property
+    def totals(self) -> Totals:
+        grants = [each for each in self.verdicts if each.is_alive and is_allow(each.acl)]
+        states = [verdict.state for verdict in grants]
+        return Totals(
+            len(grants),
+            states.count(State.USED),
+            sum(verdict.can_go for verdict in grants),
+            states.count(State.UNKNOWN),
+            self.requests,
+        )
+
+    def advice(self, verdict: Verdict) -> tuple[Severity, str | None]:
+        """The severity of a verdict, and its remedy."""
+        return _advice(verdict, self.dangers.get(verdict.acl, Severity.INFO))
+
+
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """``SCHEMA``. ``tolerated`` is the share of broker-hours that may be without allowed lines
     before nothing is called unused. ``InvalidRequest`` where there is no allowed line at all."""
-    judged = judged_uses(tables, window, tolerated=tolerated)
-    dangers = opening((verdict.acl for verdict in judged), config_now(tables))
-    rows = [_row(verdict, dangers.get(verdict.acl, Severity.INFO)) for verdict in judged]
+    found = judged(tables, window, tolerated=tolerated)
+    rows = [_row(verdict, *found.advice(verdict)) for verdict in found.verdicts]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
-def totals(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Totals:
-    """What the rows of ``unused`` come to, for a sentence."""
-    grants = [
-        verdict
-        for verdict in judged_uses(tables, window, tolerated=tolerated)
-        if verdict.is_alive and is_allow(verdict.acl)
-    ]
-    [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0) AS requests").collect()
-    states = [verdict.state for verdict in grants]
-    return Totals(
-        len(grants),
-        states.count(State.USED),
-        sum(verdict.can_go for verdict in grants),
-        states.count(State.UNKNOWN),
-        row["requests"],
-    )
-
-
-def judged_uses(tables: Tables, window: Window, *, tolerated: float = 0.0) -> list[Verdict]:
-    """The verdicts that the rows are made of; as many as there are ACLs."""
+def judged(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Judged:
+    """What the rows of ``unused`` are made of, and what they come to."""
     seen = seen_in(tables, window)
     refuse_without_allowed(seen, window)
-    lives = lives_in(tables)
-    given = conditions(seen, window, config_now(tables), tolerated)
-    return list(verdicts(Lives(lives), _tallied(tables, window, lives), given))
+    lives, config = lives_in(tables), config_now(tables)
+    given = conditions(seen, window, config, tolerated)
+    found = tuple(verdicts(Lives(lives), _tallied(tables, window, lives), given))
+    [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
+    return Judged(found, seen, row[0], opening((each.acl for each in found), config))
 
 
 def conditions(
@@ -141,7 +150,9 @@ def _tallied(tables: Tables, window: Window, lives: Sequence[Life]) -> Tally:
     """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
     from pyspark.sql import functions as f
 
-    telling = usage_in(tables, window).where("acl_id IS NOT NULL OR NOT known OR decided <> result")
+    telling = askable(usage_in(tables, window)).where(
+        "acl_id IS NOT NULL OR NOT known OR decided <> result"
+    )
     counted = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(packed(lives)), _TALLY)
     total = counted.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")
@@ -165,10 +176,9 @@ def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
         yield Request((principal, host, operation, kind, name), *rest)
 
 
-def _row(verdict: Verdict, danger: Severity) -> tuple[Any, ...]:
+def _row(verdict: Verdict, severity: Severity, remedy: str | None) -> tuple[Any, ...]:
     life = verdict.lives[-1]
     uses = verdict.uses
-    severity, remedy = _advice(verdict, danger)
     return (
         uuid_text(life.id),
         *words_of(verdict.acl),

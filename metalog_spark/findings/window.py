@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
@@ -152,6 +154,13 @@ def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:
     )
 
 
+def tolerance(missing: float) -> str:
+    """As percent, rounded up to two digits."""
+    percent = 100 * missing
+    scale = 10.0 ** (1 - floor(log10(percent)))
+    return f"{ceil(percent * scale) / scale:g}%"
+
+
 def refuse_without_allowed(seen: Seen, window: Window) -> None:
     """``InvalidRequest`` where not one allowed request was logged."""
     if seen.without_allowed == seen.hours:
@@ -179,6 +188,18 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
         & (time < f.lit(window.end_us))
     )
     return whole.unionByName(usage(partly))
+
+
+def askable(usage: DataFrame) -> DataFrame:
+    """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
+    from pyspark.sql import functions as f
+
+    known = f.col("pattern_type") == "LITERAL"
+    for name in ("principal", "host", "resource_name"):
+        known &= f.col(name).isNotNull()
+    known &= f.col("operation").isin([each.name for each in Operation])
+    known &= f.col("resource_type").isin([each.name for each in ResourceType])
+    return usage.where(known)
 
 
 def _date(day: int) -> object:

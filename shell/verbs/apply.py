@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
@@ -23,15 +22,14 @@ from shell.planning import (
     planned,
     print_steps,
     refuse_too_much,
+    saved_plan,
 )
 from shell.safe import shown
 from snapshot.exchange.plan import (
-    SAVED_BEGINNING,
     Plan,
     SavedPlan,
     Step,
     fingerprint,
-    read_saved,
     remaining,
     step_fields,
 )
@@ -90,13 +88,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
 def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     """The plan that WANTED is, if it is one file and that holds one."""
     name = arguments.wanted[0]
-    path = Path(name)
-    if not path.is_file() or not (path.suffix == ".json" or _begins_as_plan(path)):
-        return None
-    try:
-        plan = read_saved(path.read_text(encoding="utf-8"), name)
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{name}: no UTF-8") from None
+    plan = saved_plan(name)
     if plan is not None and len(arguments.wanted) > 1:
         raise InvalidRequest(f"{name}: a saved plan is applied alone")
     if plan is not None and arguments.include_credentials:
@@ -104,12 +96,6 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     if plan is not None and arguments.prune:
         raise InvalidRequest(f"{name}: a saved plan says already what is removed; omit --prune")
     return plan
-
-
-def _begins_as_plan(path: Path) -> bool:
-    """Whatever it is called."""
-    with path.open("rb") as file:
-        return file.read(len(SAVED_BEGINNING)) == SAVED_BEGINNING
 
 
 def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:

@@ -21,6 +21,20 @@ newer, and pip install 'kraft-metalog[spark]'.
 metalog pipeline VERB --help says more.  Exit codes: 0 done, 1 findings, 2 could not answer.
 """
 
-VERBS: Final[dict[str, Verb]] = {}
+VERBS: Final[dict[str, Verb]] = {
+    "unused": Verb(
+        "Find", "Which ACLs nobody used, and which can go", "shell.verbs.pipeline.unused"
+    ),
+    "least-privilege": Verb(
+        "Find",
+        "The least ACLs for what each principal did, proven by replay",
+        "shell.verbs.pipeline.least_privilege",
+    ),
+    "what-if": Verb(
+        "Find",
+        "Whose real requests other ACLs would answer otherwise",
+        "shell.verbs.pipeline.what_if",
+    ),
+}
 
 TABLE: Final = VerbTable("pipeline ", VERBS, _OPENING, _CLOSING)

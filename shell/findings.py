@@ -1,0 +1,124 @@
+"""What the verbs that show findings share: the window, and words for what a row says.
+
+This module must not know Spark, nor how anything is found.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.acl import ACL_KEYS, Acl
+from metalog.errors import InvalidRequest
+from shell.acls import sentence
+from shell.output import Cell, Output
+from shell.spark import add_folder
+
+if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
+    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.folder import Tables
+
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
+STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
+
+
+def add_window(parser: ArgumentParser) -> None:
+    """DIR, and which part of its traffic is looked at."""
+    add_folder(parser)
+    group = parser.add_argument_group("which requests")
+    group.add_argument(
+        "--from",
+        dest="start",
+        metavar="MOMENT",
+        help="from then on: ISO 8601, @MILLIS, -90d (before the audit logs end), or an offset "
+        "(default: where the audit logs begin)",
+    )
+    group.add_argument(
+        "--to", dest="end", metavar="MOMENT", help="before then (default: where they end)"
+    )
+
+
+def add_tolerance(group: _ArgumentGroup) -> None:
+    group.add_argument(
+        "--tolerate",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="so many of the brokers' hours may be without allowed lines, such as 0.5%% "
+        "(default: none)",
+    )
+
+
+def share(text: str) -> float:
+    match = _PERCENT.fullmatch(text)
+    found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
+    if found > 1:
+        raise InvalidRequest(f"{text} is no share; write it as 0.5% or 0.005")
+    return found
+
+
+def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
+    from metalog_spark.findings.window import window_of
+
+    window = window_of(tables, arguments.start, arguments.end)
+    output.note(f"requests of {window}")
+    return window
+
+
+def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
+    """What a person must know of the coverage to read the answer rightly."""
+    from metalog_spark.findings.window import tolerance
+
+    if not seen.without_allowed:
+        return
+    if seen.missing > tolerated:
+        advice = f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts it"
+    else:
+        advice = "which --tolerate accepts"
+    output.warn(f"{seen.said()}, {advice}")
+
+
+def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The columns of an ACL under Kafka's keys."""
+    from metalog_spark.findings.lives import ACL_COLUMNS
+
+    if acl is None:
+        return None
+    return dict(zip(ACL_KEYS, (acl[name] for name in ACL_COLUMNS), strict=True))
+
+
+def acl_said(acl: Mapping[str, Any]) -> str:
+    return sentence(acl_in(acl))
+
+
+def acl_in(row: Mapping[str, Any]) -> Acl:
+    from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+
+    return acl_of(row[name] for name in ACL_COLUMNS)
+
+
+def severity_cell(word: str) -> Cell:
+    return Cell(word.lower(), STYLES[word])
+
+
+def day_said(us: int | None) -> str:
+    """The day of a time in microseconds since 1970."""
+    from snapshot.exchange.moment import time_text
+
+    return "never" if us is None else time_text(us // 1000)[:10]
+
+
+def time_json(us: int | None) -> str | None:
+    from snapshot.exchange.moment import time_text
+
+    return None if us is None else time_text(us // 1000)
+
+
+def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
+    """Their commands, each once; what no command says is a comment."""
+    for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
+        output.line(line if line.startswith("kafka-acls") else f"# {line}")

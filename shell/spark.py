@@ -1,0 +1,124 @@
+"""Where a verb of the pipeline runs, and the folder that it reads: its options, and what they open.
+
+This module must not know what is computed, and it loads Spark only when it is asked to.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkstemp
+from typing import TYPE_CHECKING
+
+from metalog.errors import InvalidRequest, MetalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.folder import Tables
+    from shell.output import Output
+
+
+class SparkFailed(MetalogError):
+    """Spark could not do what it was asked to; its own log says more."""
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("where Spark runs")
+    group.add_argument(
+        "--master", metavar="URL", help="Spark's master (default: local[*], all of this machine)"
+    )
+    group.add_argument("--remote", metavar="URL", help="a Spark Connect server: sc://HOST:PORT")
+    group.add_argument(
+        "--spark-conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark's, such as spark.driver.memory=8g",
+    )
+
+
+def add_folder(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="what metalog pipeline build made")
+
+
+@contextmanager
+def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
+    """For as long as the block lasts; one that is there already stays.
+
+    What goes wrong within is one line, with the file that has all that Spark said.
+    """
+    from metalog_spark.session import open_session
+
+    running = _running()
+    if running is not None:
+        yield running
+        return
+    handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
+    os.close(handle)
+    log = Path(name)
+    try:
+        with output.busy("starting Spark"):
+            session = open_session(
+                master=arguments.master,
+                remote=arguments.remote,
+                settings=_settings(arguments.spark_conf),
+                log=log,
+            )
+        try:
+            with _said_in_a_line(log):
+                yield session
+        finally:
+            session.stop()
+    except SparkFailed:
+        raise
+    except BaseException:
+        _drop(log, unless_written=True)
+        raise
+    _drop(log)
+
+
+def _drop(log: Path, *, unless_written: bool = False) -> None:
+    if not (unless_written and log.stat().st_size):
+        log.unlink()
+
+
+@contextmanager
+def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
+    """The tables of ``arguments.folder``."""
+    from metalog_spark.folder import Tables
+
+    with spark_session(arguments, output) as session:
+        yield Tables.open(session, arguments.folder)
+
+
+def _running() -> SparkSession | None:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    return SparkSession.getActiveSession()
+
+
+def _settings(given: list[str]) -> Mapping[str, str]:
+    settings = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InvalidRequest(f"--spark-conf {text}: write it as KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+@contextmanager
+def _said_in_a_line(log: Path) -> Iterator[None]:
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        first = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise SparkFailed(f"Spark: {first}; {log} says more") from error

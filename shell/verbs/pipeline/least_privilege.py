@@ -1,0 +1,196 @@
+"""``metalog pipeline least-privilege DIR``: the ACLs that would have been enough.
+
+Exit code 0 is that there are no fewer, 1 that there are, 2 that it cannot be known. This module
+must not know how the least set is found.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.acl import acl_fields
+from metalog.errors import InvalidRequest
+from shell.acls import sentence
+from shell.findings import add_tolerance, add_window, say_missing, share, window_asked
+from shell.output import Cell, Output
+from shell.planning import SIGNS, print_commands
+from shell.safe import shown
+from shell.spark import add_spark, opened_folder
+from snapshot.exchange.formats.document import Document, Entry, Notes, Own
+
+if TYPE_CHECKING:
+    from metalog_spark.findings.least_privilege import LeastSet, Share
+
+USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
+FORMATS: Final = ("text", "json", "commands", "yaml")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog pipeline least-privilege DIR --from -90d
+metalog pipeline least-privilege DIR --principal User:app            what would come and go
+metalog pipeline least-privilege DIR -o yaml > least.yaml && metalog plan @prod least.yaml --prune
+metalog pipeline what-if DIR least.yaml                              whom it would break
+
+A principal gets literal ALLOWs for what it did, or a prefixed one where so many names share it
+up to a separator (. - _) and no other known name has it; never more than it has today. DENYs
+stay. What User:* allowed becomes each principal's own. The whole window is then replayed: every
+request that was allowed, and still is today, must be allowed by the least set.
+
+Exit code: 0 nothing to change, 1 changes, 2 no answer."""
+_SHOWN: Final = 20
+_HARDCODE: Final = "hardcode"
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_window(parser)
+    group = parser.add_argument_group("what is proposed")
+    group.add_argument("--principal", metavar="TYPE:NAME", help="for this one alone")
+    group.add_argument(
+        "--prefix-from",
+        type=int,
+        default=3,
+        metavar="N",
+        help="so many names make a prefixed ACL; 0 is never (default: 3)",
+    )
+    group.add_argument(
+        "--slack",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="of the known names under a prefix so many may be others, such as 10%% (default: 0)",
+    )
+    add_tolerance(group)
+    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from metalog_spark.findings.least import Limits
+    from metalog_spark.findings.least_privilege import least_set
+
+    if arguments.prefix_from < 0:
+        raise InvalidRequest(f"--prefix-from {arguments.prefix_from}: a number from 0 on")
+    limits = Limits(arguments.prefix_from, arguments.slack)
+    with opened_folder(arguments, output) as tables:
+        window = window_asked(arguments, tables, output)
+        with output.busy("looking for the least set"):
+            found = least_set(tables, window, limits, tolerated=arguments.tolerate)
+    say_missing(found.seen, arguments.tolerate, output)
+    if found.closes:
+        output.warn(
+            "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "
+            "or what loses its last ACL is open to everyone"
+        )
+    shares = _chosen(found, arguments.principal)
+    if output.format == "json":
+        for each in shares:
+            output.record(_as_json(each))
+        output.note(_proof_said(found))
+    elif output.format == "commands":
+        for each in shares:
+            print_commands(each.plan.steps, output)
+    elif output.format == "yaml":
+        output.raw(_yaml(found, arguments.principal).encode())
+    else:
+        _print(found, shares, arguments, output)
+    return 1 if any(each.plan.steps for each in shares) else 0
+
+
+def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
+    if principal is None:
+        return found.shares
+    chosen = [each for each in found.shares if each.principal == principal]
+    if not chosen:
+        from authorizer.insight.names import nearest_name
+
+        near = nearest_name(principal, [each.principal for each in found.shares])
+        advice = f"; did you mean {near}?" if near else ""
+        raise InvalidRequest(
+            f"{principal} has no ALLOW and was allowed nothing in the window{advice}"
+        )
+    return chosen
+
+
+def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
+    today, least = (sum(map(len, sets)) for sets in _sets(shares))
+    output.prose(f"{least:,} ALLOWs would do where there are {today:,} today.")
+    output.prose(_proof_said(found))
+    output.line()
+    most = None if arguments.all else _SHOWN
+    head = ("principal", "ACLs", "would do", "may", "did", "would", "requests")
+    rows: list[list[Cell | str]] = [[Cell(text, "faint") for text in head]]
+    rows += [_cells(each) for each in shares[:most]]
+    output.aligned(rows)
+    if most is not None and len(shares) > most:
+        output.line(f"… and {len(shares) - most:,} more (--all)")
+    output.line()
+    output.prose(
+        "may, did, would: pairs of a known name and an operation that its ACLs allow today, that "
+        "it did, and that would be allowed."
+    )
+    if arguments.principal is not None:
+        output.line()
+        for each in shares:
+            output.aligned([SIGNS[step.change], sentence(step.acl)] for step in each.plan.steps)
+
+
+def _sets(shares: Sequence[Share]) -> tuple[list[Sequence[object]], list[Sequence[object]]]:
+    return [each.today for each in shares], [each.least for each in shares]
+
+
+def _cells(each: Share) -> list[Cell | str]:
+    numbers = (len(each.today), len(each.least), each.granted, each.used, each.left)
+    return [
+        Cell(shown(each.principal), "strong"),
+        *(f"{number:,}" for number in numbers),
+        f"{each.requests:,}",
+    ]
+
+
+def _proof_said(found: LeastSet) -> str:
+    proof = found.proof
+    held = proof.allowed - proof.by_super_users - proof.revoked - proof.unsayable
+    outside = [
+        f"{number:,} {what}"
+        for number, what in (
+            (proof.by_super_users, "of super users, who need no ACL"),
+            (proof.revoked, "that today's ACLs do not allow any more"),
+            (proof.unsayable, "that the default allowed and no ACL can say"),
+        )
+        if number
+    ]
+    said = f"; outside of it: {', '.join(outside)}" if outside else ""
+    return (
+        f"Replayed {proof.requests:,} requests: each of the {held:,} that were allowed and still "
+        f"are would be allowed, and none that is denied today{said}."
+    )
+
+
+def _as_json(each: Share) -> dict[str, Any]:
+    from snapshot.exchange.plan import step_fields
+
+    return {
+        "principal": each.principal,
+        "aclsToday": len(each.today),
+        "aclsLeast": len(each.least),
+        "granted": each.granted,
+        "used": each.used,
+        "left": each.left,
+        "excess": each.excess,
+        "requests": each.requests,
+        "least": [acl_fields(acl) for acl in each.least],
+        "steps": [step_fields(step) for step in each.plan.steps],
+    }
+
+
+def _yaml(found: LeastSet, principal: str | None) -> str:
+    """With what it owns, so that ``metalog plan --prune`` takes the rest away."""
+    from snapshot.exchange.formats.yaml import write_yaml
+
+    acls = [acl for acl in found.acls if principal in (None, acl.principal)]
+    entries = (Entry(acl, _NOTED if acl.resource_name == _HARDCODE else Notes()) for acl in acls)
+    return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
+
+
+_NOTED: Final = Notes(comment="Kafka itself asks for this name where any would do (KIP-679)")

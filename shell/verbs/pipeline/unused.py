@@ -1,0 +1,165 @@
+"""``metalog pipeline unused DIR``: which ACLs nobody used, and which of them can go.
+
+Exit code 0 is that none can, 1 that some can, 2 that it cannot be known. This module must not
+know how uses are counted.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.trace import is_allow
+from metalog.acl import Acl, acl_fields
+from metalog.ids import uuid_text
+from shell.acls import sentence
+from shell.findings import (
+    add_tolerance,
+    add_window,
+    day_said,
+    print_remedies,
+    say_missing,
+    severity_cell,
+    time_json,
+    window_asked,
+)
+from shell.output import Cell, Output
+from shell.spark import add_spark, opened_folder
+
+if TYPE_CHECKING:
+    from metalog_spark.findings.unused import Judged
+    from metalog_spark.findings.uses import Verdict
+
+USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--tolerate SHARE] [options]"
+FORMATS: Final = ("text", "json", "commands")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog pipeline unused DIR --from -90d              over the last 90 days of the audit logs
+metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
+
+An ACL is used where it decided a request, shadowed where others decided all that it matches.
+All that can go may go at once: every answer of the window stays as it was. What cannot be known
+is never called unused: ACLs younger than the window, hours without allowed lines (Kafka logs
+them only at DEBUG), gaps in the metadata log.
+
+Exit code: 0 nothing can go, 1 something can, 2 no answer."""
+_SHOWN: Final = 20
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_window(parser)
+    group = parser.add_argument_group("what is said")
+    add_tolerance(group)
+    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from metalog_spark.findings.unused import judged
+
+    with opened_folder(arguments, output) as tables:
+        window = window_asked(arguments, tables, output)
+        with output.busy("counting uses"):
+            found = judged(tables, window, tolerated=arguments.tolerate)
+    say_missing(found.seen, arguments.tolerate, output)
+    if output.format == "json":
+        for verdict in found.verdicts:
+            output.record(_as_json(verdict, found))
+    elif output.format == "commands":
+        print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
+    else:
+        _print(found, arguments, output)
+    return 1 if _going(found) else 0
+
+
+def _going(found: Judged) -> list[Verdict]:
+    return [verdict for verdict in found.verdicts if verdict.can_go]
+
+
+def _print(found: Judged, arguments: Namespace, output: Output) -> None:
+    totals = found.totals
+    output.prose(
+        f"{totals.used:,} of {_counted(totals.grants, 'grant')} were used; "
+        f"{totals.can_go:,} can go without changing one of "
+        f"{_counted(totals.requests, 'answer')}; of {totals.unknown:,} it is not known."
+    )
+    shown = None if arguments.all else _SHOWN
+    for title, verdicts in _sections(found):
+        if verdicts:
+            output.line()
+            output.line(f"{output.paint(title, 'strong')} ({len(verdicts):,})")
+            output.aligned((_cells(each, found) for each in verdicts[:shown]), indent="  ")
+            if shown is not None and len(verdicts) > shown:
+                output.line(f"  … and {len(verdicts) - shown:,} more (--all)")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
+    from metalog_spark.findings.uses import Reason, Sight, State
+
+    going = _going(found)
+    for sight, title in (
+        (Sight.NEVER, "No request matched"),
+        (Sight.ONLY_DENIED, "A DENY denied all that matched"),
+        (Sight.SHADOWED, "Another ACL decided all that matched"),
+    ):
+        yield title, [each for each in going if each.sight is sight]
+    yield (
+        "DENYs that denied nothing: a precaution, or a typo",
+        [
+            each
+            for each in found.verdicts
+            if not is_allow(each.acl) and each.is_alive and each.state is State.UNUSED
+        ],
+    )
+    unknown = [each for each in found.verdicts if each.reason is not None and each.is_alive]
+    for reason, why in (
+        (Reason.YOUNGER, "it was not in force all the time"),
+        (Reason.GAP, "it may have decided requests in a gap of the metadata log"),
+        (Reason.DISAGREES, "brokers answered otherwise than the log says"),
+        (Reason.SHADOW_GONE, "what decided in its stead is gone"),
+        (Reason.COVERAGE, "hours without the lines that would show it"),
+        (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),
+    ):
+        yield f"Not known: {why}", [each for each in unknown if each.reason is reason]
+
+
+def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
+    begin = verdict.lives[-1].begin
+    since = "" if begin is None else f"since {day_said(begin.time_ms * 1000)}"
+    beside = ""
+    if verdict.shadow is not None:
+        beside = f"{_counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
+    severity, _ = found.advice(verdict)
+    return [severity_cell(severity.name), sentence(verdict.acl), Cell(since, "faint"), beside]
+
+
+def _as_json(verdict: Verdict, found: Judged) -> dict[str, Any]:
+    life = verdict.lives[-1]
+    uses = verdict.uses
+    severity, remedy = found.advice(verdict)
+    return {
+        "id": uuid_text(life.id),
+        **acl_fields(verdict.acl),
+        "since": None if life.begin is None else time_json(life.begin.time_ms * 1000),
+        "alive": verdict.is_alive,
+        "seen": verdict.sight.value,
+        "state": verdict.state.value,
+        "reason": None if verdict.reason is None else verdict.reason.value,
+        "requests": 0 if uses is None else uses.requests,
+        "firstUse": None if uses is None else time_json(uses.first_us),
+        "lastUse": None if uses is None else time_json(uses.last_us),
+        "matched": verdict.matched,
+        "shadow": _acl_json(verdict.shadow),
+        "canGo": verdict.can_go,
+        "severity": severity.name,
+        "remedy": remedy,
+    }
+
+
+def _acl_json(acl: Acl | None) -> dict[str, str] | None:
+    return None if acl is None else acl_fields(acl)

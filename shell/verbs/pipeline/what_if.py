@@ -1,0 +1,191 @@
+"""``metalog pipeline what-if DIR PROPOSED``: whose real requests other ACLs would break.
+
+Exit code 0 is that every answer stays, 1 that some change, 2 that it could not be looked at.
+This module must not know how requests are decided.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.acl import PermissionType, ResourceType
+from metalog.errors import InvalidRequest
+from shell.acl_files import held_by
+from shell.acls import resource_kind
+from shell.context import (
+    ALLOW_EVERYONE_KEY,
+    SUPER_USERS_KEY,
+    add_command_config,
+    add_config,
+    read_properties,
+)
+from shell.explanation import result_cell
+from shell.findings import acl_json, acl_said, add_window, print_remedies, time_json, window_asked
+from shell.output import Cell, Output
+from shell.planning import saved_plan
+from shell.safe import shown
+from shell.spark import add_spark, opened_folder
+from snapshot.exchange.formats.document import joined
+from snapshot.exchange.plan import after, fingerprint, make_plan
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+
+USAGE: Final = "DIR PROPOSED… [--from MOMENT] [--to MOMENT] [options]"
+FORMATS: Final = ("text", "json", "commands")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog pipeline what-if DIR acls/ --from -30d          what git would break
+metalog plan @prod acls/ --prune --save plan.json && metalog pipeline what-if DIR plan.json
+metalog pipeline what-if DIR cluster://staging:9092     had staging's ACLs been in force
+
+Held against the ACLs in force where the history ends, so that what changed within the window
+says nothing. PROPOSED are all ACLs there would be; files that say what they own replace that
+alone, as metalog apply --prune does. -o commands prints what would keep the answers.
+
+Exit code: 0 every answer stays, 1 some change, 2 no answer."""
+_SHOWN: Final = 20
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_window(parser)
+    group = parser.add_argument_group("what is proposed")
+    group.add_argument(
+        "proposed", nargs="+", metavar="PROPOSED", help="files of ACLs, a saved plan, any SOURCE"
+    )
+    add_command_config(group)
+    group.add_argument("--all", action="store_true", help="leave nothing out of long lists")
+    add_config(parser)
+    add_spark(parser)
+    parser.set_defaults(at=None, committed=False, salvage=False)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from metalog_spark.findings.state import acls_now, config_now
+    from metalog_spark.findings.what_if import what_if
+    from metalog_spark.findings.window import usage_in
+
+    with opened_folder(arguments, output) as tables:
+        today = acls_now(tables)
+        proposed = _proposed(today, arguments, output)
+        config = _config(config_now(tables), arguments, output)
+        window = window_asked(arguments, tables, output)
+        with output.busy("deciding"):
+            found = what_if(tables, window, proposed, config)
+            rows = found.selectExpr("*", "unix_micros(last_time) AS last_us").collect()
+            [total] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
+    if output.format == "json":
+        for row in rows:
+            output.record(_as_json(row))
+    elif output.format == "commands":
+        print_remedies((row["remedy"] for row in rows), output)
+    else:
+        _print(rows, total[0], arguments, output)
+    return 1 if rows else 0
+
+
+def _proposed(today: Collection[Acl], arguments: Namespace, output: Output) -> Collection[Acl]:
+    plan = saved_plan(arguments.proposed[0])
+    if plan is not None:
+        if len(arguments.proposed) > 1:
+            raise InvalidRequest(f"{arguments.proposed[0]}: a saved plan is looked at alone")
+        if fingerprint(today) != plan.before:
+            output.warn("this plan was made for other ACLs than those where the history ends")
+        return after(today, plan.steps)
+    wanted = joined(held_by(text, arguments, output).document for text in arguments.proposed)
+    if not wanted.owns:
+        return wanted.acls
+    plan_for_owned = make_plan(today, wanted, prune=True)
+    output.note(
+        f"the files say what they own; {len(plan_for_owned.unowned):,} other ACLs stay as they are"
+    )
+    return after(today, plan_for_owned.steps)
+
+
+def _config(now: AuthorizerConfig, arguments: Namespace, output: Output) -> AuthorizerConfig:
+    """Today's, but for what the options say."""
+    from authorizer.config import from_properties
+
+    if arguments.config is None:
+        properties = {
+            SUPER_USERS_KEY: ";".join(sorted(now.super_users)),
+            ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
+        }
+    else:
+        properties = read_properties(Path(arguments.config))
+    if arguments.super_users is not None:
+        properties[SUPER_USERS_KEY] = arguments.super_users
+    if arguments.allow_everyone is not None:
+        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+    config, warnings = from_properties(properties)
+    for warning in warnings:
+        output.warn(warning)
+    return config
+
+
+def _print(
+    rows: Sequence[Mapping[str, Any]], total: int, arguments: Namespace, output: Output
+) -> None:
+    turned = sum(row["requests"] for row in rows)
+    output.prose(f"{turned:,} of {total:,} requests would get another answer{_whose(rows)}.")
+    if not rows:
+        return
+    output.line()
+    shown_rows = rows if arguments.all else rows[:_SHOWN]
+    output.aligned(map(_cells, shown_rows))
+    if len(shown_rows) < len(rows):
+        output.line(f"… and {len(rows) - len(shown_rows):,} more kinds of request (--all)")
+
+
+def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
+    said = []
+    for answer, change in (("DENIED", "would be denied"), ("ALLOWED", "would be allowed")):
+        whose = {row["principal"] for row in rows if row["after"] == answer}
+        if whose:
+            some = sorted(map(shown, whose))[:3]
+            more = f" and {len(whose) - len(some):,} more" if len(whose) > len(some) else ""
+            said.append(f"{', '.join(some)}{more} {change}")
+    return f": {'; '.join(said)}" if said else ""
+
+
+def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
+    kind = resource_kind(ResourceType[row["resource_type"]])
+    return [
+        f"{row['requests']:>8,}",
+        result_cell(row["before"] == "ALLOWED"),
+        "->",
+        result_cell(row["after"] == "ALLOWED"),
+        Cell(shown(row["principal"]), "strong"),
+        f"{row['operation']} on {kind} {shown(row['resource_name'])}",
+        _because(row),
+    ]
+
+
+def _because(row: Mapping[str, Any]) -> Cell | str:
+    if row["acl"] is None:
+        return Cell(row["remedy"], "faint")
+    wide = row["acl"]["permission_type"] == PermissionType.ALLOW.name
+    gone = wide is (row["after"] == "DENIED")
+    return Cell(f"{'without' if gone else 'by'} {acl_said(row['acl'])}", "faint")
+
+
+def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "principal": row["principal"],
+        "operation": row["operation"],
+        "resourceType": row["resource_type"],
+        "resourceName": row["resource_name"],
+        "before": row["before"],
+        "after": row["after"],
+        "rule": row["after_rule"],
+        "requests": row["requests"],
+        "hosts": row["hosts"],
+        "lastTime": time_json(row["last_us"]),
+        "acl": acl_json(row["acl"]),
+        "severity": row["severity"],
+        "remedy": row["remedy"],
+    }
