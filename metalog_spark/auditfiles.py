@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
@@ -47,9 +48,14 @@ class AuditFile(NamedTuple):
     def head(self) -> Head:
         return _head(self.begins)
 
-    def begins_as(self, head: Head) -> bool:
-        """Whether it is the file with that head: renamed, packed, or grown since."""
-        return head.length > 0 and _head(self.begins[: head.length]) == head
+
+class SortedOut(NamedTuple):
+    """``taken`` are files with the names that their rows have, ``same`` those left out with the
+    one that holds their lines, ``gone`` the names whose rows give way to those of ``taken``."""
+
+    taken: Sequence[tuple[AuditFile, str]]
+    same: Sequence[tuple[AuditFile, AuditFile]]
+    gone: frozenset[str]
 
 
 class Part(NamedTuple):
@@ -106,6 +112,45 @@ def _audit_file(path: str) -> AuditFile:
 
 def _head(begins: bytes) -> Head:
     return Head(len(begins), hashlib.sha256(begins).hexdigest())
+
+
+def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedOut:
+    """Which of ``files`` are which, beside those ``known`` by the names of their rows.
+
+    A file that begins as another did is that one: rotated, packed, copied or grown. Of two
+    such the one with more to see is taken.
+    """
+    names = {head: name for name, head in known.items() if head.length}
+    lengths = {head.length for head in names}
+    sizes = {len(file.begins) for file in files}
+    seen: dict[bytes, AuditFile] = {}
+    taken, same = [], []
+    gone: set[str] = set()
+    for file in sorted(files, key=_less_to_see):
+        other = seen.get(file.begins)
+        if other is not None:
+            same.append((file, other))
+            continue
+        taken.append(file)
+        seen.update((file.begins[:size], file) for size in sizes if 0 < size <= len(file.begins))
+        heads = (_head(file.begins[:length]) for length in lengths if length <= len(file.begins))
+        gone.update(names[head] for head in heads if head in names)
+    used, chosen = set(names.values()) - gone, set(taken)
+    named = [(file, _unused(file.path, used)) for file in files if file in chosen]
+    return SortedOut(named, same, frozenset(gone.union(name for _, name in named)))
+
+
+def _less_to_see(file: AuditFile) -> tuple[int, bool, int]:
+    return -len(file.begins), file.is_packed, -file.size
+
+
+def _unused(path: str, used: Set[str]) -> str:
+    """``path``, or with a number where the rows of another file that had it are kept."""
+    return next(
+        name
+        for name in chain([path], (f"{path} ({number})" for number in count(2)))
+        if name not in used
+    )
 
 
 def broker_of(path: str, pattern: re.Pattern[str] | None) -> str:

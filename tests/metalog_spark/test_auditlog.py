@@ -18,11 +18,13 @@ from authorizer.audit_layout import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
 from metalog_spark import auditfiles
 from metalog_spark.auditfiles import (
+    Head,
     broker_of,
     count_lines,
     find_files,
     parts_of,
     read_blocks,
+    sorted_out,
 )
 from metalog_spark.auditlog import EMPTY, SCHEMA, Told, read_batches
 from metalog_spark.tables import REJECTED, REQUESTS
@@ -196,17 +198,53 @@ def test_files_are_named_by_path_folder_or_glob(tmp_path: Path) -> None:
         found("b1", "b3")
 
 
+def sort_out(folder: Path, known: dict[str, Head]) -> tuple[Any, Any, Any, dict[str, Head]]:
+    found = sorted_out(find_files([str(folder)]), known)
+    short = str(folder) + "/"
+    taken = {name.removeprefix(short): Path(file.path).name for file, name in found.taken}
+    same = {Path(file.path).name: Path(other.path).name for file, other in found.same}
+    heads = {name: head for name, head in known.items() if name not in found.gone}
+    heads |= {name: file.head for file, name in found.taken}
+    return taken, same, {name.removeprefix(short) for name in found.gone}, heads
+
+
 def test_a_file_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    path = written(tmp_path, f"{LINE}\n")
-    [file] = find_files([str(path)])
-    head = file.head
-    written(tmp_path, gzip.compress(f"{LINE}\n{LINE}\n".encode()), name="a.log.1.gz")
-    written(tmp_path, LINE.replace("app", "other"), name="b.log")
-    written(tmp_path, LINE[:50], name="c.log")
-    known = {Path(each.path).name for each in find_files([str(tmp_path)]) if each.begins_as(head)}
-    assert known == {"a.log", "a.log.1.gz"}
-    [empty] = find_files([str(written(tmp_path, ""))])
-    assert not file.begins_as(empty.head)
+    """A day of a broker's log that is rotated, packed and copied, build by build."""
+    long, other = LINE * 10 + "\n", LINE.replace("app", "other") * 10 + "\n"
+    written(tmp_path, f"{LINE}\n")
+    written(tmp_path, "", name="empty")
+    taken, same, gone, known = sort_out(tmp_path, {})
+    assert (taken, same) == ({"a.log": "a.log", "empty": "empty"}, {})
+
+    written(tmp_path, f"{LINE}\n{long}")
+    taken, same, gone, known = sort_out(tmp_path, known)
+    assert (set(taken), same, gone) == ({"a.log", "empty"}, {}, {"a.log", "empty"})
+
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+    written(tmp_path, other)
+    taken, same, gone, known = sort_out(tmp_path, known)
+    assert (set(taken), gone) == ({"a.log", "a.log.1", "empty"}, {"a.log", "a.log.1", "empty"})
+
+    whole = (tmp_path / "a.log.1").read_bytes()
+    (tmp_path / "a.log.1").unlink()
+    (tmp_path / "a.log").rename(tmp_path / "b.log")
+    written(tmp_path, long)
+    written(tmp_path, gzip.compress(whole), name="a.log.1.gz")
+    written(tmp_path, f"{LINE}\n", name="a.log.0")
+    taken, same, gone, known = sort_out(tmp_path, known)
+    assert set(taken) == {"a.log", "a.log.1.gz", "b.log", "empty"}
+    assert same == {"a.log.0": "a.log.1.gz"}
+    assert gone == {"a.log.1", "a.log.1.gz", "a.log", "b.log", "empty"}
+
+
+def test_rows_of_a_file_that_is_not_given_again_keep_their_name(tmp_path: Path) -> None:
+    written(tmp_path, f"{LINE}\n")
+    known = sort_out(tmp_path, {})[3]
+    for number in 2, 3:
+        written(tmp_path, f"{number} {LINE}\n")
+        taken, _, gone, known = sort_out(tmp_path, known)
+        assert (taken, gone) == ({f"a.log ({number})": "a.log"}, {f"a.log ({number})"})
+    assert len(known) == 3
 
 
 @pytest.mark.parametrize(
