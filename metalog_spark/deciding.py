@@ -1,0 +1,274 @@
+"""Decides Arrow columns of requests, each as of its own time: what a worker process runs.
+
+Columns are coded, so that a text is looked at once a batch however often it stands there, and
+a question is decided once however many rows ask it. Its course over the whole history is
+remembered beyond the batch: the time of a request only picks from it. This module must not
+know Spark, nor where the columns come from.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from authorizer.courses import UNREACHED, Course, Courses
+from authorizer.decide import (
+    ALLOW,
+    ALLOWED,
+    DEFAULT_ALLOW,
+    DEFAULT_DENY,
+    DENIED,
+    MATCHING_ACL,
+    SUPER_USER,
+)
+from authorizer.timeline import Edge, Timeline
+from metalog.acl import Operation, PatternType, ResourceType
+from metalog.ids import uuid_text
+from metalog_spark.configuration import Era
+from metalog_spark.state import State, unpacked
+
+DECIDED: Final = ("log_offset", "decided", "decided_rule", "acl_id", "known")
+"""The columns that are answered with, as those of DECISIONS."""
+REMEMBERED: Final = 1 << 20
+"""So many names, and so many different questions, are remembered."""
+_RULES: Final = pa.array([SUPER_USER, DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL])
+_SUPER, _OPEN, _CLOSED, _MATCHED = range(4)
+_RESULTS: Final = pa.array([DENIED.name, ALLOWED.name])
+_OPERATIONS: Final = {operation.name: int(operation) for operation in Operation}
+_BY_NUMBER: Final = tuple(Operation)
+_TYPES: Final = {resource_type.name: int(resource_type) for resource_type in ResourceType}
+_ASKED_PATTERNS: Final = {PatternType.LITERAL.name: 0}
+_NONE: Final = -1
+"""The number of what is missing, or is no word of Kafka's."""
+_BEFORE_LIVES: Final = 2
+"""A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
+_UNREACHED: Final = UNREACHED + _BEFORE_LIVES
+_LONG_AGO: Final = np.iinfo(np.int64).min
+
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+K = TypeVar("K", bound=Hashable)
+
+
+class Asked(NamedTuple):
+    """Columns of one length: texts, but for ``times``, which are microseconds since 1970."""
+
+    principals: pa.Array
+    hosts: pa.Array
+    operations: pa.Array
+    resource_types: pa.Array
+    resource_names: pa.Array
+    pattern_types: pa.Array
+    times: pa.Array
+
+
+@lru_cache(maxsize=2)
+def deciding(state: bytes, eras: tuple[Era, ...]) -> Deciding:
+    """One for each state and configuration, made when this process first needs it."""
+    return Deciding(unpacked(state), eras)
+
+
+class Deciding:
+    """Decides by one history, and by the configurations of its time."""
+
+    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+        timeline = state.timeline or Timeline(Edge(0, 0), ())
+        self._moments = _Moments(state, eras)
+        self._courses = Courses(timeline)
+        self._sessions = len(self._courses.principals), len(self._courses.hosts)
+        self._super_users = [era.config.super_users for era in eras]
+        self._opens = np.array([era.config.allow_everyone for era in eras])
+        lives = timeline.lives
+        allows = [life.acl.permission_type is ALLOW for life in lives]
+        self._allows = np.array([False] * _BEFORE_LIVES + allows)
+        ids = [None] * _BEFORE_LIVES + [uuid_text(life.id) for life in lives]
+        self._ids = pa.array(ids, pa.string())
+        self._turns = _Turns(len(timeline))
+        self._of_question: dict[int, int] = {}
+        self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
+
+    def decide(self, asked: Asked) -> pa.StructArray:
+        """A row for each, of the columns ``DECIDED``; all of them null but for the last where
+        there is nothing to decide by, or nothing that an authorizer answers."""
+        principals, names = _Coded.of(asked.principals), _Coded.of(asked.resource_names)
+        times = pc.fill_null(asked.times.cast(pa.int64()), _LONG_AGO)
+        moments = self._moments.of(times.to_numpy(zero_copy_only=False))
+        versions = self._moments.versions[moments]
+        question = (
+            principals.numbers(self._courses.principals, 0),
+            _Coded.of(asked.hosts).numbers(self._courses.hosts, 0),
+            _Coded.of(asked.operations).numbers(_OPERATIONS),
+            _Coded.of(asked.resource_types).numbers(_TYPES),
+            names.places,
+        )
+        patterns = _Coded.of(asked.pattern_types).numbers(_ASKED_PATTERNS)
+        is_answered = np.minimum.reduce((*question, patterns, versions)) >= 0
+        by = np.zeros(len(versions), np.int64)
+        rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
+        by[rows] = self._by(names.words, *(part[rows] for part in (*question, versions)))
+        eras = self._moments.eras[moments]
+        is_super = self._are_super_users(principals, eras)
+        is_open = (by == _UNREACHED) & self._opens[eras]
+        is_allowed = self._allows[by] | is_open | is_super
+        rules = np.where(by < _BEFORE_LIVES, _CLOSED, _MATCHED)
+        rules[is_open] = _OPEN
+        rules[is_super] = _SUPER
+        by[is_super] = 0
+        nothing = ~is_answered
+        columns = (
+            pa.array(self._moments.offsets[moments], mask=nothing),
+            _RESULTS.take(pa.array(is_allowed.astype(np.int8), mask=nothing)),
+            _RULES.take(pa.array(rules, mask=nothing)),
+            self._ids.take(pa.array(by)),
+            pa.array(self._moments.known[moments]),
+        )
+        return pa.StructArray.from_arrays(columns, DECIDED)
+
+    def _by(
+        self,
+        words: Sequence[str],
+        principals: Numbers,
+        hosts: Numbers,
+        operations: Numbers,
+        types: Numbers,
+        names: Numbers,
+        versions: Numbers,
+    ) -> Numbers:
+        """The numbers of the lives that decided."""
+        of_principals, of_hosts = self._sessions
+        questions = self._reaches(words, types, names)
+        questions = (questions * of_principals + principals) * of_hosts + hosts
+        questions = pa.array(questions * len(_BY_NUMBER) + operations).dictionary_encode()
+        different = questions.dictionary.to_pylist()
+        courses = np.array(_remembered(self._of_question, different, self._course), np.int64)
+        return self._turns.at(courses[questions.indices.to_numpy()], versions)
+
+    def _course(self, question: int) -> int:
+        of_principals, of_hosts = self._sessions
+        rest, operation = divmod(question, len(_BY_NUMBER))
+        rest, host = divmod(rest, of_hosts)
+        reach, principal = divmod(rest, of_principals)
+        course = self._courses.course(principal, host, _BY_NUMBER[operation], reach)
+        return self._turns.number(course)
+
+    def _reaches(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
+        """What reaches each resource; each different one is looked at once."""
+        resources = names * len(ResourceType) + types
+        is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
+        is_there[resources] = True
+        reaches: Numbers = np.zeros(len(is_there), np.int64)
+        for resource_type in ResourceType:
+            of_type = is_there[resource_type :: len(ResourceType)].nonzero()[0]
+            if len(of_type):
+                found = _remembered(
+                    self._of_name[resource_type],
+                    [words[place] for place in of_type.tolist()],
+                    partial(self._courses.reach, resource_type),
+                )
+                reaches[of_type * len(ResourceType) + resource_type] = found
+        of_rows: Numbers = reaches[resources]
+        return of_rows
+
+    def _are_super_users(self, principals: _Coded, eras: Numbers) -> Truths:
+        if not any(self._super_users):
+            return np.zeros(len(eras), np.bool_)
+        are = [[word in users for word in (*principals.words, "")] for users in self._super_users]
+        return np.array(are)[eras, principals.places]
+
+
+class _Coded(NamedTuple):
+    """A column of texts as ``places`` among its different ``words``, -1 where it has none."""
+
+    words: list[str]
+    places: Numbers
+
+    @staticmethod
+    def of(column: pa.Array) -> _Coded:
+        coded = column.dictionary_encode()
+        places = pc.fill_null(coded.indices, _NONE).to_numpy(zero_copy_only=False)
+        return _Coded(coded.dictionary.to_pylist(), places.astype(np.int64))
+
+    def numbers(self, known: Mapping[str, int], others: int = _NONE) -> Numbers:
+        """The number of each row's word; ``others`` where ``known`` lacks it."""
+        return np.array([*(known.get(word, others) for word in self.words), _NONE])[self.places]
+
+
+class _Moments:
+    """What hangs on the time alone, for each stretch of time in which none of it changes."""
+
+    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+        timeline = state.timeline
+        times = np.array([] if timeline is None else timeline.times, np.int64) * 1000
+        starts = np.array([era.from_us for era in eras[1:]], np.int64)
+        ends = [edge * 1000 for gap in state.unknown for edge in gap if edge is not None]
+        self._edges = np.unique(np.concatenate((times, starts, np.array(ends, np.int64))))
+        begins = np.concatenate(([_LONG_AGO], self._edges))
+        self.versions = np.searchsorted(times, begins, "right") - 1
+        self.offsets = np.array([0] if timeline is None else timeline.offsets)[self.versions]
+        self.eras = np.searchsorted(starts, begins, "right")
+        self.known = self.versions >= 0
+        for begin, end in state.unknown:
+            first = 0 if begin is None else np.searchsorted(begins, begin * 1000)
+            last = len(begins) if end is None else np.searchsorted(begins, end * 1000)
+            self.known[first:last] = False
+
+    def of(self, times: Numbers) -> Numbers:
+        """The number of the stretch in which each of ``times`` lies."""
+        return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
+
+
+class _Turns:
+    """Courses, each different one once, in columns."""
+
+    def __init__(self, versions: int) -> None:
+        self._versions = versions
+        self._numbers: dict[Course, int] = {}
+        self._firsts = array("q")
+        self._counts = array("q")
+        self._since = array("q")
+        self._by = array("q")
+
+    def number(self, course: Course) -> int:
+        number = self._numbers.get(course)
+        if number is None:
+            number = self._numbers[course] = len(self._firsts)
+            self._firsts.append(len(self._by))
+            self._counts.append(len(course.by))
+            self._since.extend([number * self._versions + version for version in course.since])
+            self._by.extend([by + _BEFORE_LIVES for by in course.by])
+        return number
+
+    def at(self, courses: Numbers, versions: Numbers) -> Numbers:
+        """What each of ``courses``, by their numbers, came to as of a version."""
+        firsts, counts, since, by = map(
+            _column, (self._firsts, self._counts, self._since, self._by)
+        )
+        places = firsts[courses]
+        turning = np.flatnonzero(counts[courses] > 1)
+        if len(turning):
+            asked = courses[turning] * self._versions + versions[turning]
+            places[turning] = np.searchsorted(since, asked, "right") - 1
+        return by[places]
+
+
+def _column(numbers: array[int]) -> Numbers:
+    return np.frombuffer(numbers, np.int64)
+
+
+def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:
+    """The number of each of ``asked``; what is not ``known`` is worked out and kept."""
+    if len(known) > REMEMBERED:
+        known.clear()
+    found = [known.get(each, _NONE) for each in asked]
+    if _NONE in found:
+        for place, number in enumerate(found):
+            if number == _NONE:
+                found[place] = known[asked[place]] = work_out(asked[place])
+    return found

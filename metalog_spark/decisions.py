@@ -1,0 +1,58 @@
+"""Every request decided again, as of its own time, by the authorizer itself.
+
+A narrow job without a shuffle: of each request what it asks goes to a Python worker, in Arrow
+columns, and comes back as a decision; the other columns stay where they are. This module must
+not know where requests and the state come from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
+from metalog_spark.tables import DECISIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.configuration import Configuration
+
+_ASKED: Final = (
+    "principal",
+    "host",
+    "operation",
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "unix_micros(time)",
+)
+_DECIDED: Final = (
+    "log_offset BIGINT, decided STRING, decided_rule STRING, acl_id STRING, known BOOLEAN"
+)
+
+
+def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> DataFrame:
+    """The rows of DECISIONS for rows with the columns of REQUESTS; ``state`` is what
+    ``metalog_spark.state.packed`` made.
+
+    In a gap of the history it is decided by the last ACLs known, and before the history not at
+    all. Nor is what no authorizer answers: a request of which a part is missing or is none
+    of Kafka's words, and one for a pattern that is not LITERAL.
+    """
+    from pyspark.sql.functions import expr
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    eras = configuration.eras
+
+    def decide(*asked: pa.Array) -> pa.Array:
+        from metalog_spark.deciding import Asked, deciding
+
+        return deciding(state, eras).decide(Asked(*asked))
+
+    ask = arrow_udf(decide, _DECIDED)  # type: ignore[call-overload]  # its stub knows no hints
+    found = requests.withColumn("decision", ask(*map(expr, _ASKED)))
+    answered = found.select("*", "decision.*").withColumn(
+        "disagrees", expr("CASE WHEN known THEN decided <> result END")
+    )
+    return answered.select(*DECISIONS.columns)

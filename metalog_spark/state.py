@@ -1,0 +1,106 @@
+"""The ACLs of a pipeline's folder, and when each was in force, in the form that workers get.
+
+They travel as one compressed Arrow stream, made on the driver from ACL_CHANGELOG and HISTORY;
+no index is ever sent. This module must not know how anything is decided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from authorizer.timeline import Edge, Life, Timeline
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import parse_uuid
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_KNOWN: Final = "KNOWN"
+_WORDS: Final[dict[str, Any]] = {
+    "resource_type": ResourceType,
+    "pattern_type": PatternType,
+    "operation": Operation,
+    "permission_type": PermissionType,
+}
+_EDGES: Final = ("from_offset", "from_ms", "to_offset", "to_ms")
+_CHANGELOG: Final = (
+    "id",
+    *Acl._fields,
+    "from_offset",
+    "unix_millis(from_time) from_ms",
+    "to_offset",
+    "unix_millis(to_time) to_ms",
+)
+_HISTORY: Final = (
+    "kind",
+    "from_offset",
+    "unix_millis(from_time) from_ms",
+    "unix_millis(to_time) to_ms",
+)
+
+
+class State(NamedTuple):
+    """``timeline`` is None where nothing of the log was seen. ``unknown`` are stretches of time
+    whose ACLs nobody knows: from a millisecond up to another, None is an open end."""
+
+    timeline: Timeline | None
+    unknown: tuple[tuple[int | None, int | None], ...]
+
+
+def packed(changelog: DataFrame, history: DataFrame) -> bytes:
+    """What ``unpacked`` reads, of the tables ACL_CHANGELOG and HISTORY; equal rows in whatever
+    order give equal bytes."""
+    lives = changelog.selectExpr(*_CHANGELOG).toArrow()
+    order = [(name, "ascending") for name in (*_EDGES, "id")]
+    lives = _encoded(lives.sort_by(order).combine_chunks())
+    stretches = sorted(map(tuple, history.selectExpr(*_HISTORY).collect()), key=repr)
+    lives = lives.replace_schema_metadata({"history": json.dumps(stretches)})
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, lives.schema, options=options) as writer:
+        writer.write_table(lives)
+    return bytes(sink.getvalue())
+
+
+def unpacked(data: bytes) -> State:
+    with pa.ipc.open_stream(data) as reader:
+        table = reader.read_all()
+    history = json.loads(table.schema.metadata[b"history"])
+    known = [Edge(offset, ms or 0) for kind, offset, ms, _ in history if kind == _KNOWN]
+    unknown = tuple((begin, end) for kind, _, begin, end in history if kind != _KNOWN)
+    return State(Timeline(min(known), _lives(table)) if known else None, unknown)
+
+
+def _lives(table: pa.Table) -> Iterator[Life]:
+    acls = map(Acl, *(_values(table, name) for name in Acl._fields))
+    begins = map(_edge, *(_values(table, name) for name in _EDGES[:2]))
+    ends = map(_edge, *(_values(table, name) for name in _EDGES[2:]))
+    return map(Life, map(parse_uuid, _values(table, "id")), acls, begins, ends)
+
+
+def _edge(offset: int | None, ms: int | None) -> Edge | None:
+    return None if offset is None else Edge(offset, ms or 0)
+
+
+def _values(table: pa.Table, name: str) -> Iterable[Any]:
+    """A column as Python's values, of which equal words are one object."""
+    column = table[name]
+    if not pa.types.is_dictionary(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    encoded = column.combine_chunks()
+    words = encoded.dictionary.to_pylist()
+    meant = [_WORDS[name][word] for word in words] if name in _WORDS else words
+    return map(meant.__getitem__, encoded.indices.to_pylist())
+
+
+def _encoded(table: pa.Table) -> pa.Table:
+    """Texts that repeat are sent, and made, once."""
+    for name in Acl._fields:
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, table[name].dictionary_encode())
+    return table

@@ -1,0 +1,95 @@
+"""Which configuration held when, from files with a moment each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from authorizer.config import AuthorizerConfig
+from metalog.errors import InvalidRequest
+from metalog_spark.configuration import Configuration, Era, read_configuration
+from metalog_spark.tables import CONFIGURATION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MARCH = 1_740_787_200_000_000
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two of a cluster's configurations, in the folder that we are in."""
+    (tmp_path / "old.properties").write_text("super.users=User:a;User:b\n")
+    (tmp_path / "new=1.properties").write_text("allow.everyone.if.no.acl.found=true\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_each_file_holds_from_its_moment_on(files: Path) -> None:
+    texts = ["2025-03-01T00:00=new=1.properties", "@5=old.properties", "new=1.properties"]
+    configuration, odd = read_configuration(texts)
+    old, new = (
+        AuthorizerConfig(frozenset(["User:a", "User:b"])),
+        AuthorizerConfig(frozenset(), True),
+    )
+    assert configuration.eras == (
+        Era(None, new, "new=1.properties"),
+        Era(5_000, old, "old.properties"),
+        Era(MARCH, new, "new=1.properties"),
+    )
+    times = [-1, 4_999, 5_000, MARCH - 1, MARCH]
+    assert [configuration.at(time) for time in times] == [new, new, old, old, new]
+    assert odd == []
+
+
+def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
+    assumed = "assumed super.users= and allow.everyone.if.no.acl.found=false"
+    configuration, [odd] = read_configuration([])
+    assert configuration.eras == (Era(None, AuthorizerConfig(), "assumed"),)
+    assert odd == f"{assumed}; --config server.properties tells"
+    configuration, [odd] = read_configuration(["@0=old.properties"])
+    assert [era.source for era in configuration.eras] == ["assumed", "old.properties"]
+    assert odd.startswith(f"before 1970-01-01T00:00:00.000Z {assumed}; ")
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["gone.properties"], "gone.properties: cannot be read: No such file or directory"),
+        (["@1=gone.properties"], "gone.properties: cannot be read: No such file or directory"),
+        (["."], ".: cannot be read: Is a directory"),
+        (["soon=old.properties"], "--config soon=old.properties: 'soon' is no moment; give an off"),
+        (["50=old.properties"], "--config 50=old.properties: no log says when a configuration c"),
+        (["-6h=old.properties"], "--config -6h=old.properties: no log says when a configuration"),
+        (["old.properties"] * 2, "--config old.properties: old.properties holds from the beginn"),
+        (["@1=old.properties"] * 2, "--config @1=old.properties: old.properties holds from 1970-"),
+        (["bad.properties"], "bad.properties: super.users: 'admin' has no type; write it as User"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(files: Path, texts: list[str], problem: str) -> None:
+    (files / "bad.properties").write_text("super.users=admin")
+    with pytest.raises(InvalidRequest) as refused:
+        read_configuration(texts)
+    assert str(refused.value).startswith(problem)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_no_brokers_is_pointed_out(files: Path) -> None:
+    (files / "other.properties").write_text("bootstrap.servers=a:1")
+    _, [odd] = read_configuration(["other.properties"])
+    assert odd.startswith("other.properties sets neither super.users nor allow.everyone")
+
+
+def test_the_table_says_the_same(files: Path, spark: SparkSession) -> None:
+    configuration, _ = read_configuration(["old.properties", "@1500=new=1.properties"])
+    rows = configuration.rows(spark)
+    assert rows.columns == list(CONFIGURATION.columns)
+    assert Configuration.of(rows).eras == configuration.eras
+    times = "unix_millis(from_time)", "unix_millis(to_time)", "super_users", "source"
+    assert [tuple(row) for row in rows.selectExpr(*times).collect()] == [
+        (None, 1500, ["User:a", "User:b"], "old.properties"),
+        (1500, None, [], "new=1.properties"),
+    ]
+    assert Configuration.of(rows.where("false")).eras == Configuration().eras

@@ -1,0 +1,168 @@
+"""Each row of a batch is decided as the specification decides by the ACLs of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories, replayed
+
+from authorizer import spec
+from authorizer.config import AuthorizerConfig
+from authorizer.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
+from authorizer.timeline import AclChange, Edge, Timeline, lives
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import Uuid, parse_uuid
+from metalog_spark.configuration import Configuration, Era
+from metalog_spark.deciding import Asked, Deciding
+from metalog_spark.state import State
+
+START_MS = 100
+HOST = "10.0.0.1"
+
+
+class Row(NamedTuple):
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    time: int
+
+
+def asked(rows: Sequence[Sequence[Any]]) -> Asked:
+    columns = zip(*rows, strict=True) if rows else [()] * 7
+    types = [*[pa.string()] * 6, pa.int64()]
+    return Asked(*(pa.array(list(one), kind) for one, kind in zip(columns, types, strict=True)))
+
+
+configs = st.builds(
+    AuthorizerConfig, st.sampled_from([frozenset[str](), frozenset(["User:b"])]), st.booleans()
+)
+eras = st.lists(
+    st.tuples(st.integers(95_000, 115_000), configs), max_size=2, unique_by=lambda e: e[0]
+)
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> Configuration:
+    later = [Era(time, config, "later") for time, config in sorted(draw(eras))]
+    return Configuration([Era(None, draw(configs), "first"), *later])
+
+
+def some_rows(choose: Random, changes: list[AclChange]) -> list[Row]:
+    edges = [START_MS * 1000, *(change.time_ms * 1000 for change in changes)]
+    return [
+        Row(
+            choose.choice(PRINCIPALS),
+            choose.choice([HOST, "10.0.0.2"]),
+            choose.choice([*OPERATIONS, Operation.ALTER_CONFIGS]).name,
+            choose.choice([ResourceType.TOPIC, ResourceType.GROUP]).name,
+            choose.choice([*NAMES, "abbey", "*ab", "c"]),
+            "LITERAL",
+            choose.choice(edges) + choose.choice([-1000, -1, 0, 1, 999, 1000]),
+        )
+        for _ in range(80)
+    ]
+
+
+@settings(max_examples=100)
+@given(bases, histories(), configurations(), st.randoms())
+def test_each_row_is_decided_as_of_its_microsecond(
+    base: dict[Uuid, Acl], changes: list[AclChange], configuration: Configuration, choose: Random
+) -> None:
+    timeline = Timeline(Edge(START, START_MS), lives(base, changes))
+    deciding = Deciding(State(timeline, ()), configuration.eras)
+    for _ in ("anew", "remembered"):
+        rows = some_rows(choose, changes)
+        for row, found in zip(rows, deciding.decide(asked(rows)).to_pylist(), strict=True):
+            if row.time < START_MS * 1000:
+                assert found == dict.fromkeys(found) | {"known": False}
+                continue
+            bound = replayed(base, [each for each in changes if each.time_ms * 1000 <= row.time])
+            config = configuration.at(row.time)
+            expected = spec.decide(
+                set(bound.values()),
+                ({row.principal}, row.host),
+                Operation[row.operation],
+                ResourceType[row.resource_type],
+                row.resource_name,
+                config.allow_everyone,
+            )
+            if row.principal in config.super_users:
+                expected = ALLOWED_TO_SUPER_USER
+            answer = found["decided"], found["decided_rule"], found["known"]
+            assert answer == (expected.result.name, expected.rule, True)
+            if expected.rule == MATCHING_ACL:
+                assert bound[parse_uuid(found["acl_id"])] == expected.acl
+            else:
+                assert found["acl_id"] is None
+            edges = [edge for life in timeline.lives for edge in life[2:] if edge is not None]
+            reached = [edge.at for edge in edges if edge.time_ms * 1000 <= row.time]
+            assert found["log_offset"] == max([START, *reached])
+
+
+ALLOW = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:a",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+ONE = tuple(lives({Uuid(bytes(16)): ALLOW}, []))
+READ = Row("User:a", HOST, "READ", "TOPIC", "t", "LITERAL", 7_000)
+NO_ANSWER = {"log_offset": None, "decided": None, "decided_rule": None, "acl_id": None}
+
+
+def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
+    state = State(Timeline(Edge(0, 1), ONE), ((None, 2), (5, 6), (8, None)))
+    deciding = Deciding(state, Configuration().eras)
+    times = [1_000, 1_999, 2_000, 4_999, 5_000, 5_999, 6_000, 7_999, 8_000, 1 << 50]
+    found = deciding.decide(asked([READ._replace(time=time) for time in times])).to_pylist()
+    assert [each["known"] for each in found] == [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]
+    assert {(each["decided"], each["acl_id"]) for each in found} == {("ALLOWED", "A" * 22)}
+
+
+def test_what_no_authorizer_answers_has_no_answer() -> None:
+    """Kafka's StandardAuthorizer throws for a pattern that is not LITERAL."""
+    deciding = Deciding(State(Timeline(Edge(3, 0), ONE), ()), Configuration().eras)
+    odd = [READ._replace(pattern_type="PREFIXED"), READ._replace(operation="Read")]
+    odd += [
+        READ._replace(resource_type="QUEUE"),
+        *(READ._replace(**{name: None}) for name in READ._fields),
+    ]
+    found = deciding.decide(asked([READ, *odd])).to_pylist()
+    assert found[0] == NO_ANSWER | {
+        "log_offset": 3,
+        "decided": "ALLOWED",
+        "decided_rule": MATCHING_ACL,
+        "acl_id": "A" * 22,
+        "known": True,
+    }
+    assert [each | {"known": None} for each in found[1:]] == [NO_ANSWER | {"known": None}] * len(
+        odd
+    )
+    assert [each["known"] for each in found[1:]] == [True] * (len(odd) - 1) + [False]
+
+
+def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
+    deciding = Deciding(State(None, ()), Configuration().eras)
+    assert deciding.decide(asked([READ])).to_pylist() == [NO_ANSWER | {"known": False}]
+    assert deciding.decide(asked([])).to_pylist() == []
+
+
+def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metalog_spark.deciding.REMEMBERED", 2)
+    deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    for _ in range(3):
+        rows = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
+        found = deciding.decide(asked(rows)).to_pylist()
+        assert [each["decided"] == "ALLOWED" for each in found] == [True, *[False] * 3, True]

@@ -1,0 +1,100 @@
+"""Decisions as of a time by joins in Spark SQL: another way, which shares nothing with ours.
+
+It reads the tables of a pipeline's folder as they are, and is quadratic: for tests, and for the
+benchmark to say what the obvious way would cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_ALIVE = """
+    (a.from_time IS NULL OR a.from_time <= r.time) AND (a.to_time IS NULL OR r.time < a.to_time)"""
+_REACHES = """
+    a.resource_type = r.resource_type AND CASE
+        WHEN a.pattern_type <> 'LITERAL' THEN startswith(r.resource_name, a.resource_name)
+        WHEN a.resource_name = '*'
+            THEN r.resource_name = '*' OR NOT startswith(r.resource_name, '*')
+        ELSE a.resource_name = r.resource_name END"""
+_MATCHES = """
+    a.principal IN (r.principal, 'User:*') AND a.host IN (r.host, '*') AND (
+        a.operation IN ('ALL', r.operation)
+        OR a.permission_type = 'ALLOW' AND (
+            r.operation = 'DESCRIBE' AND a.operation IN ('READ', 'WRITE', 'DELETE', 'ALTER')
+            OR r.operation = 'DESCRIBE_CONFIGS' AND a.operation = 'ALTER_CONFIGS'))"""
+_OPERATIONS = (
+    "array('ALL', 'READ', 'WRITE', 'CREATE', 'DELETE', 'ALTER', 'DESCRIBE', 'CLUSTER_ACTION',"
+    " 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS', 'IDEMPOTENT_WRITE', 'CREATE_TOKENS',"
+    " 'DESCRIBE_TOKENS', 'TWO_PHASE_COMMIT')"
+)
+_ORDER = f"""
+    a.pattern_type = 'LITERAL' AND a.resource_name <> r.resource_name, -length(a.resource_name),
+    a.pattern_type, array_position({_OPERATIONS}, a.operation), a.principal, a.host"""
+_SQL = f"""
+WITH edges AS (
+    SELECT from_offset AS at, from_time AS time FROM {{changelog}} WHERE from_offset IS NOT NULL
+    UNION ALL
+    SELECT to_offset, to_time FROM {{changelog}} WHERE to_offset IS NOT NULL
+    UNION ALL
+    SELECT min(from_offset), min(from_time) FROM {{history}} WHERE kind = 'KNOWN'
+), found AS (
+    SELECT r.line,
+        count(a.id) AS reached,
+        min_by(a.id, struct({_ORDER}, coalesce(a.from_offset, -1)))
+            FILTER (WHERE a.permission_type <> 'ALLOW' AND {_MATCHES}) AS denying,
+        max_by(a.id, struct({_ORDER}, -coalesce(a.from_offset, -1)))
+            FILTER (WHERE a.permission_type = 'ALLOW' AND {_MATCHES}) AS allowing
+    FROM {{requests}} r LEFT JOIN {{changelog}} a ON {_ALIVE} AND {_REACHES}
+    GROUP BY r.line
+), moments AS (
+    SELECT r.line, max(e.at) AS log_offset
+    FROM {{requests}} r LEFT JOIN edges e ON e.time <= r.time
+    GROUP BY r.line
+), holes AS (
+    SELECT r.line, count(h.kind) AS covering
+    FROM {{requests}} r LEFT JOIN {{history}} h ON h.kind <> 'KNOWN'
+        AND (h.from_time IS NULL OR h.from_time <= r.time)
+        AND (h.to_time IS NULL OR r.time < h.to_time)
+    GROUP BY r.line
+), ruled AS (
+    SELECT r.*, m.log_offset, f.denying, f.allowing, h.covering,
+        CASE
+            WHEN array_contains(c.super_users, r.principal) THEN 'SuperUser'
+            WHEN f.denying IS NOT NULL OR f.allowing IS NOT NULL THEN 'MatchingAcl'
+            WHEN f.reached = 0 AND c.allow_everyone THEN 'DefaultAllow'
+            ELSE 'DefaultDeny'
+        END AS rule_then
+    FROM {{requests}} r JOIN found f USING (line) JOIN moments m USING (line)
+        JOIN holes h USING (line)
+        JOIN {{configuration}} c ON (c.from_time IS NULL OR c.from_time <= r.time)
+            AND (c.to_time IS NULL OR r.time < c.to_time)
+)
+SELECT line, log_offset,
+    CASE
+        WHEN log_offset IS NULL THEN NULL
+        WHEN rule_then IN ('SuperUser', 'DefaultAllow') THEN 'ALLOWED'
+        WHEN rule_then = 'MatchingAcl' AND denying IS NULL THEN 'ALLOWED'
+        ELSE 'DENIED'
+    END AS decided,
+    CASE WHEN log_offset IS NOT NULL THEN rule_then END AS decided_rule,
+    CASE WHEN log_offset IS NOT NULL AND rule_then = 'MatchingAcl'
+        THEN coalesce(denying, allowing) END AS acl_id,
+    log_offset IS NOT NULL AND covering = 0 AS known
+FROM ruled
+"""
+
+
+def decided_by_joins(
+    requests: DataFrame, changelog: DataFrame, history: DataFrame, configuration: DataFrame
+) -> DataFrame:
+    """What DECISIONS adds to ``requests``, of which each must have a ``line`` of its own."""
+    return requests.sparkSession.sql(
+        _SQL,
+        requests=requests,
+        changelog=changelog,
+        history=history,
+        configuration=configuration,
+    )
