@@ -38,8 +38,8 @@ class Credentials:
             self._decoys = image, {}
         kept = self._decoys[1]
         if mechanism not in kept:
-            known = image.mechanisms.get(mechanism, {})
-            kept[mechanism] = Decoys(mechanism, known, self._secret)
+            known = image.mechanisms.get(mechanism)
+            kept[mechanism] = Decoys(mechanism, known or {}, self._secret)
         return kept[mechanism].of(user)
 
 

@@ -65,11 +65,11 @@ class OpenListener:
 
     async def close(self) -> None:
         """Take no more clients, answer what was asked, and let go of those that are there."""
-        for each in self._accepting:
-            each.cancel()
+        for accepting in self._accepting:
+            accepting.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
-        for each in self._sockets:
-            each.close()
+        for listening in self._sockets:
+            listening.close()
         leaving = list(self._clients)
         for task, client in list(self._clients.items()):
             if client is None or not client.leave():
@@ -104,8 +104,14 @@ class OpenListener:
             reader, writer = await self._streams(connected)
             try:
                 encrypted = await self._encrypted(reader, writer)
-                streams = (reader, writer) if encrypted is None else (encrypted, encrypted)
-                client = Client(self._door, self._spoken, self._services, *streams, host)
+                client = Client(
+                    self._door,
+                    self._spoken,
+                    self._services,
+                    encrypted or reader,
+                    encrypted or writer,
+                    host,
+                )
             except BaseException:
                 writer.transport.abort()
                 raise

@@ -17,6 +17,7 @@ from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
 from metalog.futures import after
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
+from metalog.wire.frames import Malformed
 from metalog.wire.messages import Request, read_head, read_request, write_response
 from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, UnsupportedVersion
@@ -41,6 +42,12 @@ _FORWARDABLE: Final = {
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 """Version 0 is unknown to the controllers of Kafka 4."""
 _WORTH_ANOTHER_TRY: Final = (AuthorizerNotReady, NotController)
+
+
+class ForwardedUnreadable(InvalidRequest):
+    """The Envelope is whole and what is in it is not, which is told apart by Kafka's code for it."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
 
 
 def open_envelope(services: Services, question: Question) -> Answer:
@@ -73,15 +80,18 @@ def refuse_envelope(question: Question, error: ApiError) -> Body:
 
 
 def _inner(forwarded: Forwarded) -> Request:
-    """``InvalidRequest`` for what is not forwarded, ``UnsupportedVersion`` for what is not
-    known: a client's broken bytes are its broker's answer, not the end of the connection."""
-    head = read_head(forwarded.request)
-    api = _FORWARDABLE.get(head.api_key)
-    if api is None:
-        raise InvalidRequest(f"API {head.api_key} is not forwarded in an Envelope")
-    if not api.versions.least <= head.version <= api.versions.most:
-        raise UnsupportedVersion(head.api_key, head.version)
-    return read_request(forwarded.request)
+    """``InvalidRequest`` for what is not forwarded, ``UnsupportedVersion`` for what is not known,
+    ``ForwardedUnreadable``: a client's broken bytes are no reason to hang up on its broker."""
+    try:
+        head = read_head(forwarded.request)
+        api = _FORWARDABLE.get(head.api_key)
+        if api is None:
+            raise InvalidRequest(f"API {head.api_key} is not forwarded in an Envelope")
+        if not api.versions.least <= head.version <= api.versions.most:
+            raise UnsupportedVersion(head.api_key, head.version)
+        return read_request(forwarded.request)
+    except Malformed as error:
+        raise ForwardedUnreadable(f"what is forwarded cannot be read: {error}") from None
 
 
 def _sealed(question: Question, inner: Request, body: Body) -> Body:

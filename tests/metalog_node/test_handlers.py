@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from metalog_node.listeners import Listener, SecurityProtocol
 CREATE, DELETE, DESCRIBE, ENVELOPE, QUOTAS = 30, 31, 29, 58, 48
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
 ADMIN, BROKER, NOBODY = "User:admin", "User:broker", "User:nobody"
+ADMIN_PRINCIPAL = KafkaPrincipal("User", "admin")
 
 
 @pytest.fixture
@@ -212,6 +214,34 @@ def test_who_may_not_forward_is_told_by_the_envelope(services: Services) -> None
 
 def test_what_is_never_forwarded_is_an_invalid_request(services: Services) -> None:
     assert forwarded(services, describe(), ADMIN).code == 42
+
+
+@pytest.mark.parametrize("cut", [0, 7, 8, 30])
+def test_a_broker_is_not_hung_up_on_for_its_clients_broken_bytes(
+    services: Services, cut: int
+) -> None:
+    """Kafka answers UNSUPPORTED_VERSION (35) where what is forwarded cannot be read."""
+    whole = write_request(create(creation()), 9, "client")
+    sealed = seal(0, whole[:cut], ADMIN_PRINCIPAL, bytes([10, 0, 0, 1]))
+    assert unsealed_answer(asked(services, sealed, BROKER)).code == 35
+
+
+def test_an_envelope_in_an_envelope_is_not_opened(services: Services) -> None:
+    inner = seal(0, write_request(create(creation()), 9, "c"), ADMIN_PRINCIPAL, bytes(4))
+    assert forwarded(services, inner, ADMIN).code == 42
+
+
+@pytest.mark.parametrize(
+    ("principal", "address", "code"),
+    [(b"\0\1", bytes(4), 97), (b"", bytes(4), 97), (b"\0\0\xff", bytes(4), 97), (None, b"1", 42)],
+)
+def test_an_envelope_whose_principal_or_address_is_none_carries_nothing(
+    services: Services, principal: bytes | None, address: bytes, code: int
+) -> None:
+    good = seal(0, write_request(create(creation()), 9, "c"), ADMIN_PRINCIPAL, address)
+    sealed = good if principal is None else replace(good, request_principal=principal)
+    assert unsealed_answer(asked(services, sealed, BROKER)).code == code
+    assert asked(services, describe()).resources == ()
 
 
 @pytest.mark.parametrize(("version", "code"), [(0, -1), (1, 20_000)])
