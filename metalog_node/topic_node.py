@@ -65,7 +65,9 @@ class TopicNode:
     def __init__(self, place: TopicPlace, node_id: int, listener: str) -> None:
         self._place = place
         self._node_id = node_id
-        self._log = TopicLog(place.address, place.settings, snapshots=place.snapshots)
+        self._log = TopicLog(
+            place.address, place.settings, snapshots=place.snapshots, is_for_state=True
+        )
         self.active = ActiveController(listener)
         self.cluster_id = ""
         """The topic's, once its cluster has answered."""

@@ -51,7 +51,8 @@ class TopicLog:
 
     ``settings`` are librdkafka's (``client_settings`` makes them of Kafka's); ``snapshots`` is
     a folder of them, ``.checkpoint`` or ``.avro``. Raises ``InvalidSource`` where there is no
-    such topic, where it may lose records, or where its cluster does not answer in time.
+    such topic, where it may lose records, or where its cluster does not answer in time. If it
+    ``is_for_state``, who reads from the beginning is sent to the newest snapshot.
     """
 
     def __init__(
@@ -62,7 +63,9 @@ class TopicLog:
         snapshots: Path | None = None,
         files: Files = LOCAL_FILES,
         cluster: TopicCluster | None = None,
+        is_for_state: bool = False,
     ) -> None:
+        self._is_for_state = is_for_state
         self.cluster = cluster or TopicCluster(parse_address(address), settings or {})
         self.path = str(self.cluster.address)
         self._folder = snapshots
@@ -130,7 +133,7 @@ class TopicLog:
     def read(self, start: int) -> Iterator[LogEvent]:
         self.refresh()
         first, stable = self._known()
-        if start < first:
+        if start < first or (start == 0 and self._is_for_state and self.snapshots()):
             newest = self._newest_snapshot()
             yield SnapshotNeeded(newest)
             start = newest.end_offset

@@ -22,7 +22,7 @@ from metalog.log.layout import snapshot_name
 from metalog.log.topic import TopicLog, TopicSplit, why_unfit
 from metalog.log.topic_cluster import TopicAddress, TopicCluster, TopicFacts, parse_address
 from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
-from metalog.ports import Appended, Gap, HighWatermark, LiveLog, Truncated
+from metalog.ports import Appended, Gap, HighWatermark, LiveLog, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.messages import ConfigRecord
 from snapshot.generator import SnapshotGenerator
@@ -145,6 +145,13 @@ def test_snapshots_that_a_controller_makes_are_begun_from(
         loader.load_snapshot(known, reader(cluster, tmp_path).open_snapshot(known))
         feed(loader, log, reader(cluster).read(loader.position))
         assert loader.image == whole
+    for_state = TopicLog(
+        str(cluster.address), cluster=cluster, snapshots=tmp_path, is_for_state=True
+    )
+    assert next(iter(for_state.read(0))) == SnapshotNeeded(known)
+    loader = Loader()
+    feed(loader, for_state, for_state.read(0))
+    assert loader.image == whole
 
 
 def test_a_start_that_nothing_reaches_is_damage(
