@@ -133,7 +133,7 @@ class Tables:
 
     def _other_side(self, table: Table) -> str:
         current = self._contents.places.get(table.name)
-        [*_, side] = [each for each in _SIDES if current != f"{table.name}/{each}"]
+        side = next(each for each in _SIDES if current != f"{table.name}/{each}")
         return f"{table.name}/{side}"
 
     def replace_days(self, table: Table, rows: DataFrame) -> None:

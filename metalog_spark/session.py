@@ -10,6 +10,7 @@ and a Connect session share. This module must not know what the session is for.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from metalog.errors import InvalidRequest
+from metalog.errors import CorruptLog, InvalidRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,8 @@ _ON_THIS_MACHINE: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
+_OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
+_OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -70,12 +73,29 @@ def open_session(
         else:
             session = _started(master or LOCAL, settings or {}, log)
     except (PySparkException, ImportError, ValueError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
         place = remote or master or LOCAL
-        raise InvalidRequest(f"{place}: Spark cannot be had: {first}{_see(log)}") from None
+        raise InvalidRequest(
+            f"{place}: Spark cannot be had: {_first_line(str(error))}{_see(log)}"
+        ) from None
     if remote is not None or not is_local(master or LOCAL):
         _ship(session)
     return session
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Errors of ours that come back from Spark wrapped in tracebacks of two languages are raised
+    as what they were, and those of Spark's own as one line."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        text = str(error)
+        if found := _OURS.findall(text):
+            kind, said = found[-1]
+            raise CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said) from None
+        raise InvalidRequest(f"Spark: {_first_line(text)}") from None
 
 
 def is_local(master: str) -> bool:
@@ -132,6 +152,10 @@ def _errors_into(log: Path | None) -> Iterator[None]:
         os.dup2(ours, 2)
         os.close(ours)
         os.close(theirs)
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "no reason given")
 
 
 def _see(log: Path | None) -> str:

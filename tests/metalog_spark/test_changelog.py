@@ -1,0 +1,69 @@
+"""The tables HISTORY and ACL_CHANGELOG: what an archive tells, and the same when told again."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from archive_folders import ArchiveFolder
+from pyspark.sql import SparkSession
+from tiny_log import ace, uuid
+
+from metalog.ids import uuid_text
+from metalog_spark.changelog import fill_changelog
+from metalog_spark.folder import Tables
+from metalog_spark.tables import ACL_CHANGELOG, HISTORY, Table
+
+
+def second(number: int) -> datetime:
+    return datetime.fromtimestamp(number, UTC)
+
+
+def rows(tables: Tables, table: Table) -> list[dict[str, Any]]:
+    return tables.read(table).toArrow().to_pylist()
+
+
+def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None:
+    """Several pieces, each scanned by a worker; building again changes nothing."""
+    early = ArchiveFolder(tmp_path / "log" / "early")
+    early.segment(0, ace(1, "a")).segment(2, ace(2, "b")).segment(4, ace(3, "c"))
+    early.segment_path(2).write_bytes(early.segment_path(2).read_bytes()[:-1] + b"?")
+    ArchiveFolder(tmp_path / "log" / "late").snapshot(9, ace(2, "b")).segment(9, ace(4, "d"))
+    source = str(tmp_path / "log" / "*")
+    tables = Tables.make(spark, tmp_path / "out")
+    for _ in range(2):
+        fill_changelog(tables, source, environ=os.environ, skip_damaged=True)
+        stretches = rows(tables, HISTORY)
+        assert [(each["kind"], each["from_offset"], each["to_offset"]) for each in stretches] == [
+            ("KNOWN", 0, 3),
+            ("DAMAGED", 3, 4),
+            ("GAP", 4, 6),
+            ("GAP", 6, 9),
+            ("KNOWN", 9, 11),
+        ]
+        assert stretches[0]["to_time"] == stretches[1]["from_time"] == second(2)
+        assert stretches[3]["to_time"] == stretches[4]["from_time"] == second(8)
+        lives = {each["id"]: each for each in rows(tables, ACL_CHANGELOG)}
+        assert len(lives) == 3
+        first = lives[uuid_text(uuid(1))]
+        assert first == {
+            "id": uuid_text(uuid(1)),
+            "resource_type": "TOPIC",
+            "resource_name": "a",
+            "pattern_type": "LITERAL",
+            "principal": "User:a",
+            "host": "*",
+            "operation": "READ",
+            "permission_type": "ALLOW",
+            "from_offset": 2,
+            "from_time": second(1),
+            "from_known": True,
+            "to_offset": 3,
+            "to_time": second(2),
+            "to_known": False,
+            "source": source,
+        }
+        assert lives[uuid_text(uuid(2))]["from_known"] is False
+        assert lives[uuid_text(uuid(4))]["from_offset"] == 11

@@ -1,0 +1,73 @@
+"""A session, or one line that says why there is none; and our code wherever its workers are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from command import run_python
+from pyspark.sql import SparkSession
+
+from metalog.errors import CorruptLog, InvalidRequest
+from metalog_spark.session import check_java, is_local, open_session, our_errors, write_packages
+
+
+def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match=r"^Spark needs Java 17 .*openjdk-17-jre-headless"):
+        check_java({"PATH": str(tmp_path)})
+    with pytest.raises(InvalidRequest, match=rf"^{tmp_path}/bin/java: not there; Spark needs Java"):
+        check_java({"PATH": os.environ["PATH"], "JAVA_HOME": str(tmp_path)})
+    check_java(os.environ)
+
+
+def test_spark_is_started_or_asked() -> None:
+    with pytest.raises(InvalidRequest, match="give one of them"):
+        open_session(master="local", remote="sc://localhost")
+
+
+@pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]"])
+def test_workers_that_are_this_machine_s(master: str) -> None:
+    assert is_local(master)
+
+
+@pytest.mark.parametrize("master", ["yarn", "spark://h:7077", "local-cluster[1,1,1024]"])
+def test_workers_that_are_not(master: str) -> None:
+    assert not is_local(master)
+
+
+def test_what_is_sent_to_workers_is_enough(tmp_path: Path) -> None:
+    """A Python that has nothing of ours but the archive reads and decides."""
+    write_packages(tmp_path / "ours.zip")
+    modules = "metalog_spark.datasource, metalog_spark.changelog, authorizer.standard"
+    code = (
+        f"import sys; sys.path[:] = [{str(tmp_path / 'ours.zip')!r}] + [p for p in sys.path if p]\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if '__editable__' not in repr(f)]\n"
+        f"import {modules}\n"
+        "print(metalog_spark.datasource.__file__)"
+    )
+    done = run_python("-P", "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "ours.zip" in done.stdout
+
+
+def test_a_session_is_utc_and_ansi(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+
+
+def test_an_error_of_ours_comes_back_from_a_worker_as_one_line(spark: SparkSession) -> None:
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from ()
+        raise CorruptLog("the checksum does not match", file="x.log", offset=7, byte=99)
+
+    expected = r"^x\.log, offset 7, byte 99: the checksum does not match$"
+    with pytest.raises(CorruptLog, match=expected), our_errors():
+        spark.range(1).mapInArrow(fail, "id BIGINT").collect()
+
+
+def test_an_error_of_sparks_is_one_line(spark: SparkSession) -> None:
+    with pytest.raises(InvalidRequest, match=r"^Spark: .*PATH_NOT_FOUND.*$"), our_errors():
+        spark.read.parquet("/nowhere/to/be/found")
