@@ -18,12 +18,15 @@ from metalog.ids import Entropy
 from metalog.ports import CredentialLookup
 from metalog.principal import KafkaPrincipal
 from metalog.scram import SALT_BYTES, ScramCredential, ScramMechanism
+from metalog_node.decoys import LEAST_SALT_BYTES
 
 PLAIN: Final = "PLAIN"
 
 _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (PLAIN, *_SCRAM)
 _USER: Final = "User"
+_SHOWN: Final = 100
+"""So much of a name that anybody may have sent is shown."""
 
 
 class LoginRefused(InvalidRequest):
@@ -90,7 +93,7 @@ class _Plain:
         known = self._passwords.get(user, "")
         is_right = hmac.compare_digest(known.encode(), password.encode())
         if not (user and password and is_right):
-            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user!r}")
+            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_SHOWN]!r}")
         self.principal = KafkaPrincipal(_USER, user)
         return b""
 
@@ -100,6 +103,7 @@ class _Scram:
         self._mechanism = mechanism
         self._logins = logins
         self._user = ""
+        self._trouble: str | None = None
         nonce = logins.entropy(SALT_BYTES).hex()
         declared = scramp.ScramMechanism(mechanism.mechanism_name)
         self._server = declared.make_server(lambda _: self._known(), s_nonce=nonce)
@@ -110,7 +114,7 @@ class _Scram:
         try:
             return self._next(token.decode()).encode()
         except Exception as error:  # scramp lets TypeError and others out where a message is odd
-            reason = f"{error} (user {self._user!r})"
+            reason = f"{self._trouble or error} (user {self._user[:_SHOWN]!r})"
             raise LoginRefused(self._mechanism.mechanism_name, reason) from None
 
     def _first(self, message: str) -> str:
@@ -127,9 +131,15 @@ class _Scram:
         return answer
 
     def _known(self) -> tuple[bytes, bytes, bytes, int]:
-        users = self._logins.users
-        found = users.scram(self._mechanism, self._user)
-        known = users.decoy(self._mechanism, self._user) if found is None else found
+        """A decoy's for an unknown user, and for one whose salt scramp does not take."""
+        users, mechanism = self._logins.users, self._mechanism
+        known = users.scram(mechanism, self._user)
+        if known is None:
+            self._trouble = f"nobody of that name logs in by {mechanism.mechanism_name}"
+        elif len(known.salt) < LEAST_SALT_BYTES:
+            self._trouble = f"a salt of less than {LEAST_SALT_BYTES} bytes; set the password anew"
+        if known is None or self._trouble is not None:
+            known = users.decoy(mechanism, self._user)
         return known.salt, known.stored_key, known.server_key, known.iterations
 
 

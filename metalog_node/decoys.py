@@ -15,6 +15,9 @@ from typing import Final
 
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
+LEAST_SALT_BYTES: Final = 12
+"""A shorter one cannot be logged in by (scramp takes none)."""
+
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKAS_BITS: Final = 130
 """Kafka's tools make a salt of a number of so many bits, written to the base 36."""
@@ -30,7 +33,9 @@ class Decoys:
     ) -> None:
         self._mechanism = mechanism
         self._known = known
-        self._names = sorted(known)
+        self._names = sorted(
+            name for name, each in known.items() if len(each.salt) >= LEAST_SALT_BYTES
+        )
         self._nobody = ScramCredential(b"", secret, b"", MIN_ITERATIONS)
 
     def of(self, user: str) -> ScramCredential:

@@ -45,7 +45,7 @@ _WORTH_ANOTHER_TRY: Final = (AuthorizerNotReady, NotController)
 
 
 class ForwardedUnreadable(InvalidRequest):
-    """The Envelope is whole and what is in it is not, which is told apart by Kafka's code for it."""
+    """The Envelope is whole, what is in it is not: Kafka has this code for that."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -118,6 +119,36 @@ def test_an_unknown_user_is_told_what_a_wrong_password_is(
     assert connection.is_over
     assert connection.principal is None
     assert connection.failed_login is not None
+
+
+class ShortSalt(OneUser):
+    def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        salted = salted_password(mechanism, PASSWORD, b"salt", 4096)
+        return credential_of(mechanism, salted, b"salt", 4096) if user == NAME else None
+
+
+@pytest.mark.parametrize("users", [OneUser(), ShortSalt()])
+@pytest.mark.parametrize("name", [NAME, "nobody"])
+def test_the_first_answer_does_not_tell_who_is_there(users: OneUser, name: str) -> None:
+    """A server's first message is a nonce, a salt and a number of iterations, whoever asks."""
+    login = logins()._replace(users=users).begin("SCRAM-SHA-256")
+    assert login is not None
+    escaped = name.replace("=", "=3D").replace(",", "=2C")
+    message = login.answer(f"n,,n={escaped},r=abc".encode()).decode()
+    assert re.fullmatch(r"r=abc[0-9a-f]{48},s=[A-Za-z0-9+/]{30,}=*,i=4096", message)
+
+
+def test_the_log_tells_what_the_client_is_not_told() -> None:
+    """And no more of a name than fits a line."""
+    login = logins().begin("SCRAM-SHA-512")
+    assert login is not None
+    login.answer(b"n,,n=" + b"m" * 5000 + b",r=abc")
+    with pytest.raises(LoginRefused) as refused:
+        login.answer(b"c=biws,r=abc,p=AAAA")
+    assert refused.value.reason == (
+        f"nobody of that name logs in by SCRAM-SHA-512 (user '{'m' * 100}')"
+    )
+    assert "nobody" not in str(refused.value)
 
 
 def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None:

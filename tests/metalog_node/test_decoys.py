@@ -28,10 +28,17 @@ def decoy(user: str, known: dict[str, ScramCredential]) -> ScramCredential:
     return Decoys(SHA_256, known, os.urandom(32)).of(user)
 
 
-@given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(1, 200))
+@given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(12, 200))
 def test_it_is_in_the_form_of_what_is_there(user: str, iterations: int, size: int) -> None:
     made = decoy(user, {"alice": credential(os.urandom(size), iterations)})
     assert (len(made.salt), made.iterations) == (size, iterations)
+
+
+def test_who_cannot_log_in_is_nobodys_model() -> None:
+    """scramp takes no shorter salt: a decoy with it would fail earlier than others do."""
+    known = {"short": credential(b"salt"), "zoe": credential(bytes(30), 8192)}
+    made = decoy("mallory", known)
+    assert (len(made.salt), made.iterations) == (30, 8192)
 
 
 def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
