@@ -1,0 +1,107 @@
+"""A real Kafka broker whose controller is a node of ours, as far as it goes.
+
+Its Raft client follows the node's log byte for byte, from a snapshot on where there is one, and
+its authorizer is loaded with it. It stops where it would register, which no node offers.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from admin_requests import Asker, create, creation
+from kafka_tools import KafkaTools, RealKafka, free_ports
+from running_node import running_in
+from written_log import batches_in, formatted
+
+from metalog.log.directory import DirectoryLog
+from metalog.log.layout import snapshot_name
+from metalog.records.batch import encode_batch
+from metalog.wire.hosts import Address
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+pytestmark = pytest.mark.xdist_group("kafka-quorum")
+
+LIMIT_S = 60.0
+PARTITION = "__cluster_metadata-0"
+LOADED = re.compile(r"\[StandardAuthorizer 2\] Initialized with (\d+) acl\(s\)")
+UNABLE = "The node does not support BROKER_REGISTRATION"
+
+
+@contextmanager
+def broker_behind(
+    controller: Address, cluster_id: str, tools: KafkaTools, folder: Path
+) -> Iterator[RealKafka]:
+    """Node 2, which is being started and will not get to its end."""
+    [port] = free_ports(1)
+    kafka = RealKafka(
+        tools,
+        folder,
+        {
+            "process.roles": "broker",
+            "node.id": "2",
+            "listeners": f"CLIENT://127.0.0.1:{port}",
+            "controller.quorum.voters": f"1@{controller}",
+        },
+    )
+    kafka.log_dir.mkdir()
+    (kafka.log_dir / "meta.properties").write_text(
+        f"version=1\nnode.id=2\ncluster.id={cluster_id}\n"
+    )
+    logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
+    with kafka.output.open("wb") as output:
+        process = subprocess.Popen(
+            tools.command("kafka.Kafka", kafka.config, logging=logging),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield kafka
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(what: Callable[[], bool], kafka: RealKafka) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not what():
+        assert time.monotonic() < deadline, kafka.output.read_text()[-8000:]
+        time.sleep(0.1)
+
+
+def acls_in(folder: Path) -> set[str]:
+    image = replay_source(open_source(str(folder), environ={}), committed=False).image
+    return {acl.resource_name for acl in image.acls.by_id.values()}
+
+
+def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "log", dynamic=False)
+    often = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    with running_in(folder, **often) as node:
+        asker = Asker(node.addresses["PLAINTEXT"])
+        before = [creation(resource_name=f"before-{each}") for each in range(30)]
+        for each in before:
+            asker.ask(create(each))
+        with broker_behind(node.addresses["CONTROLLER"], "c", kafka_tools, tmp_path) as kafka:
+            wait_for(lambda: LOADED.search(kafka.output.read_text()) is not None, kafka)
+            wait_for(lambda: UNABLE in kafka.output.read_text(), kafka)
+            asker.ask(create(creation(resource_name="live")))
+            wait_for(lambda: "live" in acls_in(kafka.log_dir), kafka)
+        asker.close()
+        loaded = LOADED.search(kafka.output.read_text())
+        assert loaded is not None
+        assert int(loaded[1]) == len(before) + 1
+    ours = {batch.base_offset: batch for batch in batches_in(folder)}
+    theirs = DirectoryLog(kafka.log_dir)
+    [snapshot] = theirs.snapshots()
+    name = Path(PARTITION) / snapshot_name(snapshot)
+    assert (kafka.log_dir / name).read_bytes() == (folder / name).read_bytes()
+    for batch in theirs.batches(snapshot.end_offset):
+        assert encode_batch(batch) == encode_batch(ours[batch.base_offset])
