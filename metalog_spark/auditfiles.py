@@ -21,6 +21,7 @@ from metalog.errors import InvalidRequest
 
 PART_BYTES: Final = 64 << 20
 BLOCK_BYTES: Final = 1 << 20
+DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 _SHOWN: Final = 1_000
 _HEAD_BYTES: Final = 1 << 10
@@ -242,8 +243,8 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
                 rest, is_within = b"", True
     except (zlib.error, EOFError) as damage:
         if rest:
-            yield Block(rest, "cut: the packed file is damaged here")
-        yield Block(b"", f"the packed file is damaged, and what follows is lost: {damage}")
+            yield Block(rest, f"cut: {DAMAGED} here")
+        yield Block(b"", f"{DAMAGED}, and what follows is lost: {damage}")
         return
     if rest:
         yield Block(rest)

@@ -14,12 +14,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from authorizer.audit import Row, read_row
-from authorizer.audit_layout import Zone, read_entry
+from authorizer.audit_layout import NOT_AUDIT, Zone, read_entry
 from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import Part, read_blocks
 
 _CUT: Final = "cut: the file ends within this line"
 EMPTY: Final = "an empty line"
+OTHERS: Final = (NOT_AUDIT, EMPTY)
+"""The reasons of lines that never meant to be audit lines."""
 _TEXTS: Final = (
     *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
     "request_name",

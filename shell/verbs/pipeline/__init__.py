@@ -22,6 +22,11 @@ metalog pipeline VERB --help says more.  Exit codes: 0 done, 1 findings, 2 could
 """
 
 VERBS: Final[dict[str, Verb]] = {
+    "build": Verb(
+        "Make",
+        "The tables, from a metadata log, audit logs and a configuration",
+        "shell.verbs.pipeline.build",
+    ),
     "unused": Verb(
         "Find", "Which ACLs nobody used, and which can go", "shell.verbs.pipeline.unused"
     ),
@@ -34,6 +39,16 @@ VERBS: Final[dict[str, Verb]] = {
         "Find",
         "Whose real requests other ACLs would answer otherwise",
         "shell.verbs.pipeline.what_if",
+    ),
+    "follow": Verb(
+        "Watch",
+        "Requests decided as their lines come in, and alerts",
+        "shell.verbs.pipeline.follow",
+    ),
+    "demo": Verb(
+        "Try",
+        "A year of a small company, made up, and all of this on it",
+        "shell.verbs.pipeline.demo",
     ),
 }
 

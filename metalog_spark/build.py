@@ -1,0 +1,234 @@
+"""Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
+
+What is given now is added to what the folder has. Rows of a file that is given again are
+replaced, those of files that are not given stay; files are known by how they begin (see
+``auditfiles``). Requests are decided again where they are new, and from where on the log or the
+configuration says otherwise than it did. A build that was cut is made good by the next one.
+This module must not know where Spark runs, nor how anything is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.audit_layout import Zone
+from metalog.errors import MetalogError
+from metalog_spark.auditfiles import (
+    DAMAGED,
+    Head,
+    SortedOut,
+    broker_of,
+    find_files,
+    sorted_out,
+)
+from metalog_spark.auditlog import OTHERS
+from metalog_spark.changelog import fill_changelog
+from metalog_spark.configuration import Configuration
+from metalog_spark.coverage import counted, covered
+from metalog_spark.decisions import decided
+from metalog_spark.differing import ALWAYS, deciding_in, differ_from
+from metalog_spark.requests import Named, read_files, read_table, rejected_of, requests_of
+from metalog_spark.state import packed
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    CONFIGURATION,
+    COVERAGE,
+    DECISIONS,
+    HISTORY,
+    REJECTED,
+    REQUESTS,
+    USAGE,
+    Table,
+)
+from metalog_spark.usage import usage
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from metalog_spark.folder import Tables
+
+_WHOLE: Final = "whole"
+"""The fact that the last build came to its end."""
+_FILES: Final = "files"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Days = frozenset[date]
+
+
+class Given(NamedTuple):
+    """What a build reads; ``audit`` are files, folders and globs, ``requests`` Parquet tables."""
+
+    log: str
+    configuration: Configuration
+    zone: Zone
+    audit: Sequence[str] = ()
+    requests: Sequence[str] = ()
+    broker_from: re.Pattern[str] | None = None
+    committed: bool = False
+    skip_damaged: bool = False
+    command_config: Path | None = None
+
+
+class FileRead(NamedTuple):
+    """How many lines of a file are what. ``why`` is what is wrong with a broken one, ``fault``
+    why not all of the file could be read, ``same`` the file in whose stead it was left out."""
+
+    file: str
+    requests: int
+    not_audit: int
+    broken: int
+    why: str | None
+    fault: str | None
+    same: str | None = None
+
+
+def build(
+    tables: Tables, given: Given, *, environ: Mapping[str, str], at: Callable[[str], None]
+) -> list[FileRead]:
+    """Fills every table; ``at`` is told what is being done."""
+    heads = {name: Head(*head) for name, head in tables.facts.get(_FILES, {}).items()}
+    files = sorted_out(find_files(given.audit), heads)
+    at(f"dividing {_counted(len(files.taken), 'audit file')}")
+    read = _read(tables.session, given, files)
+    before = deciding_in(tables) if tables.facts.get(_WHOLE, False) else None
+    at("reading the metadata log")
+    _log(tables, given, environ)
+    at(f"reading {_counted(len(files.taken), 'audit file')}")
+    told, touched = _take(tables, read, files.gone.union(given.requests))
+    heads = {name: head for name, head in heads.items() if name not in files.gone}
+    heads |= {name: file.head for file, name in files.taken if file.begins}
+    tables.state(**{_FILES: heads})
+    at("counting what brokers logged")
+    days = _cover(tables, None if before is None else touched)
+    moment = ALWAYS if before is None else differ_from(before, deciding_in(tables))
+    if moment is not None:
+        first = _EPOCH + timedelta(microseconds=moment)
+        touched |= {day for day in days if day >= first.date()}
+    at(f"deciding the requests of {_counted(len(touched), 'day')}")
+    _decide(tables, given.configuration, None if before is None else touched, days)
+    tables.state(**{_WHOLE: True})
+    return told + [
+        FileRead(file.path, 0, 0, 0, None, None, other.path) for file, other in files.same
+    ]
+
+
+def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
+    """What is given now, as rows of ``requests.READ``."""
+    named = [
+        Named(file, name, broker_of(file.path, given.broker_from)) for file, name in files.taken
+    ]
+    read = read_files(session, named, given.zone)
+    for path in given.requests:
+        read = read.unionByName(read_table(session, path))
+    return read
+
+
+def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> None:
+    was_whole = tables.facts.get(_WHOLE, False)
+    tables.state(**{_WHOLE: False})
+    try:
+        fill_changelog(
+            tables,
+            given.log,
+            environ=environ,
+            committed=given.committed,
+            skip_damaged=given.skip_damaged,
+            command_config=given.command_config,
+        )
+    except MetalogError:
+        tables.state(**{_WHOLE: was_whole})
+        raise
+    tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _take(tables: Tables, read: DataFrame, gone: Set[str]) -> tuple[list[FileRead], Days]:
+    """REQUESTS and REJECTED with what was ``read``, and without the rows of files ``gone``; the
+    days whose requests are not what they were."""
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as f
+
+    read = read.persist(StorageLevel.DISK_ONLY)
+    try:
+        is_left = ~f.col("file").isin(sorted(gone))
+        rejected = tables.read(REJECTED).where(is_left).unionByName(rejected_of(read))
+        tables.replace(REJECTED, rejected)
+        rows, old = requests_of(read), tables.read(REQUESTS)
+        new = _days(rows)
+        touched = new | _days(old.where(~is_left))
+        kept = old.where(is_left & _is_of(touched))
+        _put(tables, REQUESTS, kept.unionByName(rows), touched, new | _days(kept))
+        return _told(read), touched
+    finally:
+        read.unpersist()
+
+
+def _told(read: DataFrame) -> list[FileRead]:
+    from pyspark.sql import functions as f
+
+    reason = f.col("reason")
+    is_other = reason.isin(*OTHERS)
+    is_broken = reason.isNotNull() & ~is_other
+    counts = read.groupBy("file").agg(
+        f.count_if(reason.isNull()).alias("requests"),
+        f.count_if(is_other).alias("not_audit"),
+        f.count_if(is_broken).alias("broken"),
+        f.min(f.when(is_broken, reason)).alias("why"),
+        f.max(f.when(reason.startswith(DAMAGED), reason)).alias("fault"),
+    )
+    return [FileRead(*row) for row in sorted(counts.collect())]
+
+
+def _cover(tables: Tables, touched: Days | None) -> Days:
+    """COVERAGE, counted anew for the days ``touched``, or for all; the days with any request."""
+    from pyspark.sql import functions as f
+
+    requests = tables.read(REQUESTS)
+    if touched is None:
+        counts = counted(requests)
+    else:
+        is_kept = ~_is_of(touched) & (f.col("allowed") + f.col("denied") > 0)
+        kept = tables.read(COVERAGE).where(is_kept).drop("state", "day")
+        counts = counted(requests.where(_is_of(touched))).unionByName(kept)
+    tables.replace(COVERAGE, covered(counts))
+    return _days(tables.read(COVERAGE).where("allowed + denied > 0"))
+
+
+def _decide(tables: Tables, configuration: Configuration, stale: Days | None, there: Days) -> None:
+    state = packed(tables.read(ACL_CHANGELOG), tables.read(HISTORY))
+
+    def of(table: Table) -> DataFrame:
+        rows = tables.read(table)
+        return rows if stale is None else rows.where(_is_of(stale))
+
+    _put(tables, DECISIONS, decided(of(REQUESTS), state, configuration), stale, there)
+    _put(tables, USAGE, usage(of(DECISIONS)), stale, there)
+
+
+def _put(tables: Tables, table: Table, rows: DataFrame, days: Days | None, there: Days) -> None:
+    """``rows`` are all that the table, or ``days`` of it, have from now on; of days that are not
+    ``there`` they have none."""
+    if days is None:
+        tables.replace(table, rows)
+    elif days <= there:
+        tables.replace_days(table, rows)
+    else:
+        others = tables.read(table).where(~_is_of(days))
+        tables.replace(table, others.unionByName(rows))
+
+
+def _days(rows: DataFrame) -> Days:
+    return frozenset(row.day for row in rows.select("day").distinct().collect())
+
+
+def _is_of(days: Days) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.col("day").isin(sorted(days))

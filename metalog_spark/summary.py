@@ -1,0 +1,97 @@
+"""How much is in a pipeline's tables, read off the small ones among them.
+
+This module must not know how anything is shown.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from metalog_spark.auditlog import OTHERS
+from metalog_spark.coverage import BOTH, DENIALS_ONLY, NOTHING
+from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY, REJECTED, USAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from metalog_spark.folder import Tables
+
+
+class Summary(NamedTuple):
+    """``first`` and ``last`` are hours with requests. ``disagree`` counts what the broker
+    answered otherwise than its ACLs say, ``not_known`` what was asked in a gap."""
+
+    allowed: int
+    denied: int
+    brokers: tuple[str, ...]
+    first: datetime | None
+    last: datetime | None
+    both: int
+    denials_only: int
+    nothing: int
+    not_audit: int
+    broken: int
+    questions: int
+    disagree: int
+    not_known: int
+    lives: int
+    in_force: int
+    gaps: int
+    damages: tuple[str, ...]
+
+
+def summary(tables: Tables) -> Summary:
+    from pyspark.sql import functions as f
+
+    state, known = f.col("state"), f.col("known")
+    is_other = f.col("reason").isin(*OTHERS)
+    is_otherwise = known & (f.col("decided") != f.col("result"))
+    covered = _row(
+        tables.read(COVERAGE),
+        allowed=f.sum("allowed"),
+        denied=f.sum("denied"),
+        brokers=f.sort_array(f.collect_set("broker")),
+        first=f.unix_seconds(f.min("hour")),
+        last=f.unix_seconds(f.max("hour")),
+        both=f.count_if(state == BOTH),
+        denials_only=f.count_if(state == DENIALS_ONLY),
+        nothing=f.count_if(state == NOTHING),
+    )
+    rejected = _row(
+        tables.read(REJECTED), not_audit=f.count_if(is_other), broken=f.count_if(~is_other)
+    )
+    used = _row(
+        tables.read(USAGE),
+        questions=f.count("*"),
+        disagree=f.sum(f.when(is_otherwise, f.col("requests"))),
+        not_known=f.sum(f.when(~known, f.col("requests"))),
+    )
+    lives = _row(
+        tables.read(ACL_CHANGELOG),
+        lives=f.count("*"),
+        in_force=f.count_if(f.col("to_offset").isNull()),
+    )
+    is_damage = f.col("kind") == "DAMAGED"
+    seen = _row(
+        tables.read(HISTORY),
+        gaps=f.count_if(f.col("kind") == "GAP"),
+        damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
+    )
+    found = {**covered, **rejected, **used, **lives, **seen}
+    for name in ("allowed", "denied", "disagree", "not_known"):
+        found[name] = found[name] or 0
+    for name in ("first", "last"):
+        found[name] = _time(found[name])
+    for name in ("brokers", "damages"):
+        found[name] = tuple(found[name])
+    return Summary(**found)
+
+
+def _row(table: DataFrame, **columns: Column) -> dict[str, Any]:
+    [row] = table.agg(*(column.alias(name) for name, column in columns.items())).collect()
+    return row.asDict()
+
+
+def _time(seconds: int | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,259 @@
+"""``metalog pipeline build``: makes the tables that every other verb of the pipeline reads.
+
+This module must not know how a table is filled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+from shell.context import add_command_config
+from shell.output import Cell, Output
+from shell.safe import safe
+from shell.spark import add_spark, spark_session
+
+if TYPE_CHECKING:
+    from metalog_spark.build import FileRead, Given
+    from metalog_spark.summary import Summary
+
+USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*' \\
+    --config server.properties --out prod.tables
+metalog pipeline build --log @prod --audit new/ --out prod.tables       what came since
+
+Audit lines are those of any Kafka, behind any log layout, in JSON too, packed by gzip or not.
+What is given is added: rows of a file that is given again are replaced, whatever it is called
+by now, and those of files that are not given stay. A line that is no audit line, or a broken
+one, is kept in the table rejected, with the reason.
+
+Exit code: 0 built, 1 built, and something given was left out, 2 not built."""
+_AN_HOUR: Final = timedelta(hours=1)
+_WIDE: Final = 13
+
+
+def configure(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what is read, and where to")
+    group.add_argument(
+        "--log",
+        required=True,
+        metavar="SOURCE",
+        help="a metadata log; a pattern in quotes is many folders of one log",
+    )
+    group.add_argument(
+        "--audit",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="audit logs: files, folders with all in them, or patterns in quotes",
+    )
+    group.add_argument(
+        "--requests",
+        action="append",
+        default=[],
+        metavar="PARQUET",
+        help="a table of requests that was made otherwise, with the same columns",
+    )
+    group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
+    group.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="[MOMENT=]FILE",
+        help="the brokers' server.properties, from a moment on; repeatable",
+    )
+    add_command_config(group)
+    lines = parser.add_argument_group("how audit lines are read")
+    lines.add_argument(
+        "--zone",
+        default="UTC",
+        metavar="ZONE",
+        help="of times that name none: Europe/Berlin, +02:00 (default: UTC)",
+    )
+    lines.add_argument(
+        "--broker-from",
+        metavar="REGEX",
+        help="finds the broker's name in a file's path (default: the name of the folder that a "
+        "kafka-authorizer.log is in, or of another file, up to its first dot)",
+    )
+    log = parser.add_argument_group("how the log is read")
+    log.add_argument(
+        "--committed", action="store_true", help="leave out what is not proven to be committed"
+    )
+    log.add_argument(
+        "--skip-damaged",
+        action="store_true",
+        help="go on where the log is damaged; what was skipped is in the table history",
+    )
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    if not arguments.audit and not arguments.requests:
+        raise InvalidRequest(
+            "no requests are given: name audit logs by --audit, or a table by --requests"
+        )
+    given = _given(arguments, output)
+    with spark_session(arguments, output) as session:
+        from metalog_spark.build import build
+        from metalog_spark.folder import Tables
+        from metalog_spark.summary import summary
+
+        tables = Tables.make(session, arguments.out)
+        with output.busy("looking at what there is") as progress:
+            told = build(
+                tables,
+                given,
+                environ=os.environ,
+                at=lambda doing: setattr(progress, "doing", doing),
+            )
+        with output.busy("counting"):
+            found = summary(tables)
+    is_all = _say_left_out(told, found.damages, output)
+    _show(found, output)
+    return 0 if is_all else 1
+
+
+def _given(arguments: Namespace, output: Output) -> Given:
+    try:
+        from metalog_spark.build import Given
+    except ModuleNotFoundError as error:
+        raise InvalidRequest(
+            f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
+        ) from None
+    from authorizer.audit_layout import Zone
+    from metalog_spark.configuration import read_configuration
+
+    configuration, warnings = read_configuration(arguments.config or _named_config(arguments.log))
+    for warning in warnings:
+        output.warn(warning)
+    command_config = arguments.command_config
+    return Given(
+        log=arguments.log,
+        configuration=configuration,
+        zone=Zone(arguments.zone),
+        audit=arguments.audit,
+        requests=arguments.requests,
+        broker_from=_pattern(arguments.broker_from),
+        committed=arguments.committed,
+        skip_damaged=arguments.skip_damaged,
+        command_config=None if command_config is None else Path(command_config),
+    )
+
+
+def _named_config(log: str) -> list[str]:
+    """What metalog.toml says of a name."""
+    if not log.startswith("@"):
+        return []
+    from metalog.files import LOCAL_FILES
+    from snapshot.exchange.names import look_up
+
+    config = look_up(log, os.environ, Path(), LOCAL_FILES).config
+    return [] if config is None else [str(config)]
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise InvalidRequest(f"--broker-from {text}: no regular expression: {error}") from None
+
+
+def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Output) -> bool:
+    """Says what could not be taken; whether there is nothing such."""
+    problems = [f"skipped: {damage}" for damage in damages]
+    for each in told:
+        lines = each.requests + each.not_audit + each.broken
+        if each.same is not None:
+            output.note(f"{each.file}: left out, {each.same} holds its lines")
+        elif each.fault is not None:
+            problems.append(f"{each.file}: {each.fault}")
+        elif each.requests == 0 and each.broken:
+            problems.append(f"{each.file}: none of its {lines:,} lines can be read: {each.why}")
+        elif each.requests == 0:
+            problems.append(f"{each.file}: no audit log: none of its {lines:,} lines is of one")
+    for problem in problems:
+        output.warn(problem)
+    return not problems
+
+
+def _show(found: Summary, output: Output) -> None:
+    if not output.is_text:
+        output.record(
+            {
+                "allowed": found.allowed,
+                "denied": found.denied,
+                "brokers": found.brokers,
+                "from": None if found.first is None else _hour(found.first),
+                "to": None if found.last is None else _hour(found.last + _AN_HOUR),
+                "hours": {
+                    "both": found.both,
+                    "denialsOnly": found.denials_only,
+                    "nothing": found.nothing,
+                },
+                "rejected": {"notAudit": found.not_audit, "broken": found.broken},
+                "questions": found.questions,
+                "disagree": found.disagree,
+                "notKnown": found.not_known,
+                "acls": found.lives,
+                "aclsInForce": found.in_force,
+                "gaps": found.gaps,
+                "damages": found.damages,
+            }
+        )
+        return
+    requests = found.allowed + found.denied
+    hours = found.both + found.denials_only + found.nothing
+    rows = [
+        ("requests", requests, f"{found.allowed:,} allowed, {found.denied:,} denied{_when(found)}"),
+        (
+            "rejected",
+            found.not_audit + found.broken,
+            f"{found.not_audit:,} that are no audit lines, {found.broken:,} broken",
+        ),
+        (
+            "coverage",
+            hours,
+            f"hours of brokers: what was allowed is known in {found.both:,}, only what was denied "
+            f"in {found.denials_only:,}, nothing in {found.nothing:,}",
+        ),
+        (
+            "acl_changelog",
+            found.lives,
+            f"{found.in_force:,} in force at the end; {_counted(found.gaps, 'gap')} in the log",
+        ),
+        (
+            "decisions",
+            requests,
+            f"{found.disagree:,} answered otherwise by the broker, {found.not_known:,} not known",
+        ),
+        ("usage", found.questions, "different questions and answers, day by day"),
+    ]
+    output.aligned(
+        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
+    )
+
+
+def _when(found: Summary) -> str:
+    if found.first is None or found.last is None:
+        return ""
+    brokers = f"broker{'' if len(found.brokers) == 1 else 's'} {', '.join(found.brokers)}"
+    return f"; {_hour(found.first)} to {_hour(found.last + _AN_HOUR)}; {brokers}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _hour(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%MZ}"

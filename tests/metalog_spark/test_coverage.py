@@ -1,0 +1,81 @@
+"""What a broker's log covers, hour by hour, worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from metalog_spark.coverage import counted, covered
+from metalog_spark.tables import COVERAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START = datetime(2026, 3, 1, 22, tzinfo=UTC)
+EACH = "hour", "allowed", "denied", "state"
+
+
+def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> dict[str, list[str]]:
+    """By broker, one letter an hour, of the numbers of lines allowed and denied in each."""
+    rows = [
+        (broker, START + timedelta(hours=at), *numbers)
+        for broker, each in hours.items()
+        for at, numbers in enumerate(each)
+        if any(numbers)
+    ]
+    counts = spark.createDataFrame(
+        rows, "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT"
+    )
+    found: dict[str, list[str]] = {}
+    for row in covered(counts).orderBy("broker", "hour").collect():
+        of_broker = found.setdefault(row.broker, [])
+        assert row.hour.replace(tzinfo=UTC) == START + timedelta(hours=len(of_broker))
+        assert (row.allowed, row.denied) == hours[row.broker][len(of_broker)]
+        assert row.day == row.hour.date()
+        of_broker.append(row.state[0])
+    return {broker: "".join(each) for broker, each in found.items()}
+
+
+def test_states_of_hours(spark: SparkSession) -> None:
+    no, denial = (0, 0), (0, 3)
+    debug, rare = (10_000, 3), (1, 0)
+    assert states(
+        spark,
+        {
+            "at DEBUG": [debug, (10_000, 0), debug],
+            "at INFO": [denial, no, denial],
+            "switched": [denial, debug, denial, no, debug, denial],
+            "rare": [rare, *[no] * 10, rare, denial, rare],
+            "rarer": [rare, *[no] * 11, rare, denial, rare],
+            "daily": [(100, 0), *[no] * 23, (100, 0)],
+        },
+    ) == {
+        "at DEBUG": "BBB",
+        "at INFO": "DND",
+        "switched": "DBDNBD",
+        "rare": "B" + "B" * 10 + "BBB",
+        "rarer": "B" + "N" * 11 + "BBB",
+        "daily": "B" + "N" * 23 + "B",
+    }
+
+
+def test_lines_are_counted_by_their_hour(spark: SparkSession) -> None:
+    rows = [
+        ("1", "2026-03-01T23:59:59.999Z", "ALLOWED"),
+        ("1", "2026-03-02T00:00:00Z", "DENIED"),
+        ("1", "2026-03-02T00:59:59Z", "DENIED"),
+        ("1", "2026-03-01T23:00:00Z", "ALLOWED"),
+        ("2", "2026-03-02T00:00:00Z", "ALLOWED"),
+    ]
+    given = spark.createDataFrame(rows, "broker STRING, at STRING, result STRING")
+    counts = counted(given.selectExpr("broker", "timestamp(at) AS time", "result"))
+    found = covered(counts).selectExpr("broker", "string(hour)", "allowed", "denied", "state")
+    assert sorted(map(tuple, found.collect())) == [
+        ("1", "2026-03-01 23:00:00", 2, 0, "BOTH"),
+        ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY"),
+        ("2", "2026-03-02 00:00:00", 1, 0, "BOTH"),
+    ]
+    wanted = spark.createDataFrame([], COVERAGE.schema).schema
+    assert covered(counts).schema.fieldNames() == wanted.fieldNames()
+    assert [f.dataType for f in covered(counts).schema] == [f.dataType for f in wanted]
