@@ -103,6 +103,7 @@ def scan(piece: Piece) -> Scanned:
     reached = piece.start
     first_ms: int | None = None
     latest_ms = 0
+    damage: str | None = None
     try:
         for batch in piece.batches():
             latest_ms = max(latest_ms, batch.max_timestamp)
@@ -116,8 +117,6 @@ def scan(piece: Piece) -> Scanned:
         damage = str(error)
         if error.offset is not None:
             reached = min(max(error.offset, reached), piece.end)
-    else:
-        damage = None
     latest = None if first_ms is None else latest_ms
     return Scanned(found, reached, first_ms, latest, damage)
 

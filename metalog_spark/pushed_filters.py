@@ -68,26 +68,17 @@ def _typed(wanted: Wanted, names: Iterable[str]) -> Wanted:
 def _bounds(filter: Filter) -> tuple[str, int | None, int | None] | None:
     """The column, and the least and the greatest value that passes, both included."""
     match filter:
-        case EqualTo((column,), value):
-            first, last = 0, 0
-        case GreaterThanOrEqual((column,), value):
-            first, last = 0, None
-        case GreaterThan((column,), value):
-            first, last = 1, None
-        case LessThanOrEqual((column,), value):
-            first, last = None, 0
-        case LessThan((column,), value):
-            first, last = None, -1
-        case _:
-            return None
-    number = _number(column, value)
-    if number is None:
-        return None
-    return (
-        column,
-        None if first is None else number + first,
-        None if last is None else number + last,
-    )
+        case EqualTo((column,), value) if (number := _number(column, value)) is not None:
+            return column, number, number
+        case GreaterThanOrEqual((column,), value) if (number := _number(column, value)) is not None:
+            return column, number, None
+        case GreaterThan((column,), value) if (number := _number(column, value)) is not None:
+            return column, number + 1, None
+        case LessThanOrEqual((column,), value) if (number := _number(column, value)) is not None:
+            return column, None, number
+        case LessThan((column,), value) if (number := _number(column, value)) is not None:
+            return column, None, number - 1
+    return None
 
 
 def _number(column: str, value: object) -> int | None:

@@ -114,7 +114,7 @@ def _entries(
 def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
     place = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
     message = _legible(entry.message)
-    if message is None:
+    if isinstance(entry.message, Undecodable) and message is None:
         value = b64encode(entry.message.value).decode("ascii")
         return place | {"undecodable": entry.message.reason, "value": value}
     data = to_json(message, entry.version)

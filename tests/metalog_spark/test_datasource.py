@@ -118,10 +118,6 @@ def reader(source: Path | str, schema: StructType, *filters: Filter, **given: st
 
 @pytest.mark.shows_credentials
 def test_every_record_of_every_log(kafka_case: KafkaCase, schema: StructType) -> None:
-    if kafka_case.is_invalid:
-        with pytest.raises(CorruptLog):
-            rows_of(reader(kafka_case.log_dir, schema, secrets="true"))
-        return
     found = rows_of(reader(kafka_case.log_dir, schema, secrets="true"))
     assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case))
 
