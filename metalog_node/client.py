@@ -10,17 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire.frames import framed
 from metalog.wire.hosts import host_text
-from metalog.wire.messages import write_response
+from metalog.wire.messages import read_request, write_response
 from metalog.wire.schema import Body
 from metalog.wire.versions import Versions
 from metalog_node.authentication import Logins
@@ -33,12 +33,16 @@ from metalog_node.principals import Rule, principal_of
 from metalog_node.seats import Seats
 from metalog_node.tls import ServerTls
 
+R = TypeVar("R")
+
 _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
 """What is read at once. asyncio holds up to two more of it, and as much of what the client is
 slow to take."""
+_LARGE: Final = 64 << 10
+"""A request of more bytes takes some ten milliseconds to be read, as does the answer to it."""
 _LOGIN_S: Final = 15.0
 """How long a client may take to log in, however much it talks."""
 _FAREWELL_S: Final = 5.0
@@ -153,11 +157,10 @@ class Client:
             self._writer.transport.abort()
 
     async def _answer(self, asked: Asked) -> bytes:
-        head = asked.request.head
-        api = self._door.apis[head.api_key]
+        api, payload = self._door.apis[asked.head.api_key], asked.payload
         question = Question(
-            asked.request,
-            asked.payload,
+            await _apart_if(len(payload) > _LARGE, read_request, payload),
+            payload,
             RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
             self._door.listener,
             is_encrypted=self._door.tls is not None,
@@ -166,10 +169,18 @@ class Client:
         self._door.metrics.count_answer(api.name, answered)
         if isinstance(answered, bytes):
             return framed(answered)
-        return framed(write_response(answered, head.correlation_id))
+        correlation_id = asked.head.correlation_id
+        return framed(
+            await _apart_if(len(payload) > _LARGE, write_response, answered, correlation_id)
+        )
 
     def _note(self, why: str) -> None:
         _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
+
+
+async def _apart_if(is_long: bool, work: Callable[..., R], *arguments: Any) -> R:
+    """On a thread, so that the others are served meanwhile."""
+    return await asyncio.to_thread(work, *arguments) if is_long else work(*arguments)
 
 
 async def _settled(answered: Answer) -> Body | bytes:

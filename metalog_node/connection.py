@@ -41,9 +41,9 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 class Asked(NamedTuple):
     """A request to be answered, and whose it is. ``payload`` is the whole of it, as an Envelope
-    would carry it."""
+    would carry it, and has not been read beyond its ``head``."""
 
-    request: Request
+    head: Head
     payload: bytes
     principal: KafkaPrincipal
 
@@ -102,7 +102,7 @@ class ServerConnection:
             return self._authenticate(read_request(frame))
         if self._principal is None:
             raise Malformed(f"API {head.api_key} is asked before the login")
-        return Asked(read_request(frame), frame, self._principal)
+        return Asked(head, frame, self._principal)
 
     def _check_version(self, head: Head) -> None:
         spoken = self._spoken.get(head.api_key)

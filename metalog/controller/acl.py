@@ -37,6 +37,11 @@ from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.records.text import has_half_pair
 
+_FEW: Final = 4
+_MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
+"""Each filter lists all that it matches: many that match the same would fill the memory."""
+_NAME, _PRINCIPAL, _HOST = "name", "principal", "host"
+
 _TOO_MANY_CREATED: Final = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
 )
@@ -74,15 +79,17 @@ def delete_acls(
 ) -> ControllerResult[list[AclDeleteResult]]:
     """One result for each of ``filters``, in their order; a bad filter fails alone."""
     removed: dict[Uuid, None] = {}
-    results = []
+    results, listed = [], 0
+    sought = _Sought(image, is_indexed=len(filters) > _FEW)
     for wanted in filters:
         error = why_no_filter(wanted)
         if error:
             results.append(AclDeleteResult(error))
             continue
         deleted = []
-        for uuid, acl in _matches(image, wanted):
-            if len(removed) >= MAX_RECORDS_PER_USER_OPERATION:
+        for uuid, acl in sought.matching(wanted):
+            listed += 1
+            if len(removed) >= MAX_RECORDS_PER_USER_OPERATION or listed > _MOST_LISTED:
                 return ControllerResult((), [AclDeleteResult(_TOO_MANY_DELETED)] * len(filters))
             removed[uuid] = None
             deleted.append(acl)
@@ -131,8 +138,41 @@ def _problem(acl: Acl) -> str | None:
     return problem
 
 
-def _matches(image: AclsImage, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
-    return ((uuid, acl) for uuid, acl in image.by_id.items() if wanted.matches(acl))
+class _Sought:
+    """An image's ACLs; ``is_indexed`` by what filters name, where there are many of them."""
+
+    def __init__(self, image: AclsImage, *, is_indexed: bool) -> None:
+        self._all = image.by_id.items()
+        self._is_indexed = is_indexed
+        self._by: dict[tuple[str, str], list[tuple[Uuid, Acl]]] = {}
+        if is_indexed:
+            for found in self._all:
+                acl = found[1]
+                for key in (
+                    (_NAME, acl.resource_name),
+                    (_PRINCIPAL, acl.principal),
+                    (_HOST, acl.host),
+                ):
+                    self._by.setdefault(key, []).append(found)
+
+    def matching(self, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
+        """In the image's order."""
+        return (found for found in self._candidates(wanted) if wanted.matches(found[1]))
+
+    def _candidates(self, wanted: AclFilter) -> Iterable[tuple[Uuid, Acl]]:
+        pattern, entry = wanted
+        if not self._is_indexed:
+            return self._all
+        name = None if pattern.pattern_type is PatternType.MATCH else pattern.name
+        named = (_NAME, name), (_PRINCIPAL, entry.principal), (_HOST, entry.host)
+        found = [self._by.get((kind, text), []) for kind, text in named if text is not None]
+        if not found:
+            return self._all
+        return min(found, key=len)
+
+
+def _named(acl: Acl) -> Iterable[tuple[str, str]]:
+    return (_NAME, acl.resource_name), (_PRINCIPAL, acl.principal), (_HOST, acl.host)
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:

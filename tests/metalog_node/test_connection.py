@@ -167,11 +167,7 @@ def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
     stream = b"".join(map(framed, payloads))
     steps = [step for piece in pieces(stream, cut) for step in connection.receive(piece)]
     assert [step.payload for step in steps if isinstance(step, Asked)] == payloads
-    assert [step.request.head.correlation_id for step in steps if isinstance(step, Asked)] == [
-        0,
-        1,
-        2,
-    ]
+    assert [step.head.correlation_id for step in steps if isinstance(step, Asked)] == [0, 1, 2]
     assert connection.principal == ANONYMOUS
 
 

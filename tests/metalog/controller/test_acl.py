@@ -5,6 +5,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metalog.acl import (
     ANY_ACL,
@@ -25,6 +27,8 @@ from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
 
 REJECTED = Path(__file__).parents[2] / "fixtures/kafka/basic-4.3/expected/rejected.json"
+
+PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 READ = Acl(
     ResourceType.TOPIC,
@@ -163,6 +167,47 @@ def test_a_deletion_beyond_the_bound_removes_nothing():
     assert {(result.error.code, tuple(result.deleted)) for result in results} == {
         (ErrorCode.INVALID_REQUEST, ())
     }
+
+
+FILTERS = st.builds(
+    AclFilter,
+    st.builds(
+        ResourcePatternFilter,
+        st.sampled_from([ResourceType.ANY, ResourceType.TOPIC, ResourceType.GROUP]),
+        st.sampled_from([None, "t", "ta", "u", "*", "other"]),
+        st.sampled_from([PatternType.ANY, PatternType.MATCH, *PATTERN_TYPES]),
+    ),
+    st.builds(
+        AccessControlEntryFilter,
+        st.sampled_from([None, "User:x", "User:y", "User:z"]),
+        st.sampled_from([None, "*", "10.0.0.1"]),
+    ),
+)
+
+
+@given(st.lists(FILTERS, min_size=5, max_size=12))
+def test_a_filter_among_many_matches_what_it_matches_alone(filters):
+    image = created(
+        *(
+            read_of(topic, pattern_type=pattern_type, principal=principal, host=host)
+            for topic in ("t", "ta", "u", "*")
+            for pattern_type in PATTERN_TYPES
+            for principal in ("User:x", "User:y")
+            for host in ("*", "10.0.0.1")
+        )
+    ).acls
+    alone = [delete_acls(image, [each]).response[0] for each in filters]
+    assert delete_acls(image, filters).response == alone
+
+
+def test_many_filters_that_match_the_same_do_not_fill_the_memory():
+    image = created(*(read_of(str(number)) for number in range(1_000)))
+    records, results = delete_acls(image.acls, [ANY_ACL] * 10_000)
+    assert not records
+    assert {(result.error.code, tuple(result.deleted)) for result in results} == {
+        (ErrorCode.INVALID_REQUEST, ())
+    }
+    assert len(delete_acls(image.acls, [ANY_ACL] * 100).records) == 1_000
 
 
 def test_what_was_created_and_deleted_leaves_an_equal_image():
