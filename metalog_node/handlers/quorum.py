@@ -79,13 +79,24 @@ def _attempt(
     if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
         error = _ERROR.invalid_request
     if bounds is None or error is not _ERROR.none:
-        return _fetched(question, error, _partition(services, question, error, bounds))
+        partition = _partition(services, question, error, bounds)
+        return _fetched(question, error, partition, services)
     known = getattr(wanted, "high_watermark", _HIGHEST_MARK)
     if wanted.fetch_offset == bounds.end <= known and not is_last:
         return None
     most = min(max_bytes, wanted.partition_max_bytes, _MOST_BYTES)
     served = log.after(bounds, wanted.fetch_offset, wanted.last_fetched_epoch, most)
-    return _fetched(question, error, _partition(services, question, error, bounds, served))
+    partition = _partition(services, question, error, bounds, served)
+    return _fetched(question, error, partition, services)
+
+
+def _endpoint(services: Services, question: Question, parts: Any) -> dict[str, Any]:
+    """Where this node is, in the versions that tell it: Kafka's observers of a quorum whose
+    voters are in the log know it from nowhere else, and end without it."""
+    if not hasattr(parts, "NodeEndpoint"):
+        return {}
+    host, port = services.addresses[question.listener.name]
+    return {"node_endpoints": (parts.NodeEndpoint(node_id=services.node_id, host=host, port=port),)}
 
 
 def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
@@ -131,7 +142,12 @@ def _partition(
     )
 
 
-def _fetched(question: Question, error: KafkaErrorCode, partition: Any = None) -> Body:
+def _fetched(
+    question: Question,
+    error: KafkaErrorCode,
+    partition: Any = None,
+    leader: Services | None = None,
+) -> Body:
     parts = response_parts(FETCH, question.request.head.version)
     topic = (
         ()
@@ -142,6 +158,7 @@ def _fetched(question: Question, error: KafkaErrorCode, partition: Any = None) -
         throttle_time=NO_THROTTLING,
         error_code=error if partition is None else _ERROR.none,
         responses=topic,
+        **({} if leader is None else _endpoint(leader, question, parts)),
     )
 
 
@@ -196,10 +213,15 @@ def _piece(
         position=max(wanted.position, 0),
         unaligned_records=b"" if piece is None else piece.data,
     )
-    return _snapshot(question, error, partition)
+    return _snapshot(question, error, partition, services)
 
 
-def _snapshot(question: Question, error: KafkaErrorCode, partition: Any = None) -> Body:
+def _snapshot(
+    question: Question,
+    error: KafkaErrorCode,
+    partition: Any = None,
+    leader: Services | None = None,
+) -> Body:
     parts = response_parts(FETCH_SNAPSHOT, question.request.head.version)
     topic = (
         () if partition is None else (parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),)
@@ -208,6 +230,7 @@ def _snapshot(question: Question, error: KafkaErrorCode, partition: Any = None) 
         throttle_time=NO_THROTTLING,
         error_code=error if partition is None else _ERROR.none,
         topics=topic,
+        **({} if leader is None else _endpoint(leader, question, parts)),
     )
 
 

@@ -17,12 +17,13 @@ import pytest
 from admin_requests import Asker, create, creation
 from kafka_tools import KafkaTools, RealKafka, free_ports
 from running_node import running_in
-from written_log import batches_in, formatted
+from written_log import batches_in
 
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import snapshot_name
 from metalog.records.batch import encode_batch
 from metalog.wire.hosts import Address
+from shell.main import main
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
@@ -38,7 +39,8 @@ UNABLE = "The node does not support BROKER_REGISTRATION"
 def broker_behind(
     controller: Address, cluster_id: str, tools: KafkaTools, folder: Path
 ) -> Iterator[RealKafka]:
-    """Node 2, which is being started and will not get to its end."""
+    """Node 2, which is being started and will not get to its end. Who votes it hears from the
+    log."""
     [port] = free_ports(1)
     kafka = RealKafka(
         tools,
@@ -47,8 +49,9 @@ def broker_behind(
             "process.roles": "broker",
             "node.id": "2",
             "listeners": f"CLIENT://127.0.0.1:{port}",
-            "controller.quorum.voters": f"1@{controller}",
+            "controller.quorum.bootstrap.servers": str(controller),
         },
+        dynamic=True,
     )
     kafka.log_dir.mkdir()
     (kafka.log_dir / "meta.properties").write_text(
@@ -82,14 +85,27 @@ def acls_in(folder: Path) -> set[str]:
 
 
 def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_path: Path) -> None:
-    folder = formatted(tmp_path / "log", dynamic=False)
+    folder = tmp_path / "log"
+    config = tmp_path / "node.properties"
+    [port] = free_ports(1)
+    listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"
+    config.write_text(
+        f"process.roles=broker,controller\nnode.id=1\nlog.dirs={folder}\nlisteners={listeners}\n"
+        f"controller.listener.names=CONTROLLER\n"
+        f"controller.quorum.bootstrap.servers=127.0.0.1:{port}\n"
+    )
+    assert main(["format", str(folder), "--config", str(config), "--standalone"]) == 0
+    meta = DirectoryLog(folder).meta_properties
+    assert meta is not None
+    assert meta.cluster_id is not None
     often = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
-    with running_in(folder, **often) as node:
+    with running_in(folder, listeners=listeners, **often) as node:
         asker = Asker(node.addresses["PLAINTEXT"])
         before = [creation(resource_name=f"before-{each}") for each in range(30)]
         for each in before:
             asker.ask(create(each))
-        with broker_behind(node.addresses["CONTROLLER"], "c", kafka_tools, tmp_path) as kafka:
+        controller = node.addresses["CONTROLLER"]
+        with broker_behind(controller, meta.cluster_id, kafka_tools, tmp_path) as kafka:
             wait_for(lambda: LOADED.search(kafka.output.read_text()) is not None, kafka)
             wait_for(lambda: UNABLE in kafka.output.read_text(), kafka)
             asker.ask(create(creation(resource_name="live")))
@@ -97,7 +113,7 @@ def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_p
         asker.close()
         loaded = LOADED.search(kafka.output.read_text())
         assert loaded is not None
-        assert int(loaded[1]) == len(before) + 1
+        assert int(loaded[1]) == len(before)
     ours = {batch.base_offset: batch for batch in batches_in(folder)}
     theirs = DirectoryLog(kafka.log_dir)
     [snapshot] = theirs.snapshots()

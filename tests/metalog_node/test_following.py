@@ -159,6 +159,8 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     assert told["another history"].diverging is not None
     assert told["another history"].diverging[1] < end
     assert {each.leader.epoch for each in told.values()} == {epoch}
+    here = {1: controller.addresses["CONTROLLER"]}
+    assert [each.endpoints for each in told.values()] == [here] * len(told)
     assert (told["at the end"].records, told["at the end"].high_watermark) == (b"", end)
     with Connection(controller.addresses["CONTROLLER"], PLAINTEXT) as connection:
         place = Place(end, epoch, epoch, end)
