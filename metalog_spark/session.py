@@ -20,9 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from metalog.errors import CorruptLog, InvalidRequest
+from metalog.errors import CorruptLog, InvalidRequest, MetalogError
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
 APPLICATION: Final = "metalog pipeline"
@@ -82,20 +83,14 @@ def open_session(
     return session
 
 
-@contextmanager
-def our_errors() -> Iterator[None]:
-    """Errors of ours that come back from Spark wrapped in tracebacks of two languages are raised
-    as what they were, and those of Spark's own as one line."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        text = str(error)
-        if found := _OURS.findall(text):
-            kind, said = found[-1]
-            raise CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said) from None
-        raise InvalidRequest(f"Spark: {_first_line(text)}") from None
+def error_of_ours(error: PySparkException) -> MetalogError | None:
+    """The error of ours that came back from a worker in tracebacks of two languages; None where
+    it is Spark's own."""
+    found = _OURS.findall(str(error))
+    if not found:
+        return None
+    kind, said = found[-1]
+    return CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said)
 
 
 def is_local(master: str) -> bool:
