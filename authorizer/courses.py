@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from authorizer.buckets import Bucket
+from authorizer.buckets import FEW, Bucket
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import (
     ALLOW,
@@ -108,6 +108,16 @@ class Courses:
             self._reached.append(_Reached(name, buckets, self._unmatched(buckets)))
         return number
 
+    def named(self, reach: int) -> set[int] | None:
+        """The numbers of all principals that an ACL which reaches there may mean, if they are few
+        and not everybody: to any other one nothing there matches."""
+        names: set[int] = set()
+        for bucket in self._reached[reach].buckets:
+            if len(bucket) > FEW:
+                return None
+            names.update(self.principals[acl.principal] for acl in bucket)
+        return None if 0 in names or len(names) > FEW else names
+
     def course(self, principal: int, host: int, operation: Operation, reach: int) -> Course:
         """By the numbers that ``principals`` and ``hosts`` have, or 0, and that of ``reach``."""
         reached = self._reached[reach]
@@ -140,11 +150,11 @@ class Courses:
         """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
         unmatched, versions = reached.unmatched, len(self.timeline)
         matching = [acl for acl in found if concerns(acl, operation)]
+        if not matching:
+            return unmatched
         denies = [acl for acl in matching if acl.permission_type is not ALLOW]
         allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
         ranked = [self._spans[acl] for acl in (*denies, *allows)]
-        if not ranked:
-            return unmatched
         begin, end, by = ranked[0][0]
         if begin == 0 and end == versions:
             return Course((0,), (by,))

@@ -91,6 +91,10 @@ class Deciding:
         ids = [None] * _BEFORE_LIVES + [uuid_text(life.id) for life in lives]
         self._ids = pa.array(ids, pa.string())
         self._turns = _Turns(len(timeline))
+        self._is_open = bytearray()
+        """By the number of a reach: whether anybody may be meant there."""
+        self._named: set[int] = set()
+        """Who may be meant elsewhere: the number of a reach and a principal as one."""
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
@@ -143,12 +147,23 @@ class Deciding:
     ) -> Numbers:
         """The numbers of the lives that decided."""
         of_principals, of_hosts = self._sessions
-        questions = self._reaches(words, types, names)
-        questions = (questions * of_principals + principals) * of_hosts + hosts
-        questions = pa.array(questions * len(_BY_NUMBER) + operations).dictionary_encode()
-        different = questions.dictionary.to_pylist()
-        courses = np.array(_remembered(self._of_question, different, self._course), np.int64)
-        return self._turns.at(courses[questions.indices.to_numpy()], versions)
+        reaches = self._reaches(words, types, names)
+        sessions = (reaches * of_principals + principals) * of_hosts + hosts
+        asked = pa.array(sessions * len(_BY_NUMBER) + operations).dictionary_encode()
+        alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
+        questions = alike.dictionary.to_pylist()
+        courses = np.array(_remembered(self._of_question, questions, self._course), np.int64)
+        return self._turns.at(courses[_places(alike)][_places(asked)], versions)
+
+    def _alike(self, questions: Numbers) -> Numbers:
+        """One question for all those that no ACL can match."""
+        of_principals, of_hosts = self._sessions
+        askers = questions // (of_hosts * len(_BY_NUMBER))
+        reaches = askers // of_principals
+        may_match = np.fromiter(map(self._named.__contains__, askers.tolist()), np.bool_)
+        may_match |= np.frombuffer(self._is_open, np.bool_)[reaches]
+        nobody = reaches * (of_principals * of_hosts * len(_BY_NUMBER))
+        return np.where(may_match, questions, nobody)
 
     def _course(self, question: int) -> int:
         of_principals, of_hosts = self._sessions
@@ -170,11 +185,19 @@ class Deciding:
                 found = _remembered(
                     self._of_name[resource_type],
                     [words[place] for place in of_type.tolist()],
-                    partial(self._courses.reach, resource_type),
+                    partial(self._reach, resource_type),
                 )
                 reaches[of_type * len(ResourceType) + resource_type] = found
         of_rows: Numbers = reaches[resources]
         return of_rows
+
+    def _reach(self, resource_type: ResourceType, name: str) -> int:
+        reach = self._courses.reach(resource_type, name)
+        if reach == len(self._is_open):
+            named = self._courses.named(reach)
+            self._is_open.append(named is None)
+            self._named.update(reach * self._sessions[0] + each for each in named or ())
+        return reach
 
     def _are_super_users(self, principals: _Coded, eras: Numbers) -> Truths:
         if not any(self._super_users):
@@ -192,8 +215,7 @@ class _Coded(NamedTuple):
     @staticmethod
     def of(column: pa.Array) -> _Coded:
         coded = column.dictionary_encode()
-        places = pc.fill_null(coded.indices, _NONE).to_numpy(zero_copy_only=False)
-        return _Coded(coded.dictionary.to_pylist(), places.astype(np.int64))
+        return _Coded(coded.dictionary.to_pylist(), _places(coded))
 
     def numbers(self, known: Mapping[str, int], others: int = _NONE) -> Numbers:
         """The number of each row's word; ``others`` where ``known`` lacks it."""
@@ -258,6 +280,11 @@ class _Turns:
         return by[places]
 
 
+def _places(coded: pa.DictionaryArray) -> Numbers:
+    places: Numbers = pc.fill_null(coded.indices, _NONE).to_numpy(zero_copy_only=False)
+    return places.astype(np.int64)
+
+
 def _column(numbers: array[int]) -> Numbers:
     return np.frombuffer(numbers, np.int64)
 
@@ -266,9 +293,9 @@ def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int
     """The number of each of ``asked``; what is not ``known`` is worked out and kept."""
     if len(known) > REMEMBERED:
         known.clear()
-    found = [known.get(each, _NONE) for each in asked]
-    if _NONE in found:
+    found = list(map(known.get, asked))
+    if None in found:
         for place, number in enumerate(found):
-            if number == _NONE:
+            if number is None:
                 found[place] = known[asked[place]] = work_out(asked[place])
-    return found
+    return found  # type: ignore[return-value]

@@ -89,3 +89,15 @@ def test_what_is_answered_alike_has_one_number() -> None:
     reaches = Counter(courses.reach(ResourceType.TOPIC, name) for name in names)
     assert sorted(reaches.values()) == [1, 1, 2]
     assert (courses.principals, courses.hosts) == ({"User:*": 0, "Group:a": 1}, {"*": 0})
+
+
+@given(bases, histories())
+def test_whom_nothing_names_nothing_matches(
+    base: dict[Uuid, Acl], changes: list[AclChange]
+) -> None:
+    courses = Courses(Timeline(Edge(START, 100), lives(base, changes)))
+    for question in QUESTIONS[::5]:
+        reach = courses.reach(question.resource_type, question.resource_name)
+        named = courses.named(reach)
+        if named is not None and courses.principals.get(question.principal, 0) not in named:
+            assert max(courses.course_of(question).by) < 0
