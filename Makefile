@@ -23,6 +23,7 @@ PYTHON := $(PYTHON)
 SECOND_PYTHON := $(SECOND_PYTHON)
 
 BIN := .venv/bin
+VENDOR := metalog_spark/report/vendor
 COMPILE := build/lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
     --generate-hashes --no-annotate --custom-compile-command 'make lock'
 SECOND := .venv-3.13
@@ -43,7 +44,7 @@ run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, 
 	@PATH="$(CURDIR)/$(BIN):$$PATH" docs/tour
 
 .PHONY: test
-test: check kafka-if-possible ## All checks and tests, on 3.13 too where it is installed
+test: check kafka-if-possible browser-if-possible ## All checks and tests, on 3.13 too where it is installed
 	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
 	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
 	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
@@ -114,6 +115,22 @@ bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under fi
 bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
 	PYTHONPATH=tests/support $(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
+# The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
+.PHONY: vendor
+vendor: npm ## Make the report's charts again from the Apache ECharts that their lock names
+	@rm -rf build/vendor && mkdir -p build && cp -r $(VENDOR) build/vendor
+	@cd build/vendor && npm ci --silent --no-audit --no-fund --ignore-scripts && npm run --silent bundle
+	@cd build/vendor && cp node_modules/echarts/LICENSE node_modules/echarts/NOTICE . \
+	    && cp node_modules/zrender/LICENSE LICENSE-zrender && cp node_modules/echarts/licenses/LICENSE-d3 . \
+	    && { echo '/*!'; cat NOTICE LICENSE-zrender LICENSE-d3; echo '*/'; } >>echarts.js \
+	    && sha256sum echarts.js charts.js package-lock.json LICENSE* NOTICE >SHA256SUMS
+	@cd build/vendor && cp echarts.js LICENSE* NOTICE SHA256SUMS $(CURDIR)/$(VENDOR)
+	@cd $(VENDOR) && wc -c echarts.js
+
+.PHONY: bench-node
+bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
+	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)
+
 .PHONY: lock
 lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
@@ -183,6 +200,19 @@ java:
 .PHONY: maven
 maven: java
 	@if ! command -v mvn >/dev/null; then $(call INSTALL_OR_SAY,maven,Maven); fi
+
+.PHONY: npm
+npm:
+	@if ! command -v npm >/dev/null; then $(call INSTALL_OR_SAY,npm,npm); fi
+
+.PHONY: browser
+browser:
+	@if ! command -v chromedriver >/dev/null; then $(call INSTALL_OR_SAY,chromium chromium-driver,Chromium with its driver); fi
+
+.PHONY: browser-if-possible
+browser-if-possible:
+	@$(MAKE) --no-print-directory browser || { [[ "$${CI:-}" != true ]] \
+	&& echo 'make test: goes on without the tests that need a browser'; }
 
 .PHONY: jdk
 jdk: java

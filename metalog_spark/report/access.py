@@ -1,0 +1,63 @@
+"""Principals by resource patterns: what is granted there, and what of it is used.
+
+This module must not know Spark, nor how the matrix is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from metalog_spark.report.contents import Access, AccessCell
+from metalog_spark.report.rows import Row
+from metalog_spark.report.words import counted
+
+Pattern = tuple[str, str, str]
+
+
+def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
+    """Of the rows of ``unused``, those in force; the principals of ``order`` come first."""
+    found: dict[tuple[str, Pattern, bool], list[Row]] = {}
+    for row in grants:
+        pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])
+        key = (row["principal"], pattern, row["permission_type"] == "DENY")
+        found.setdefault(key, []).append(row)
+    place = {principal: number for number, principal in enumerate(order)}
+    principals = tuple(
+        sorted({key[0] for key in found}, key=lambda each: (place.get(each, len(place)), each))
+    )
+    patterns = tuple(sorted({key[1] for key in found}, key=_pattern_order))
+    row_of = {principal: number for number, principal in enumerate(principals)}
+    column_of = {pattern: number for number, pattern in enumerate(patterns)}
+    cells = [
+        _cell(row_of[principal], column_of[pattern], denies, rows)
+        for (principal, pattern, denies), rows in found.items()
+    ]
+    return Access(
+        principals,
+        patterns,
+        tuple(sorted(cells, key=lambda cell: cell[:2])),
+        f"{counted(len(principals), 'principal')} by {counted(len(patterns), 'resource pattern')}"
+        "; the most excess comes first.",
+    )
+
+
+def _pattern_order(pattern: Pattern) -> tuple[str, str, str]:
+    kind, how, name = pattern
+    return kind, name, how
+
+
+def _cell(row: int, column: int, denies: bool, rows: Sequence[Row]) -> AccessCell:
+    known = [each for each in rows if each["state"] != "UNKNOWN"]
+    used = [each for each in known if each["state"] == "USED"]
+    return AccessCell(
+        row,
+        column,
+        _operations(rows),
+        _operations(used),
+        len(used) / len(known) if known else None,
+        denies,
+    )
+
+
+def _operations(rows: Iterable[Row]) -> str:
+    return ", ".join(sorted({each["operation"] for each in rows}))

@@ -1,0 +1,83 @@
+"""Leaves out of a report what is too much for one page, and says what it was.
+
+This module must not know how the page is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from metalog_spark.report.contents import Access, Section
+
+
+class Limits(NamedTuple):
+    """How much a page takes: rows of a table, cells of the matrix, letters of a name, and lines
+    of what is to be copied."""
+
+    rows: int
+    cells: int
+    name: int
+    lines: int
+
+
+class Cut:
+    """``visible`` makes a name one that is seen as it is, without letters that hide."""
+
+    def __init__(self, limits: Limits, visible: Callable[[str], str]) -> None:
+        self._limits = limits
+        self._visible = visible
+        self._left_out: list[str] = []
+        self._shortened: set[str] = set()
+        self._shorter = 0
+
+    def name(self, text: str) -> str:
+        shown = self._visible(text)
+        if len(shown) <= self._limits.name:
+            return shown
+        self._shortened.add(text)
+        return f"{shown[: self._limits.name]}…"
+
+    def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
+        """What follows the first is a remark, so that what is copied still runs."""
+        more = len(lines) - self._limits.lines
+        if more <= 0:
+            return lines
+        self._shorter += 1
+        return (*lines[: self._limits.lines], f"# and {more:,} more")
+
+    def section(self, section: Section) -> Section:
+        rows = section.rows[: self._limits.rows]
+        if len(rows) < section.found:
+            whole = f" ({section.whole} has all)" if section.whole else ""
+            self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}{whole}")
+        return section._replace(rows=rows)
+
+    def access(self, access: Access) -> Access:
+        """The first principals, and with them the patterns that they have anything to do with."""
+        cells = access.cells[: self._limits.cells]
+        if len(cells) == len(access.cells):
+            return access
+        self._left_out.append(f"Access, {len(cells):,} of {len(access.cells):,} cells")
+        principals = sorted({cell.principal for cell in cells})
+        patterns = sorted({cell.pattern for cell in cells})
+        row = {old: new for new, old in enumerate(principals)}
+        column = {old: new for new, old in enumerate(patterns)}
+        return access._replace(
+            principals=tuple(access.principals[each] for each in principals),
+            patterns=tuple(access.patterns[each] for each in patterns),
+            cells=tuple(
+                cell._replace(principal=row[cell.principal], pattern=column[cell.pattern])
+                for cell in cells
+            ),
+        )
+
+    def said(self) -> str:
+        """A line; call it when all else has been shown."""
+        parts = list(self._left_out)
+        if self._shortened:
+            names = "a name" if len(self._shortened) == 1 else f"{len(self._shortened):,} names"
+            parts.append(f"{names} of more than {self._limits.name} characters, shortened")
+        if self._shorter:
+            parts.append(f"{self._shorter:,} lists of commands after {self._limits.lines:,} lines")
+        return f"Cut: {'; '.join(parts)}." if parts else "Nothing was cut."

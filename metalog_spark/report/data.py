@@ -1,0 +1,237 @@
+"""What a report says, of what was gathered: every number of a page is worked out here, once.
+
+A team's page tells of its principals and of what it owns; coverage is the whole cluster's, as
+what was not seen concerns all. This module must not know Spark, nor HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.acl import words_of
+from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+from metalog_spark.report import sections
+from metalog_spark.report.access import access
+from metalog_spark.report.contents import Contents, Excess, Number, Window
+from metalog_spark.report.rows import Row, Rows
+from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
+from metalog_spark.report.words import counted, day, roughly, share
+
+if TYPE_CHECKING:
+    from metalog.acl import Acl
+    from metalog_spark.report.gather import Gathered
+    from metalog_spark.report.owners import Team
+
+TOP: Final = 10
+
+
+class _Whose(NamedTuple):
+    """What of all concerns one team, or, with None, everybody."""
+
+    team: Team | None
+
+    def principal(self, name: str) -> bool:
+        return self.team is None or self.team.answers_for(name)
+
+    def acl(self, acl: Acl) -> bool:
+        return self.team is None or self.team.covers(acl)
+
+    def row(self, row: Row) -> bool:
+        """A row with the columns of an ACL."""
+        return self.team is None or self.acl(acl_of(row[name] for name in ACL_COLUMNS))
+
+    def pattern(self, row: Row) -> bool:
+        """A row with those of a pattern, and a principal."""
+        return self.row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
+
+    def exposed(self, row: Row) -> bool:
+        return self.principal(row["principal"]) or (row["acl"] is not None and self.row(row["acl"]))
+
+    def asked(self, row: Row) -> bool:
+        """A row with those of a question: its resource is a name, never a pattern."""
+        return self.pattern({**row, "pattern_type": "LITERAL"})
+
+
+class _Uses(NamedTuple):
+    """``grants`` are ALLOWs in force; of those that are not ``used``, ``unknown`` may be."""
+
+    grants: int
+    used: int
+    can_go: int
+    unknown: int
+
+
+def contents(
+    found: Gathered, team: Team | None, *, teams: Sequence[tuple[str, str]], made_by: str
+) -> Contents:
+    """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
+    whose = _Whose(team)
+    traffic = found.traffic[EVERYBODY if team is None else team.name]
+    acls = [row for row in found.unused.rows if row["alive"] and whose.row(row)]
+    least = [row for row in found.least.rows if whose.principal(row["principal"])]
+    uses = None if found.unused.refused else _uses(acls)
+    exposed = list(filter(whose.exposed, found.exposure))
+    disagreeing = _disagreeing(found, whose)
+    excess = [row for row in least if row["excess"] > 0]
+    return Contents(
+        cluster=_cluster(found),
+        team=None if team is None else team.name,
+        facts=tuple(_facts(found)),
+        sentence=_sentence(uses, len([acl for acl in found.acls if whose.acl(acl)]), traffic),
+        numbers=(
+            _answers(traffic),
+            Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
+            _dangers(exposed),
+            Number(disagreeing.requests, "answers that are not the ACLs'", "disagreements"),
+        ),
+        window=_window(found, whose, traffic),
+        excess=tuple(map(_excess, excess[:TOP])),
+        excess_says=_excess_says(found, len(excess), len(least)),
+        access=access(
+            acls or map(_unjudged, filter(whose.acl, found.acls)),
+            [row["principal"] for row in least],
+        ),
+        sections=(
+            sections.access(list(filter(whose.pattern, found.may))),
+            sections.unused(found.unused, found.path, acls),
+            sections.least(found.least, found.path, least),
+            sections.exposure(exposed),
+            sections.denied(list(filter(whose.asked, found.denied))),
+            sections.drift(list(filter(whose.row, found.drift)), found.since),
+            sections.disagreements(disagreeing),
+            sections.unseen(found),
+        ),
+        teams=tuple(teams),
+        made_by=made_by,
+    )
+
+
+def _uses(acls: Sequence[Row]) -> _Uses:
+    grants = [row for row in acls if row["permission_type"] == "ALLOW"]
+    states = [row["state"] for row in grants]
+    return _Uses(
+        len(grants),
+        states.count("USED"),
+        sum(row["can_go"] for row in grants),
+        states.count("UNKNOWN"),
+    )
+
+
+def _unjudged(acl: Acl) -> Row:
+    """An ACL of which no finding says anything, as a row of one that does."""
+    return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
+
+
+def _disagreeing(found: Gathered, whose: _Whose) -> Rows:
+    """For a team, of those that are the most frequent of all."""
+    if whose.team is None:
+        return found.disagreements
+    rows = [row for row in found.disagreements.rows if whose.asked(row)]
+    return Rows(rows, len(rows), sum(row["requests"] for row in rows))
+
+
+def _cluster(found: Gathered) -> str:
+    """What ``build`` called it, or the last part of the log's name."""
+    named = found.facts.get("cluster")
+    if named:
+        return str(named)
+    sources = [row["source"] for row in found.history]
+    return PurePosixPath(sources[0]).name if sources else found.path
+
+
+def _facts(found: Gathered) -> list[tuple[str, str]]:
+    first, last = day(found.window.start_us), day(found.window.end_us - 1)
+    sources = dict.fromkeys(row["source"] for row in found.history)
+    ends = [row["to_offset"] for row in found.history if row["to_offset"] is not None]
+    begins = [row["from_offset"] for row in found.history if row["from_offset"] is not None]
+    log = ", ".join(sources) or "none"
+    if ends and begins:
+        log += f" (offsets {min(begins):,} to {max(ends):,})"
+    brokers = len(found.strips) - 1
+    supers = counted(found.super_users, "super user")
+    rule = "open by default" if found.allow_everyone else "closed by default"
+    return [
+        ("Window", f"{first} to {last}"),
+        ("Metadata log", log),
+        ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
+        ("Configuration", f"{supers}, {rule}"),
+    ]
+
+
+def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
+    answers = roughly(traffic.requests)
+    if uses is None:
+        return f"Which of {acls:,} ACLs were used is not known: no broker logged what it allowed."
+    if not uses.grants:
+        return f"There is no grant, and {answers} answers were given."
+    used = f"{uses.used:,} of {counted(uses.grants, 'grant')} were used"
+    if uses.can_go or not uses.unknown:
+        left = f"; of {uses.unknown:,} that is not known" if uses.unknown else ""
+        return f"{used}; {uses.can_go:,} can go without changing one of {answers} answers{left}."
+    return (
+        f"{used}; whether the other {uses.unknown:,} were is not known, so none is called unused."
+    )
+
+
+def _answers(traffic: Traffic) -> Number:
+    denied = sum(traffic.denied)
+    return Number(traffic.requests, f"answers, {denied:,} of them denied", "window")
+
+
+def _dangers(exposed: Sequence[Row]) -> Number:
+    errors, warnings = (
+        sum(row["severity"] == severity for row in exposed) for severity in ("ERROR", "WARNING")
+    )
+    said = f"dangers, {errors:,} of them errors"
+    return Number(errors + warnings, said, "exposure")
+
+
+def _window(found: Gathered, whose: _Whose, traffic: Traffic) -> Window:
+    bars = found.bars
+    changed = [bar for bar, acl in found.changes if whose.acl(acl_of(acl))]
+    *brokers, log = found.strips
+    both, denials, nothing = (sum(strip.hours[part] for strip in brokers) for part in range(3))
+    hours = both + denials + nothing
+    days = -(-sum(log.hours) // 24)
+    says = (
+        f"{counted(days, 'day')} of {counted(len(brokers), 'broker')}: what was allowed and denied "
+        f"is known of {share(both, hours)} of all hours, denials alone of {share(denials, hours)}, "
+        f"nothing of {share(nothing, hours)}."
+    )
+    if log.hours[2]:
+        says += f" The metadata log is not known for {counted(log.hours[2], 'hour')}."
+    return Window(
+        bars.start,
+        bars.step,
+        traffic.allowed,
+        traffic.denied,
+        each_bar(changed, bars),
+        found.strips,
+        says,
+    )
+
+
+def _excess(row: Row) -> Excess:
+    return Excess(
+        row["principal"],
+        row["granted"],
+        row["used"],
+        row["acls_today"],
+        row["acls_least"],
+        sections.lines(row["remedy"]),
+    )
+
+
+def _excess_says(found: Gathered, excessive: int, principals: int) -> str:
+    if found.least.refused:
+        return f"Not known: {found.least.refused}."
+    if not excessive:
+        return "No principal is granted more than it uses."
+    among = counted(principals, "principal")
+    return (
+        f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. Counted are pairs of an "
+        "operation and a name that is known; needed are the fewest ACLs that allow all that was "
+        "done, and the commands make it so."
+    )

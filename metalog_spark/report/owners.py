@@ -1,0 +1,56 @@
+"""Which team answers for what: the file that ``--owners`` names.
+
+A mapping of a team's name to what it owns, in the words of ``owns`` in a file of ACLs (see
+docs/formats/acl-files.md): principals, and resources by name or prefix. Two teams may own the
+same. This module must not know what a report shows of a team.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from metalog.acl import Acl
+from metalog.errors import InvalidRequest
+from snapshot.exchange.formats.document import Own
+from snapshot.exchange.formats.nodes import fault, fields_of, items_of
+from snapshot.exchange.formats.rules import read_own
+from snapshot.exchange.formats.yaml_nodes import yaml_documents
+
+
+class Team(NamedTuple):
+    name: str
+    owns: tuple[Own, ...]
+
+    def answers_for(self, principal: str) -> bool:
+        return any(own.principal == principal for own in self.owns)
+
+    def covers(self, acl: Acl) -> bool:
+        return any(own.covers(acl) for own in self.owns)
+
+
+def read_owners(text: str, file: str) -> tuple[Team, ...]:
+    """The teams in the file's order; ``InvalidRequest`` with the place of a mistake."""
+    owned: dict[str, list[Own]] = {}
+    for document in yaml_documents(text, file):
+        for name, node in fields_of(document, "the owners", None).items():
+            owns = [own for item in items_of(node, name) for own in read_own(item)]
+            if not owns:
+                raise fault(node.place, f"{name} owns nothing; list its principals or resources")
+            owned.setdefault(name, []).extend(owns)
+    if not owned:
+        raise InvalidRequest(f"{file}: names no team; write a team's name and what it owns")
+    return tuple(Team(name, tuple(owns)) for name, owns in owned.items())
+
+
+def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
+    """A file for each team's page beside ``stem``, by name; no two are the same."""
+    names: dict[str, str] = {}
+    for team in teams:
+        plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower()).strip("-") or "team"
+        taken, name, number = set(names.values()), f"{stem}-{plain}.html", 2
+        while name in taken:
+            name, number = f"{stem}-{plain}-{number}.html", number + 1
+        names[team.name] = name
+    return names

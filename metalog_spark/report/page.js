@@ -1,0 +1,582 @@
+// The report's charts, filter and copy buttons. All text reaches the page as text: nothing
+// here makes HTML, and the policy of the page would not run it.
+(() => {
+  'use strict';
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const byId = (id) => document.getElementById(id);
+  const DAY = 86400000;
+  const number = new Intl.NumberFormat('en');
+  const one = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+  const month = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
+  const counted = (count, what) => `${number.format(count)} ${what}${count === 1 ? '' : 's'}`;
+  const short = (value) => {
+    const [size, unit] = [[1e9, ' bn'], [1e6, ' m'], [1e4, ' k']].find(([least]) => value >= least) ?? [1, ''];
+    return one.format(size === 1e4 ? value / 1e3 : value / size) + unit;
+  };
+  const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
+
+  function inks() {
+    const style = getComputedStyle(document.documentElement);
+    const ink = {};
+    for (const name of ['ink', 'muted', 'line', 'accent', 'tint', 'paper', 'wash', 'text', 'code']) {
+      ink[name] = style.getPropertyValue(`--${name}`).trim();
+    }
+    return ink;
+  }
+
+  function chartIn(box) {
+    return echarts.init(box, null, { renderer: 'canvas', devicePixelRatio: Math.max(2, devicePixelRatio) });
+  }
+
+  function overlay(box, name) {
+    const made = document.createElement('div');
+    made.className = name;
+    made.hidden = true;
+    box.append(made);
+    return made;
+  }
+
+  // -- What was seen, and what was answered: strips, ticks and bars over one axis of time
+
+  function windowChart() {
+    const box = byId('window-chart');
+    const read = byId('window-read');
+    const said = read.textContent;
+    const { start, step, allowed, denied, changes, strips } = data.window;
+    const bars = allowed.length;
+    const first = Date.parse(start);
+    const end = first + bars * step * DAY;
+    const row = strips.length > 20 ? 7 : 13;
+    const panels = [
+      { title: '', top: 4, height: Math.max(1, strips.length) * row },
+      { title: 'ACL changes', height: 28, values: changes },
+      { title: 'allowed', height: 110, values: allowed },
+      { title: 'denied', height: 70, values: denied },
+    ];
+    panels.forEach((panel, at) => {
+      if (at) panel.top = panels[at - 1].top + panels[at - 1].height + 14;
+    });
+    const height = panels[3].top + panels[3].height + 26;
+    box.style.height = `${height}px`;
+    const chart = chartIn(box);
+    const cursor = overlay(box, 'cursor');
+    let at = -1;
+
+    const runs = strips.flatMap((strip, place) => {
+      const found = [];
+      for (let from = 0, to = 1; to <= bars; to += 1) {
+        if (to === bars || strip.states[to] !== strip.states[from]) {
+          found.push([first + from * step * DAY, place, first + to * step * DAY, 'nbd'.indexOf(strip.states[from])]);
+          from = to;
+        }
+      }
+      return found;
+    });
+
+    function strip(ink) {
+      return (_, api) => {
+        const [left, middle] = api.coord([api.value(0), api.value(1)]);
+        const [right] = api.coord([api.value(2), api.value(1)]);
+        const state = api.value(3);
+        const tall = row - 2;
+        const x = Math.round(left);
+        const shape = { x, y: middle - tall / 2, width: Math.max(1, Math.round(right) - x), height: tall };
+        if (state === 0) {
+          return {
+            type: 'line',
+            shape: { x1: left, x2: right, y1: middle, y2: middle },
+            style: { stroke: ink.muted, lineWidth: 1, lineDash: [1, 3] },
+          };
+        }
+        return { type: 'rect', shape, style: { fill: state === 1 ? ink.accent : ink.tint } };
+      };
+    }
+
+    function bar(fill) {
+      return (_, api) => {
+        const value = api.value(1);
+        if (!value) return null;
+        const [left, top] = api.coord([api.value(0), value]);
+        const [right, bottom] = api.coord([api.value(0) + step * DAY, 0]);
+        const gap = right - left > 4 ? 1 : 0;
+        const x = Math.round(left);
+        const width = Math.max(1, Math.round(right) - x - gap);
+        const base = Math.round(bottom);
+        const tall = Math.max(1, base - top);
+        return { type: 'rect', shape: { x, y: base - tall, width, height: tall }, style: { fill } };
+      };
+    }
+
+    function draw() {
+      const ink = inks();
+      const longest = Math.max(0, ...strips.map((each) => each.name.length));
+      const left = clamp(longest * 6.4 + 12, 84, Math.max(84, box.clientWidth * 0.3));
+      const label = { color: ink.muted, fontFamily: ink.text, fontSize: 11 };
+      const grid = panels.map(({ top, height: tall }) => ({ left, right: 8, top, height: tall }));
+      const xAxis = panels.map((_, place) => ({
+        type: 'value',
+        gridIndex: place,
+        min: first,
+        max: end,
+        axisLine: { show: place > 0, onZero: false, lineStyle: { color: ink.line } },
+        axisTick: { show: false },
+        splitLine: { show: false },
+        axisLabel: { show: false },
+      }));
+      const yAxis = panels.map(({ title, values }, place) =>
+        values
+          ? {
+              type: 'value',
+              gridIndex: place,
+              min: 0,
+              max: Math.max(1, ...values),
+              interval: Math.max(1, ...values),
+              axisLine: { show: false },
+              axisTick: { show: false },
+              splitLine: { show: false },
+              axisLabel: {
+                ...label,
+                lineHeight: 14,
+                verticalAlign: 'top',
+                padding: [-3, 0, 0, 0],
+                formatter: (value) => (value ? `${title}\n${short(value)}` : ''),
+              },
+            }
+          : {
+              type: 'category',
+              gridIndex: place,
+              inverse: true,
+              data: strips.map((each) => each.name),
+              axisLine: { show: false },
+              axisTick: { show: false },
+              axisLabel: { ...label, interval: row > 10 ? 0 : 'auto', width: left - 10, overflow: 'truncate' },
+            },
+      );
+      const common = { type: 'custom', silent: true, animation: false };
+      const series = panels.map(({ values }, place) => ({
+        ...common,
+        xAxisIndex: place,
+        yAxisIndex: place,
+        encode: { x: 0, y: 1 },
+        data: values ? values.map((value, index) => [first + index * step * DAY, value]) : runs,
+        renderItem: values ? bar(place === 3 ? ink.ink : place === 2 ? ink.accent : ink.muted) : strip(ink),
+        clip: !values,
+      }));
+      const ticks = monthTicks(first, end, Math.floor((box.clientWidth - left) / 46));
+      Object.assign(xAxis[3], {
+        type: 'value',
+        axisTick: { show: true, customValues: ticks, lineStyle: { color: ink.line } },
+        axisLabel: {
+          ...label,
+          show: true,
+          customValues: ticks,
+          hideOverlap: true,
+          formatter: (value) => tickName(value),
+        },
+      });
+      chart.resize({ width: box.clientWidth, height });
+      chart.setOption({ animation: false, grid, xAxis, yAxis, series }, true);
+      chart.getZr().flush();
+      show(at);
+    }
+
+    function monthTicks(from, to, room) {
+      const found = [];
+      const day = new Date(from);
+      if (to - from < 70 * DAY) {
+        const each = Math.max(1, Math.ceil((to - from) / DAY / Math.max(2, room)));
+        for (let time = from; time < to; time += each * DAY) found.push(time);
+        return found;
+      }
+      let time = Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + (day.getUTCDate() > 1 ? 1 : 0));
+      const months = Math.max(1, Math.ceil((to - from) / (30.4 * DAY) / Math.max(2, room)));
+      const stride = [1, 2, 3, 6, 12].find((each) => each >= months) ?? 12;
+      while (time < to) {
+        if (new Date(time).getUTCMonth() % stride === 0) found.push(time);
+        const next = new Date(time);
+        time = Date.UTC(next.getUTCFullYear(), next.getUTCMonth() + 1);
+      }
+      return found;
+    }
+
+    function tickName(value) {
+      const day = new Date(value);
+      if (end - first < 70 * DAY) return `${day.getUTCDate()} ${month.format(day)}`;
+      return day.getUTCMonth() === 0 ? String(day.getUTCFullYear()) : month.format(day);
+    }
+
+    function show(index) {
+      at = index;
+      cursor.hidden = index < 0;
+      if (index < 0) {
+        read.textContent = said;
+        return;
+      }
+      const time = first + index * step * DAY;
+      cursor.style.left = `${chart.convertToPixel({ xAxisIndex: 2 }, time + (step * DAY) / 2)}px`;
+      const when = step === 1 ? date.format(time) : `${date.format(time)} and ${step - 1} days after`;
+      const lacking = { d: [], n: [] };
+      for (const each of strips) lacking[each.states[index]]?.push(each.name);
+      const notes = [];
+      if (lacking.d.length) notes.push(`denials only: ${lacking.d.join(', ')}`);
+      if (lacking.n.length) notes.push(`nothing seen: ${lacking.n.join(', ')}`);
+      read.textContent =
+        `${when}: ${number.format(allowed[index])} allowed, ${number.format(denied[index])} denied, ` +
+        `${counted(changes[index], 'ACL change')}${notes.length ? `; ${notes.join('; ')}` : ''}.`;
+    }
+
+    box.addEventListener('pointermove', (event) => {
+      const x = event.clientX - box.getBoundingClientRect().left;
+      const time = chart.convertFromPixel({ xAxisIndex: 2 }, x);
+      const index = Math.floor((time - first) / (step * DAY));
+      show(index >= 0 && index < bars ? index : -1);
+    });
+    box.addEventListener('pointerleave', () => show(-1));
+    box.addEventListener('blur', () => show(-1));
+    box.addEventListener('keydown', (event) => {
+      const move = { ArrowLeft: -1, ArrowRight: 1, PageUp: -30, PageDown: 30 }[event.key];
+      if (event.key === 'Escape') show(-1);
+      if (!move || !bars) return;
+      event.preventDefault();
+      show(clamp(at + move, 0, bars - 1));
+    });
+    return draw;
+  }
+
+  // -- Access: principals by patterns, filtered and zoomed
+
+  function accessChart() {
+    const box = byId('access-chart');
+    const read = byId('access-read');
+    const { principals, patterns, cells } = data.access;
+    const chart = chartIn(box);
+    const mark = overlay(box, 'mark');
+    const side = 15;
+    const UNKNOWN = -1;
+    const DENIES = -2;
+    let shown = { rows: [], columns: [], cells: [] };
+    let chosen = -1;
+    let height = 120;
+
+    const patternName = ([type, kind, name]) =>
+      `${type === 'TOPIC' ? '' : `${type.toLowerCase()} `}${name}${kind === 'PREFIXED' ? '*' : ''}`;
+
+    function stateOf([, , , , share, denies]) {
+      if (denies) return 'deny';
+      if (share === null) return 'unknown';
+      return share === 1 ? 'used' : 'unused';
+    }
+
+    function filter({ text, type, state }) {
+      const kept = cells.filter((cell) => {
+        const pattern = patterns[cell[1]];
+        if (type && pattern[0] !== type) return false;
+        if (state && stateOf(cell) !== state) return false;
+        return !text || `${principals[cell[0]]}\n${pattern.join(' ')}`.toLowerCase().includes(text);
+      });
+      const rows = [...new Set(kept.map((cell) => cell[0]))].sort((a, b) => a - b);
+      const columns = [...new Set(kept.map((cell) => cell[1]))].sort((a, b) => a - b);
+      const rowAt = new Map(rows.map((row, at) => [row, at]));
+      const columnAt = new Map(columns.map((column, at) => [column, at]));
+      shown = {
+        rows,
+        columns,
+        cells: kept.map((cell) => [columnAt.get(cell[1]), rowAt.get(cell[0]), cell]),
+      };
+      chosen = -1;
+      draw(true);
+    }
+
+    function square(ink) {
+      return (_, api) => {
+        const [x, y] = api.coord([api.value(0), api.value(1)]);
+        const [wide, tall] = api.size([1, 1]);
+        const edge = Math.max(1, Math.min(wide, tall, 17) - 3);
+        const share = api.value(2);
+        const left = x - edge / 2;
+        const top = y - edge / 2;
+        const all = { x: left, y: top, width: edge, height: edge };
+        if (share === DENIES) {
+          const style = { stroke: ink.ink, lineWidth: 1.5 };
+          return {
+            type: 'group',
+            children: [
+              { type: 'line', shape: { x1: left, y1: top, x2: left + edge, y2: top + edge }, style },
+              { type: 'line', shape: { x1: left + edge, y1: top, x2: left, y2: top + edge }, style },
+            ],
+          };
+        }
+        if (share === UNKNOWN) return { type: 'rect', shape: all, style: { fill: ink.tint } };
+        const filled = share === 0 ? 0 : Math.max(1, edge * share);
+        return {
+          type: 'group',
+          children: [
+            {
+              type: 'rect',
+              shape: { x: left, y: top + edge - filled, width: edge, height: filled },
+              style: { fill: ink.accent },
+            },
+            { type: 'rect', shape: all, style: { fill: 'none', stroke: ink.accent, lineWidth: edge > 6 ? 1.25 : 0.75 } },
+          ],
+        };
+      };
+    }
+
+    function left() {
+      const longest = Math.max(0, ...shown.rows.map((row) => principals[row].length));
+      return clamp(longest * 6.8 + 14, 60, box.clientWidth * (box.clientWidth < 500 ? 0.36 : 0.22));
+    }
+
+    function draw(afresh) {
+      const ink = inks();
+      const top = 118;
+      const paper = matchMedia('print').matches;
+      const zooms = chart.getOption()?.dataZoom;
+      const inner = Math.max(40, box.clientWidth - left() - 30);
+      const rows = Math.max(1, shown.rows.length);
+      const columns = Math.max(1, shown.columns.length);
+      const room = clamp(rows * side, 60, 560);
+      height = top + room + 34;
+      box.style.height = `${height}px`;
+      const label = { color: ink.ink, fontFamily: ink.code, fontSize: 11 };
+      const slider = {
+        type: 'slider',
+        showDetail: false,
+        showDataShadow: false,
+        brushSelect: false,
+        filterMode: 'none',
+        borderColor: ink.line,
+        fillerColor: ink.wash,
+        handleSize: '120%',
+        handleStyle: { color: ink.paper, borderColor: ink.muted },
+        moveHandleSize: 0,
+        backgroundColor: 'transparent',
+      };
+      const inside = {
+        type: 'inside',
+        filterMode: 'none',
+        zoomOnMouseWheel: 'ctrl',
+        moveOnMouseWheel: false,
+        disabled: matchMedia('(pointer: coarse)').matches,
+      };
+      const part = (count, space) => (count * side > space ? Math.max(1, Math.floor(space / side)) : count) - 1;
+      const xSpan = { startValue: 0, endValue: part(columns, inner) };
+      const ySpan = { startValue: 0, endValue: part(rows, room) };
+      const kept = (at, span) =>
+        afresh || !zooms ? span : { start: zooms[at].start, end: zooms[at].end };
+      const axis = (names) => ({
+        type: 'category',
+        data: names,
+        axisLine: { lineStyle: { color: ink.line } },
+        axisTick: { show: false },
+        splitLine: { show: true, interval: 0, lineStyle: { color: ink.wash } },
+      });
+      chart.resize({ width: box.clientWidth, height });
+      chart.setOption(
+        {
+          animation: false,
+          grid: { left: left(), right: 26, top, height: room },
+          xAxis: {
+            ...axis(shown.columns.map((column) => patternName(patterns[column]))),
+            position: 'top',
+            axisLabel: { ...label, rotate: -60, interval: 'auto', width: 118, overflow: 'truncate' },
+          },
+          yAxis: {
+            ...axis(shown.rows.map((row) => principals[row])),
+            inverse: true,
+            axisLabel: { ...label, width: left() - 12, overflow: 'truncate' },
+          },
+          dataZoom: [
+            { ...inside, xAxisIndex: 0, ...kept(0, xSpan) },
+            { ...inside, yAxisIndex: 0, ...kept(1, ySpan) },
+            { ...slider, xAxisIndex: 0, bottom: 4, height: 14, show: !paper && part(columns, inner) + 1 < columns, ...kept(0, xSpan) },
+            { ...slider, yAxisIndex: 0, right: 2, width: 14, show: !paper && part(rows, room) + 1 < rows, ...kept(1, ySpan) },
+          ],
+          series: [
+            {
+              type: 'custom',
+              animation: false,
+              silent: true,
+              clip: true,
+              encode: { x: 0, y: 1 },
+              data: shown.cells.map(([x, y, [, , , , share, denies]]) => [
+                x,
+                y,
+                denies ? DENIES : share ?? UNKNOWN,
+              ]),
+              renderItem: square(ink),
+            },
+          ],
+        },
+        true,
+      );
+      chart.getZr().flush();
+      choose(chosen);
+    }
+
+    function summary() {
+      const { cells: kept, rows, columns } = shown;
+      const part = `${number.format(kept.length)} of ${counted(cells.length, 'cell')}`;
+      return `${part}: ${counted(rows.length, 'principal')}, ${counted(columns.length, 'pattern')}.`;
+    }
+
+    function choose(index) {
+      chosen = index;
+      const found = shown.cells[index];
+      mark.hidden = !found;
+      if (!found) {
+        read.textContent = summary();
+        return;
+      }
+      const [x, y] = chart.convertToPixel({ seriesIndex: 0 }, [found[0], found[1]]);
+      const half = 9;
+      Object.assign(mark.style, { left: `${x - half}px`, top: `${y - half}px`, width: `${2 * half}px`, height: `${2 * half}px` });
+      const [principal, pattern, granted, used, share, denies] = found[2];
+      const [type, kind, name] = patterns[pattern];
+      const on = `${type} ${kind === 'PREFIXED' ? 'names that begin with ' : ''}${name}`;
+      const use = share === null ? 'use unknown' : used ? `used ${used}` : 'used nothing';
+      read.textContent = `${principals[principal]} on ${on}: ${denies ? 'denied ' : ''}${granted}${denies ? '' : `; ${use}`}.`;
+    }
+
+    function pointed(event) {
+      const frame = box.getBoundingClientRect();
+      const point = [event.clientX - frame.left, event.clientY - frame.top];
+      if (!shown.cells.length || !chart.containPixel({ gridIndex: 0 }, point)) return -1;
+      const [x, y] = chart.convertFromPixel({ seriesIndex: 0 }, point);
+      return shown.cells.findIndex((cell) => cell[0] === Math.round(x) && cell[1] === Math.round(y));
+    }
+
+    function zoom(factor) {
+      for (const dataZoomIndex of [0, 1]) {
+        const { start, end } = chart.getOption().dataZoom[dataZoomIndex];
+        const middle = (start + end) / 2;
+        const half = clamp(((end - start) / 2) * factor, 0.5, 50);
+        const from = clamp(middle - half, 0, 100 - 2 * half);
+        chart.dispatchAction({ type: 'dataZoom', dataZoomIndex, start: from, end: from + 2 * half });
+      }
+    }
+
+    function reveal(index) {
+      const option = chart.getOption();
+      shown.cells[index].slice(0, 2).forEach((place, axis) => {
+        const { startValue, endValue } = option.dataZoom[axis];
+        const move = place < startValue ? place - startValue : place > endValue ? place - endValue : 0;
+        if (move) {
+          chart.dispatchAction({ type: 'dataZoom', dataZoomIndex: axis, startValue: startValue + move, endValue: endValue + move });
+        }
+      });
+    }
+
+    function step(dx, dy) {
+      if (chosen < 0) return 0;
+      const [x, y] = shown.cells[chosen];
+      let best = chosen;
+      let least = Infinity;
+      shown.cells.forEach((cell, at) => {
+        const along = dx ? (cell[0] - x) * dx : (cell[1] - y) * dy;
+        const aside = dx ? cell[1] - y : cell[0] - x;
+        const far = along > 0 ? along + 1000 * Math.abs(aside) : Infinity;
+        if (far < least) [best, least] = [at, far];
+      });
+      return best;
+    }
+
+    box.addEventListener('pointermove', (event) => choose(pointed(event)));
+    box.addEventListener('pointerleave', () => choose(-1));
+    box.addEventListener('blur', () => choose(-1));
+    box.addEventListener('keydown', (event) => {
+      const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (event.key === '+' || event.key === '=') zoom(0.6);
+      if (event.key === '-') zoom(1 / 0.6);
+      if (event.key === 'Escape') choose(-1);
+      if (!move || !shown.cells.length) return;
+      event.preventDefault();
+      const next = step(...move);
+      reveal(next);
+      choose(next);
+    });
+    chart.on('datazoom', () => choose(-1));
+    byId('zoom-in').addEventListener('click', () => zoom(0.6));
+    byId('zoom-out').addEventListener('click', () => zoom(1 / 0.6));
+    return { draw: () => draw(false), filter };
+  }
+
+  // -- Filter, copies, and drawing anew where the paper changes
+
+  function filterOfTables() {
+    const sections = [...document.querySelectorAll('section.filtered')].map((section) => {
+      const count = section.querySelector('.count');
+      return { count, said: count.textContent, rows: [...section.querySelectorAll('tbody tr')], texts: null };
+    });
+    return ({ text, type }) => {
+      const words = [text, type.toLowerCase()].filter(Boolean);
+      for (const section of sections) {
+        if (words.length) section.texts ??= section.rows.map((row) => row.textContent.toLowerCase());
+        let kept = 0;
+        section.rows.forEach((row, at) => {
+          const fits = words.every((word) => section.texts[at].includes(word));
+          row.hidden = !fits;
+          kept += fits;
+        });
+        section.count.textContent = words.length
+          ? `${number.format(kept)} of the ${counted(section.rows.length, 'row')} shown.`
+          : section.said;
+      }
+    };
+  }
+
+  function wireFilter(filters) {
+    const form = byId('filter');
+    const apply = () => {
+      const wanted = {
+        text: byId('filter-text').value.trim().toLowerCase(),
+        type: byId('filter-type').value,
+        state: byId('filter-state').value,
+      };
+      for (const filter of filters) filter(wanted);
+    };
+    let waiting = 0;
+    form.addEventListener('input', () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(apply, 120);
+    });
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      apply();
+    });
+    apply();
+  }
+
+  function wireCopies() {
+    document.addEventListener('click', (event) => {
+      const button = event.target.closest('button.copy');
+      if (!button) return;
+      const lines = button.nextElementSibling;
+      getSelection().selectAllChildren(lines);
+      const done = (word) => {
+        button.textContent = word;
+        setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+      };
+      if (!navigator.clipboard) return done('Selected');
+      navigator.clipboard.writeText(lines.textContent).then(() => done('Copied'), () => done('Selected'));
+    });
+  }
+
+  const access = accessChart();
+  const draws = [windowChart(), access.draw];
+  const drawAll = () => draws.forEach((draw) => draw());
+  wireFilter([access.filter, filterOfTables()]);
+  wireCopies();
+  draws[0]();
+  let width = innerWidth;
+  addEventListener('resize', () => {
+    if (innerWidth !== width) drawAll();
+    width = innerWidth;
+  });
+  for (const query of ['(prefers-color-scheme: dark)', 'print']) {
+    matchMedia(query).addEventListener('change', drawAll);
+  }
+  addEventListener('beforeprint', drawAll);
+  addEventListener('afterprint', drawAll);
+})();

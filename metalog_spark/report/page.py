@@ -1,0 +1,163 @@
+"""A report's contents as one HTML file, which holds all that it shows and may load nothing.
+
+Jinja2 escapes whatever it is given, the charts' numbers travel as JSON that cannot end its
+element, and the page's policy names its own scripts and style by their hashes and forbids
+all else: a topic may be called ``<script>``. What is too long for a page is cut, and the page
+says what. This module must not know Spark, nor work out any number of its own.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from metalog.errors import InvalidRequest
+from metalog_spark.report.contents import Access, Column, Contents, Kind, Section, Window
+from metalog_spark.report.cut import Cut, Limits
+
+MAX_BYTES: Final = 5 * 1024 * 1024
+_LIMITS: Final = (
+    Limits(rows=1000, cells=20_000, name=300, lines=200),
+    Limits(rows=300, cells=6_000, name=300, lines=100),
+    Limits(rows=100, cells=2_000, name=300, lines=50),
+    Limits(rows=25, cells=500, name=100, lines=20),
+)
+_HERE: Final = Path(__file__).parent
+_STEPS: Final = {1: "day", 7: "week"}
+_COVERAGE: Final = (
+    Column("Seen of"),
+    Column("Hours of allowed and denied", Kind.NUMBER),
+    Column("Of denials only", Kind.NUMBER),
+    Column("Of nothing", Kind.NUMBER),
+)
+_ANSWERS: Final = (
+    Column("From"),
+    Column("Allowed", Kind.NUMBER),
+    Column("Denied", Kind.NUMBER),
+    Column("ACL changes", Kind.NUMBER),
+)
+
+
+def page(contents: Contents, visible: Callable[[str], str]) -> bytes:
+    """The file, of at most ``MAX_BYTES``; of tables that are too long for it, the beginning.
+
+    ``visible`` makes a name one that is seen as it is, without letters that hide.
+    """
+    for limits in _LIMITS:
+        made = _page(contents, Cut(limits, visible)).encode("utf-8", "replace")
+        if len(made) <= MAX_BYTES:
+            return made
+    raise InvalidRequest(
+        f"the report of {contents.team or contents.cluster} is longer than {MAX_BYTES:,} bytes "
+        "however much is left out; build a shorter window"
+    )
+
+
+def _page(contents: Contents, cut: Cut) -> str:
+    access = cut.access(contents.access)
+    sections = tuple(map(cut.section, contents.sections))
+    tables = (_coverage(contents.window), _answers(contents.window))
+    style = _asset("page.css") + "".join(map(_labels, (*tables, *sections)))
+    charts, script = _asset("vendor/echarts.js"), _asset("page.js")
+    data = {"window": _drawn(contents.window, cut), "access": _matrix(access, cut)}
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "visible": cut.name,
+        "number": _number,
+        "moment": _moment,
+        "lines": cut.lines,
+    }
+    return environment.from_string(_asset("page.html")).render(
+        contents=contents,
+        sections=sections,
+        tables=tables,
+        types=sorted({pattern[0] for pattern in access.patterns}),
+        step=_STEPS.get(contents.window.step, f"{contents.window.step} days"),
+        most=max((each.granted for each in contents.excess), default=1),
+        policy=_policy(style, charts, script),
+        style=Markup(style),  # noqa: S704
+        charts=Markup(charts),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        data=htmlsafe_json_dumps(data),
+        cut=cut,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, *scripts: str) -> str:
+    return (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _labels(section: Section) -> str:
+    """On a narrow page a row is a list, in which each cell says what it is."""
+    return "".join(
+        f"\n@media (max-width: 40rem) {{ #{section.id} td:nth-child({number})::before "
+        f'{{ content: "{column.title}"; }} }}'
+        for number, column in enumerate(section.columns, 1)
+    )
+
+
+def _coverage(window: Window) -> Section:
+    rows = [(strip.name, *strip.hours) for strip in window.strips]
+    return Section("coverage", "What was seen", "", _COVERAGE, rows, len(rows))
+
+
+def _answers(window: Window) -> Section:
+    rows = [
+        (f"{window.start + timedelta(number * window.step):%Y-%m-%d}", *counts)
+        for number, counts in enumerate(
+            zip(window.allowed, window.denied, window.changes, strict=True)
+        )
+    ]
+    return Section("answers", "What was answered", "", _ANSWERS, rows, len(rows))
+
+
+def _drawn(window: Window, cut: Cut) -> dict[str, Any]:
+    return {
+        "start": window.start.isoformat(),
+        "step": window.step,
+        "allowed": window.allowed,
+        "denied": window.denied,
+        "changes": window.changes,
+        "strips": [
+            {"name": cut.name(strip.name), "states": strip.states} for strip in window.strips
+        ],
+    }
+
+
+def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
+    return {
+        "principals": list(map(cut.name, access.principals)),
+        "patterns": [[kind, how, cut.name(name)] for kind, how, name in access.patterns],
+        "cells": access.cells,
+    }
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _moment(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M}"

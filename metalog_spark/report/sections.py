@@ -1,0 +1,373 @@
+"""The tables of a report under its charts, one function each. Pure; see ``data``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from metalog_spark.report.contents import Cell, Column, Kind, Section
+from metalog_spark.report.words import counted, day, grant, moment, resource
+
+if TYPE_CHECKING:
+    from metalog_spark.report.gather import Gathered
+    from metalog_spark.report.rows import Row, Rows
+
+SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
+_SIGHTS: Final = {
+    "USED": "used",
+    "SHADOWED": "shadowed",
+    "ONLY_DENIED": "only ever met by a DENY",
+    "NEVER": "never matched",
+}
+_REASONS: Final = {
+    "YOUNGER": "younger than the window",
+    "GAP": "its requests fall into a gap of the log",
+    "DISAGREES": "brokers answered otherwise",
+    "SHADOW_GONE": "what stood in for it is gone",
+    "COVERAGE": "allowed lines are missing",
+    "OPENS": "without it the name is open to all",
+}
+_SEVERITY: Final = Column("Severity", Kind.SEVERITY)
+_PRINCIPAL: Final = Column("Principal", Kind.NAME)
+_NAME: Final = Column("Name", Kind.NAME)
+_RESOURCE: Final = (Column("Resource"), _NAME)
+_REMEDY: Final = Column("Remedy", Kind.LINES)
+
+
+def unused(found: Rows, path: str, grants: Sequence[Row]) -> Section:
+    title = "Grants and their use"
+    if found.refused:
+        return Section("unused", title, f"Nothing is called unused: {found.refused}.", ())
+    rows = sorted(grants, key=_by_use)
+    can_go = sum(row["can_go"] for row in rows)
+    unknown = sum(row["state"] == "UNKNOWN" for row in rows)
+    says = (
+        f"Of {counted(len(rows), 'ACL')} in force, {can_go:,} can go: without them, all together, "
+        f"every answer of this window is the same. Of {unknown:,} that is unknown, and why is said."
+    )
+    columns = (
+        _SEVERITY,
+        _PRINCIPAL,
+        Column("ACL"),
+        *_RESOURCE,
+        Column("Use"),
+        Column("Requests", Kind.NUMBER),
+        Column("Last used", Kind.MOMENT),
+        _REMEDY,
+    )
+    whole = f"metalog pipeline unused {path}"
+    return Section("unused", title, says, columns, list(map(_use, rows)), len(rows), whole)
+
+
+def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
+    """What can go first, the gravest of it before; then what is unknown; then by last use."""
+    return (
+        not row["can_go"],
+        SEVERITIES.index(row["severity"]),
+        row["state"] != "UNKNOWN",
+        row["last_use"] or 0,
+        row["principal"],
+        row["resource_name"],
+    )
+
+
+def _use(row: Row) -> tuple[Cell, ...]:
+    use = _SIGHTS[row["sight"]]
+    if row["state"] == "UNKNOWN":
+        use = f"unknown: {_REASONS[row['reason']]}"
+    elif row["can_go"]:
+        use = f"{use}, can go"
+    shadow = row["shadow"]
+    if shadow and row["sight"] == "SHADOWED":
+        use += f" (by {grant(shadow)} on {resource(shadow)} {shadow['resource_name']})"
+    return (
+        row["severity"],
+        row["principal"],
+        grant(row),
+        resource(row),
+        row["resource_name"],
+        use,
+        row["requests"],
+        _moment(row["last_use"]),
+        lines(row["remedy"]),
+    )
+
+
+def least(found: Rows, path: str, rows: Sequence[Row]) -> Section:
+    title = "Least privilege"
+    if found.refused:
+        return Section("least", title, f"No smaller set is proposed: {found.refused}.", ())
+    today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
+    says = (
+        f"{counted(needed, 'ACL')} instead of {today:,} would allow all that was done, and nothing "
+        "that is not allowed today: replayed against this window, they change no allowed answer. "
+        "Granted, used and left count pairs of an operation and a name that is known."
+    )
+    columns = (
+        _SEVERITY,
+        _PRINCIPAL,
+        Column("Granted", Kind.NUMBER),
+        Column("Used", Kind.NUMBER),
+        Column("Left", Kind.NUMBER),
+        Column("ACLs", Kind.NUMBER),
+        Column("Needed", Kind.NUMBER),
+        Column("Requests", Kind.NUMBER),
+        _REMEDY,
+    )
+    cells = [
+        (
+            row["severity"],
+            row["principal"],
+            row["granted"],
+            row["used"],
+            row["left"],
+            row["acls_today"],
+            row["acls_least"],
+            row["requests"],
+            lines(row["remedy"]),
+        )
+        for row in rows
+    ]
+    whole = f"metalog pipeline least-privilege {path}"
+    return Section("least", title, says, columns, cells, len(cells), whole)
+
+
+def access(rows: Sequence[Row]) -> Section:
+    """The matrix again, as text."""
+    columns = (
+        _SEVERITY,
+        _PRINCIPAL,
+        *_RESOURCE,
+        Column("May"),
+        Column("Operations"),
+        Column("Denied again"),
+        Column("From host"),
+        Column("Requests", Kind.NUMBER),
+        Column("Last used", Kind.MOMENT),
+    )
+    cells = [
+        (
+            row["severity"],
+            row["principal"],
+            resource(row),
+            row["resource_name"],
+            ", ".join(word for word in ("reads", "writes", "administers") if row[word]),
+            ", ".join(row["operations"]),
+            ", ".join(row["denied"]),
+            ", ".join("any" if host == "*" else host for host in row["hosts"]),
+            row["requests"],
+            _moment(row["last_use"]),
+        )
+        for row in sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
+    ]
+    says = (
+        "Who may read, write or administer what, by the ACLs in force at the end; what else a "
+        "DENY takes away stands beside it."
+    )
+    return Section("may", "Who may what", says, columns, cells, len(cells))
+
+
+def exposure(rows: Sequence[Row]) -> Section:
+    errors, warnings = (
+        sum(row["severity"] == severity for row in rows) for severity in ("ERROR", "WARNING")
+    )
+    says = (
+        f"What opens too much, or not what it says, and super users at work: "
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."
+        if rows
+        else "No ACL opens what lint or this traffic would call dangerous."
+    )
+    columns = (
+        _SEVERITY,
+        _PRINCIPAL,
+        Column("What"),
+        Column("By", Kind.NAME),
+        Column("Requests", Kind.NUMBER),
+        Column("Last used", Kind.MOMENT),
+        _REMEDY,
+    )
+    cells = [
+        (
+            row["severity"],
+            row["principal"],
+            f"{row['said']} ({row['kind']})",
+            "; ".join(_acl(row[name]) for name in ("acl", "other") if row[name]),
+            row["requests"],
+            _moment(row["last_use"]),
+            lines(row["remedy"]),
+        )
+        for row in rows
+    ]
+    return Section("exposure", "Exposure", says, columns, cells, len(cells))
+
+
+def denied(rows: Sequence[Row]) -> Section:
+    storms = sum(row["storm"] for row in rows)
+    says = (
+        f"The {len(rows):,} pairs of principal and resource that were denied most, "
+        f"{counted(storms, 'storm')} among them, and the ACL that came nearest to allowing them."
+        if rows
+        else "Nothing was denied."
+    )
+    columns = (
+        _SEVERITY,
+        _PRINCIPAL,
+        Column("Wanted"),
+        *_RESOURCE,
+        Column("Denied", Kind.NUMBER),
+        Column("Most in a day", Kind.NUMBER),
+        Column("First", Kind.MOMENT),
+        Column("Last", Kind.MOMENT),
+        Column("Nearly allowed by", Kind.NAME),
+        _REMEDY,
+    )
+    cells = [
+        (
+            row["severity"],
+            row["principal"],
+            row["operation"] if row["still"] else f"{row['operation']}, allowed since",
+            row["resource_type"],
+            row["resource_name"],
+            row["requests"],
+            row["peak"],
+            moment(row["first_time"]),
+            moment(row["last_time"]),
+            _acl(row["near"]) if row["near"] else "",
+            lines(row["remedy"]),
+        )
+        for row in rows
+    ]
+    return Section("denied", "Denied most", says, columns, cells, len(cells))
+
+
+def drift(rows: Sequence[Row], since: str) -> Section:
+    says = (
+        f"{counted(len(rows), 'ACL')} came or went {since}; a remedy makes it as it was meant."
+        if rows
+        else f"No ACL came or went {since}."
+    )
+    columns = (_SEVERITY, Column("Change"), _PRINCIPAL, Column("ACL"), *_RESOURCE, _REMEDY)
+    cells = [
+        (
+            row["severity"],
+            row["change"].lower(),
+            row["principal"],
+            grant(row),
+            resource(row),
+            row["resource_name"],
+            lines(row["remedy"]),
+        )
+        for row in rows
+    ]
+    return Section("drift", "Drift", says, columns, cells, len(cells))
+
+
+def _acl(row: Row) -> str:
+    return f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
+
+
+def _moment(us: int | None) -> datetime | None:
+    return None if us is None else moment(us)
+
+
+def disagreements(found: Rows) -> Section:
+    says = (
+        "Every answer that a broker logged is the one that these ACLs give, as of its time."
+        if not found.found
+        else f"{counted(found.requests, 'answer')} of brokers are not those that these ACLs give, "
+        "as of their time: by a wrong clock, a gap in the log, another authorizer or configuration."
+    )
+    columns = (
+        Column("Broker"),
+        _PRINCIPAL,
+        Column("From host"),
+        Column("Operation"),
+        *_RESOURCE,
+        Column("Broker said"),
+        Column("ACLs say"),
+        Column("Requests", Kind.NUMBER),
+        Column("First", Kind.MOMENT),
+        Column("Last", Kind.MOMENT),
+    )
+    cells = [
+        (
+            row["broker"],
+            row["principal"],
+            row["host"],
+            row["operation"],
+            row["resource_type"],
+            row["resource_name"],
+            row["result"],
+            row["decided"],
+            row["requests"],
+            moment(row["first"]),
+            moment(row["last"]),
+        )
+        for row in found.rows
+    ]
+    return Section("disagreements", "Disagreements", says, columns, cells, found.found)
+
+
+def unseen(found: Gathered) -> Section:
+    """Stretches of the log that nobody has or that are damaged, and lines that were not taken
+    for what they say."""
+    stretches = [row for row in found.history if row["kind"] != "KNOWN"]
+    cells: list[tuple[Cell, ...]] = [
+        (
+            "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
+            row["source"],
+            f"offsets {_edge(row['from_offset'])} to {_edge(row['to_offset'])}",
+            None,
+            f"{row['why'] or 'nobody has it'}; {_between(row)}",
+        )
+        for row in stretches
+    ]
+    cells += [
+        (
+            "rejected lines",
+            row["first"]["file"],
+            _line(row["first"]["line"]),
+            row["lines"],
+            row["reason"],
+        )
+        for row in found.rejected
+    ]
+    cells += [
+        ("ambiguous lines", row["file"], _line(row["first"]), row["lines"], _AMBIGUOUS)
+        for row in found.ambiguous
+    ]
+    columns = (
+        Column("What"),
+        Column("Where", Kind.NAME),
+        Column("From"),
+        Column("Lines", Kind.NUMBER),
+        Column("Why", Kind.NAME),
+    )
+    says = (
+        "What lies in a gap is unknown, and is called so wherever it matters; a line that does not "
+        "parse was counted and kept."
+        if cells
+        else "The metadata log has no gap, and every line of the audit logs was read."
+    )
+    return Section("unseen", "What could not be read", says, columns, cells, len(cells))
+
+
+_AMBIGUOUS: Final = "a name in it could have been made to look like the rest of the line"
+
+
+def _line(number: int) -> str:
+    return f"line {number:,}"
+
+
+def _edge(offset: int | None) -> str:
+    return "?" if offset is None else f"{offset:,}"
+
+
+def _between(row: Row) -> str:
+    edges = [None if row[name] is None else day(row[name]) for name in ("from_time", "to_time")]
+    return f"{edges[0] or 'the beginning'} to {edges[1] or 'the end'}"
+
+
+def lines(remedy: str | None) -> tuple[str, ...]:
+    return tuple(remedy.splitlines()) if remedy else ()

@@ -1,0 +1,209 @@
+"""What was seen and what was answered, bar by bar: counted by Spark, a few thousand rows.
+
+A bar is so many days that a window of years is still some hundred bars. For each team the
+requests that its principals made, and those for what it owns, are counted in the same pass.
+This module must not know how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.acl import PatternType, ResourceType
+from metalog_spark.findings.window import DAY_US, HOUR_US, Window, usage_in
+from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
+from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from metalog_spark.folder import Tables
+    from metalog_spark.report.owners import Team
+    from snapshot.exchange.formats.document import Own
+
+EVERYBODY: Final = ""
+"""What stands for a team where all is counted."""
+_BARS: Final = 400
+_WEEK: Final = 7
+_LOG: Final = "metadata log"
+
+
+class Bars(NamedTuple):
+    """``number`` bars of ``step`` days each; the first begins with the day ``first``, counted
+    from 1970."""
+
+    first: int
+    step: int
+    number: int
+    window: Window
+
+    @staticmethod
+    def of(window: Window) -> Bars:
+        first = window.start_us // DAY_US
+        days = -(-window.end_us // DAY_US) - first
+        step = 1 if days <= _BARS else _WEEK * -(-days // (_WEEK * _BARS))
+        return Bars(first, step, -(-days // step), window)
+
+    @property
+    def start(self) -> date:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(self.first)).date()
+
+    def at(self, column: str) -> str:
+        """SQL for the bar of a column of times or days."""
+        return f"CAST((unix_date(CAST({column} AS DATE)) - {self.first}) DIV {self.step} AS INT)"
+
+    def hours(self, bar: int) -> range:
+        """The hours of the window in a bar, counted from 1970."""
+        first = self.first * 24 + bar * self.step * 24
+        begin, end = self.window.start_us // HOUR_US, -(-self.window.end_us // HOUR_US)
+        return range(max(begin, first), min(end, first + self.step * 24))
+
+
+class Traffic(NamedTuple):
+    """Requests a bar."""
+
+    allowed: tuple[int, ...]
+    denied: tuple[int, ...]
+
+    @property
+    def requests(self) -> int:
+        return sum(self.allowed) + sum(self.denied)
+
+
+def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, Traffic]:
+    """By team, and of ``EVERYBODY``."""
+    from pyspark.sql import functions as f
+
+    theirs = [f.when(_is_of(team), f.lit(team.name)) for team in teams]
+    whose = f.explode(f.array_compact(f.array(f.lit(EVERYBODY), *theirs)))
+    counted = (
+        usage_in(tables, bars.window)
+        .select(whose.alias("team"), f.expr(bars.at("day")).alias("bar"), "result", "requests")
+        .groupBy("team", "bar", "result")
+        .agg(f.sum("requests").alias("requests"))
+    )
+    counts = {(row.team, row.result, row.bar): row.requests for row in counted.collect()}
+    return {
+        team: Traffic(
+            *(
+                tuple(counts.get((team, result, bar), 0) for bar in range(bars.number))
+                for result in ("ALLOWED", "DENIED")
+            )
+        )
+        for team in (EVERYBODY, *(team.name for team in teams))
+    }
+
+
+def _is_of(team: Team) -> Column:
+    return reduce(or_, map(_is_owned, team.owns))
+
+
+def _is_owned(own: Own) -> Column:
+    """Whether a request is of what is owned: ``Own.covers``, of a name as it is asked for."""
+    from pyspark.sql import functions as f
+
+    holds = f.lit(True)
+    if own.resource_type is not ResourceType.ANY:
+        holds &= f.col("resource_type") == own.resource_type.name
+    if own.principal is not None:
+        holds &= f.col("principal") == own.principal
+    if own.name is not None:
+        name = f.col("resource_name")
+        literal = own.pattern_type is PatternType.LITERAL
+        holds &= name == own.name if literal else name.startswith(own.name)
+    return holds
+
+
+def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
+    """The bar of each ACL that came or went, and the ACL, in the order of ``ACL_COLUMNS``."""
+    from metalog_spark.findings.lives import ACL_COLUMNS
+
+    lives = tables.read(ACL_CHANGELOG)
+    start, end = bars.window.start_us, bars.window.end_us
+    found = []
+    for edge in ("from_time", "to_time"):
+        inside = f"unix_micros({edge}) >= {start} AND unix_micros({edge}) < {end}"
+        rows = lives.where(inside).selectExpr(f"{bars.at(edge)} AS bar", *ACL_COLUMNS).collect()
+        found += [(row[0], tuple(row[1:])) for row in rows]
+    return found
+
+
+def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
+    """Of each broker, the least seen first, and of the metadata log."""
+    counts = _hours_seen(tables.read(COVERAGE), bars)
+    brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
+    found = [
+        _strip(
+            f"broker {broker}",
+            [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
+            bars,
+        )
+        for broker in brokers
+    ]
+    return (*found, _strip(_LOG, _hours_known(tables.read(HISTORY), bars), bars))
+
+
+def _broker_order(name: str) -> tuple[int, str]:
+    return (int(name), "") if name.isascii() and name.isdigit() else (1 << 62, name)
+
+
+def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int], tuple[int, int]]:
+    """By broker and bar: hours with an allowed line, and with any."""
+    from pyspark.sql import functions as f
+
+    hour = f.unix_micros("hour")
+    rows = (
+        coverage.where(
+            (hour >= bars.window.start_us // HOUR_US * HOUR_US) & (hour < bars.window.end_us)
+        )
+        .groupBy("broker", f.expr(bars.at("hour")).alias("bar"))
+        .agg(
+            f.count_distinct(f.when(f.col("allowed") > 0, hour)).alias("allowed"),
+            f.count_distinct(f.when(f.col("allowed") + f.col("denied") > 0, hour)).alias("any"),
+        )
+        .collect()
+    )
+    return {(row["broker"], row["bar"]): (row["allowed"], row["any"]) for row in rows}
+
+
+def _hours_known(history: DataFrame, bars: Bars) -> list[tuple[int, int]]:
+    """By bar: the hours of which the metadata log is known, twice."""
+    rows = history.selectExpr(
+        "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
+    ).collect()
+    begun = min((row.from_us for row in rows if row.kind == "KNOWN" and row.from_us), default=None)
+    unknown = set() if begun is not None else set(_hours(None, bars.window.end_us, bars))
+    unknown.update(_hours(None, begun, bars) if begun is not None else ())
+    for row in rows:
+        if row.kind != "KNOWN":
+            unknown.update(_hours(row.from_us, row.to_us, bars))
+    known = [sum(hour not in unknown for hour in bars.hours(bar)) for bar in range(bars.number)]
+    return [(hours, hours) for hours in known]
+
+
+def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
+    begin = max(bars.window.start_us, from_us or 0) // HOUR_US
+    end = bars.window.end_us if to_us is None else min(bars.window.end_us, to_us)
+    return range(begin, -(-end // HOUR_US) if from_us is not None else end // HOUR_US)
+
+
+def _strip(name: str, counts: Iterable[tuple[int, int]], bars: Bars) -> Strip:
+    """A bar has the state that most of its hours have, of equals the one that says less."""
+    states, sums = "", [0, 0, 0]
+    for bar, (allowed, seen) in enumerate(counts):
+        hours = (allowed, seen - allowed, len(bars.hours(bar)) - seen)
+        sums = [total + part for total, part in zip(sums, hours, strict=True)]
+        best = max(reversed(range(3)), key=hours.__getitem__)
+        states += (BOTH, DENIALS_ONLY, NOTHING)[best]
+    return Strip(name, states, (sums[0], sums[1], sums[2]))
+
+
+def each_bar(found: Iterable[int], bars: Bars) -> tuple[int, ...]:
+    counts = [0] * bars.number
+    for bar in found:
+        counts[bar] += 1
+    return tuple(counts)

@@ -1,0 +1,49 @@
+"""Numbers, times and ACLs as a report says them. This module must not know where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_LARGE = ((1_000_000_000, "bn"), (1_000_000, "million"))
+
+
+def roughly(count: int) -> str:
+    """``4.9 bn``, ``5.2 million``; smaller ones to the last digit."""
+    for size, word in _LARGE:
+        if count >= size:
+            return f"{count / size:.1f} {word}".replace(".0 ", " ")
+    return f"{count:,}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def share(part: int, whole: int) -> str:
+    """In percent; never 0% or 100% of what is only nearly so."""
+    if part in (0, whole):
+        return "0%" if part == 0 else "100%"
+    return f"{min(99.9, max(0.1, 100 * part / whole)):.1f}%".replace(".0%", "%")
+
+
+def moment(us: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+
+
+def day(us: int) -> str:
+    when = moment(us)
+    return f"{when.day} {when:%B %Y}"
+
+
+def resource(row: Mapping[str, Any]) -> str:
+    """``TOPIC``, and how its name is meant if not as it stands."""
+    kind: str = row["resource_type"]
+    return kind if row["pattern_type"] == "LITERAL" else f"{kind} {row['pattern_type']}"
+
+
+def grant(row: Mapping[str, Any]) -> str:
+    """``ALLOW READ``, and from where if not from anywhere."""
+    where = "" if row["host"] == "*" else f" from {row['host']}"
+    return f"{row['permission_type']} {row['operation']}{where}"

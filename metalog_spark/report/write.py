@@ -1,0 +1,57 @@
+"""Writes the report of a pipeline's folder: one file, and beside it one for each team."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog_spark.report.data import contents
+from metalog_spark.report.gather import gathered
+from metalog_spark.report.owners import file_names
+from metalog_spark.report.page import page
+
+if TYPE_CHECKING:
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+    from metalog_spark.report.owners import Team
+
+
+class Written(NamedTuple):
+    """``team`` is None for the page of the whole cluster."""
+
+    path: Path
+    team: str | None
+    sentence: str
+    size: int
+
+
+def write_report(
+    tables: Tables,
+    window: Window,
+    out: Path,
+    *,
+    visible: Callable[[str], str],
+    made_by: str,
+    teams: Sequence[Team] = (),
+    tolerated: float = 0.0,
+    meant: Tables | None = None,
+    doing: Callable[[str], None] = lambda _: None,
+) -> list[Written]:
+    """The file ``out`` and those of ``teams``, in this order.
+
+    ``visible`` makes of a name one that hides no letter; ``tolerated`` and ``meant`` are those of
+    ``gathered``, ``doing`` is told what goes on.
+    """
+    found = gathered(tables, window, teams, tolerated=tolerated, meant=meant, doing=doing)
+    names = file_names(out.stem, teams)
+    written = []
+    for team in (None, *teams):
+        path = out if team is None else out.with_name(names[team.name])
+        doing(f"writing {path.name}")
+        links = tuple(names.items()) if team is None else ()
+        told = contents(found, team, teams=links, made_by=made_by)
+        made = page(told, visible)
+        path.write_bytes(made)
+        written.append(Written(path, told.team, told.sentence, len(made)))
+    return written

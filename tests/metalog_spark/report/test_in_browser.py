@@ -1,0 +1,244 @@
+"""The report in a real Chromium: it opens quietly, it is all there, and it can be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, browser, missing_for_browser
+from report_contents import (
+    ALLOWED,
+    CELLS,
+    CHANGES,
+    COMMAND,
+    DENIED,
+    HOSTILE,
+    QUOTED,
+    ROWS,
+    small_contents,
+)
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from metalog_spark.report.page import page
+from shell.safe import shown
+
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.once]
+
+DESKTOP = (1280, 900)
+PHONE = (390, 844)
+ROWS_SHOWN = "return document.querySelectorAll('#unused tbody tr:not([hidden])').length"
+FILTER = """
+const [text, type, state] = arguments;
+const set = (id, value) => { document.getElementById(id).value = value; };
+set('filter-text', text); set('filter-type', type); set('filter-state', state);
+document.getElementById('filter').requestSubmit();
+"""
+PIXEL = """
+const [chart, x, y] = arguments;
+const canvas = document.querySelector(`#${chart} canvas`);
+const scale = canvas.width / canvas.clientWidth;
+const dot = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+dot.drawImage(canvas, x * scale, y * scale, 1, 1, 0, 0, 1, 1);
+return [...dot.getImageData(0, 0, 1, 1).data].slice(0, 3);
+"""
+COLORS = """
+const style = getComputedStyle(document.documentElement);
+const asked = document.createElement('canvas').getContext('2d');
+return arguments[0].map((name) => {
+  asked.fillStyle = style.getPropertyValue(name);
+  return [1, 3, 5].map((at) => parseInt(asked.fillStyle.slice(at, at + 2), 16));
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if missing := missing_for_browser():
+        pytest.skip(missing)
+    with browser(tmp_path_factory.mktemp("chromium")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_bytes(page(small_contents(), shown))
+    return path
+
+
+@pytest.fixture
+def opened(chromium: Browser, report: Path) -> Iterator[Browser]:
+    """The report, just opened on a desk; whatever is done to it, the console stays silent."""
+    chromium.resize(*DESKTOP)
+    chromium.open(report)
+    yield chromium
+    assert chromium.said() == []
+
+
+def test_it_loads_itself_and_nothing_else(chromium: Browser, report: Path) -> None:
+    chromium.loaded()
+    chromium.open(report)
+    assert chromium.said() == []
+    assert chromium.loaded() == [report.as_uri()]
+
+
+def test_names_are_text(opened: Browser) -> None:
+    assert opened.run("return document.images.length") == 0
+    assert opened.run("return document.scripts.length") == 3
+    texts = opened.run("return [...document.querySelectorAll('bdi')].map(e => e.textContent)")
+    assert {HOSTILE, QUOTED} <= set(texts)
+
+
+def test_what_gets_in_is_not_run(chromium: Browser, report: Path) -> None:
+    chromium.open(report)
+    chromium.run(
+        """
+        const script = document.createElement('script');
+        script.textContent = 'window.ran = true';
+        document.body.append(script);
+        document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.ran = true">');
+        """
+    )
+    assert chromium.run("return window.ran") is None
+    blocked = chromium.said()
+    assert blocked
+    assert all("Content Security Policy" in each for each in blocked)
+
+
+def test_the_numbers_are_those_of_the_tables(opened: Browser) -> None:
+    columns = opened.run(
+        """
+        const number = (cell) => Number(cell.textContent.replaceAll(',', ''));
+        const rows = [...document.querySelectorAll('#answers tbody tr')];
+        return [1, 2, 3].map((at) => rows.map((row) => number(row.cells[at])));
+        """
+    )
+    assert columns == [list(ALLOWED), list(DENIED), list(CHANGES)]
+    first = opened.run("return document.querySelector('.numbers b').textContent")
+    assert int(first.replace(",", "")) == sum(ALLOWED) + sum(DENIED)
+    assert opened.run(ROWS_SHOWN) == len(ROWS)
+
+
+def test_a_filter_leaves_what_fits(opened: Browser) -> None:
+    opened.run(FILTER, "alert(2)", "", "")
+    assert opened.run(ROWS_SHOWN) == 1
+    assert read(opened, "#unused .count") == "1 of the 2 rows shown."
+    assert read(opened, "#access-read").startswith(f"1 of {len(CELLS)} cells")
+    opened.run(FILTER, "", "GROUP", "")
+    assert opened.run(ROWS_SHOWN) == 1
+    assert read(opened, "#access-read").startswith("1 of 5 cells: 1 principal, 1 pattern.")
+    opened.run(FILTER, "", "", "deny")
+    assert opened.run(ROWS_SHOWN) == 2
+    assert read(opened, "#access-read").startswith("1 of 5 cells")
+    opened.run(FILTER, "no such thing", "", "")
+    assert opened.run(ROWS_SHOWN) == 0
+    assert read(opened, "#access-read").startswith("0 of 5 cells")
+    opened.run(FILTER, "", "", "")
+    assert read(opened, "#unused .count") == "2 rows"
+
+
+def test_the_charts_draw_what_the_tables_say(opened: Browser) -> None:
+    frame = opened.run(
+        "const c = document.querySelector('#window-chart canvas');"
+        "return [c.clientWidth, c.clientHeight]"
+    )
+    accent, tint, paper = opened.run(COLORS, ["--accent", "--tint", "--paper"])
+    left, step = axis_of(opened)
+    states = [
+        opened.run(PIXEL, "window-chart", left + (day + 0.5) * step, 4 + 6.5) for day in range(4)
+    ]
+    assert states == [accent, accent, tint, accent]
+    highest = 4 + 2 * 13 + 14 + 28 + 14
+    assert opened.run(PIXEL, "window-chart", left + 2.5 * step, highest + 40) == accent
+    assert opened.run(PIXEL, "window-chart", left + 1.5 * step, highest + 40) != accent
+    assert frame[1] > highest + 110
+    assert paper not in states
+
+
+def axis_of(opened: Browser) -> tuple[float, float]:
+    """Where the first day begins and how wide a day is, found by pointing at the chart."""
+    said = opened.run(
+        """
+        const box = document.getElementById('window-chart');
+        const frame = box.getBoundingClientRect();
+        const read = document.getElementById('window-read');
+        const days = [];
+        for (let x = 0; x < frame.width; x += 1) {
+          const place = { clientX: frame.left + x, clientY: frame.top + 9 };
+          box.dispatchEvent(new PointerEvent('pointermove', place));
+          days.push(read.textContent.split(':')[0]);
+        }
+        box.dispatchEvent(new PointerEvent('pointerleave'));
+        return days;
+        """
+    )
+    first, last = said.index("1 Mar 2025"), len(said) - said[::-1].index("4 Mar 2025")
+    return first, (last - first) / 4
+
+
+def test_the_charts_are_read_by_keyboard(opened: Browser) -> None:
+    chart = opened.window.find_element(By.ID, "window-chart")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert read(opened, "#window-read") == "1 Mar 2025: 120 allowed, 3 denied, 0 ACL changes."
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert read(opened, "#window-read") == (
+        f"2 Mar 2025: 0 allowed, 7 denied, 2 ACL changes; nothing seen: {HOSTILE}."
+    )
+    chart.send_keys(Keys.ESCAPE)
+    assert read(opened, "#window-read") == "Four days."
+    matrix = opened.window.find_element(By.ID, "access-chart")
+    matrix.send_keys(Keys.ARROW_DOWN)
+    assert read(opened, "#access-read") == f"User:app on TOPIC {HOSTILE}: READ, WRITE; used READ."
+    matrix.send_keys(Keys.ARROW_RIGHT)
+    assert read(opened, "#access-read") == (
+        "User:app on TOPIC names that begin with pay-: READ; used READ."
+    )
+
+
+def test_the_matrix_zooms(opened: Browser) -> None:
+    whole = opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
+    opened.window.find_element(By.ID, "zoom-in").click()
+    zoomed = opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
+    assert zoomed != whole
+    opened.window.find_element(By.ID, "zoom-out").click()
+    opened.run("document.getElementById('access-chart').blur()")
+    assert opened.run("return document.querySelector('#access-chart canvas').toDataURL()") == whole
+
+
+def test_commands_are_copied_as_they_are(opened: Browser) -> None:
+    opened.run("document.querySelector('#excess details').open = true")
+    opened.window.find_element(By.CSS_SELECTOR, "#excess .copy").click()
+    assert opened.run("return getSelection().toString()") == COMMAND
+
+
+@pytest.mark.parametrize("width", [320, PHONE[0], 768])
+def test_a_narrow_page_is_not_wider_than_its_window(opened: Browser, width: int) -> None:
+    opened.resize(width, PHONE[1])
+    opened.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert opened.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_it_is_dark_where_dark_is_wanted(opened: Browser) -> None:
+    brightness = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    assert min(opened.run(brightness)) > 200
+    opened.resize(*DESKTOP, dark=True)
+    assert max(opened.run(brightness)) < 60
+    left, step = axis_of(opened)
+    [accent] = opened.run(COLORS, ["--accent"])
+    assert opened.run(PIXEL, "window-chart", left + step / 2, 4 + 6.5) == accent
+
+
+def test_it_prints(opened: Browser) -> None:
+    from base64 import b64decode
+
+    printed = b64decode(opened.window.print_page())
+    assert printed.startswith(b"%PDF-")
+    assert 1 <= len(re.findall(rb"/Type /Page\b", printed)) <= 6
+
+
+def read(opened: Browser, selector: str) -> str:
+    text: str = opened.run(f"return document.querySelector('{selector}').textContent")
+    return text

@@ -1,0 +1,74 @@
+"""Teams are told apart by what they own, in the words of a file of ACLs."""
+
+import pytest
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidRequest
+from metalog_spark.report.owners import Team, file_names, read_owners
+
+OWNERS = """\
+payments:
+  - principal: [User:billing, User:ledger]
+  - resourceType: [TOPIC, GROUP]
+    resourceName: payments-
+    patternType: PREFIXED
+search:
+  - principal: User:crawler
+"""
+
+
+def topic(name: str, principal: str = "User:x") -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        name,
+        PatternType.LITERAL,
+        principal,
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+
+
+def test_a_team_has_principals_and_resources() -> None:
+    payments, search = read_owners(OWNERS, "owners.yaml")
+    assert (payments.name, search.name) == ("payments", "search")
+    assert payments.answers_for("User:ledger")
+    assert not payments.answers_for("User:crawler")
+    assert payments.covers(topic("payments-eu"))
+    assert payments.covers(topic("orders", "User:billing"))
+    assert not payments.covers(topic("orders"))
+    assert search.covers(topic("orders", "User:crawler"))
+    assert not search.covers(topic("payments-eu"))
+
+
+def test_two_documents_may_speak_of_one_team() -> None:
+    [team] = read_owners("a: [{principal: User:x}]\n---\na: [{principal: User:y}]\n", "o.yaml")
+    assert team.answers_for("User:x")
+    assert team.answers_for("User:y")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "o.yaml: names no team"),
+        ("a: []", "o.yaml, line 1, column 4: a owns nothing"),
+        ("a: [{}]", "o.yaml, line 1, column 5: owns nothing"),
+        ("a: [{topic: x}]", "o.yaml, line 1, column 6: unknown key 'topic'"),
+        ("a: [{principal: [}]", "o.yaml, line 1, column 18: no YAML"),
+        ("- a", "o.yaml, line 1, column 1: the owners is no mapping"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_owners(text, "o.yaml")
+    assert str(caught.value).startswith(said)
+
+
+def test_each_team_has_a_file_of_its_own() -> None:
+    teams = [Team(name, ()) for name in ("Pay & Bill", "pay/bill", "../..", "_")]
+    assert list(file_names("report", teams).values()) == [
+        "report-pay-bill.html",
+        "report-pay-bill-2.html",
+        "report-team.html",
+        "report-team-2.html",
+    ]

@@ -1,0 +1,97 @@
+"""A real Chromium without a window, driven through its WebDriver, that can reach no network.
+
+Debian's packages chromium and chromium-driver (``make browser``). What a page writes to the
+console, and what it asks to load, is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+_PROGRAMS = ("chromedriver", "chromium")
+
+
+def missing_for_browser() -> str | None:
+    """Why no browser can be had, or None."""
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    return f"{missing[0]} is not installed; make browser installs it" if missing else None
+
+
+class Browser:
+    """``window`` is the driver itself."""
+
+    def __init__(self, window: Chrome) -> None:
+        self.window = window
+
+    def open(self, page: Path) -> None:
+        self.said()
+        self.window.get(page.as_uri())
+
+    def run(self, script: str, *arguments: object) -> Any:
+        """What the script's ``return`` gives."""
+        return self.window.execute_script(script, *arguments)
+
+    def said(self) -> list[str]:
+        """What was written to the console since the last look, errors of the policy too."""
+        return [entry["message"] for entry in self.window.get_log("browser")]
+
+    def loaded(self) -> list[str]:
+        """The addresses that were asked for since the last look."""
+        events = (
+            json.loads(entry["message"])["message"] for entry in self.window.get_log("performance")
+        )
+        return [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+    def resize(self, width: int, height: int, *, dark: bool = False, scale: float = 1) -> None:
+        self._tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=width < 600,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._tell("Emulation.setEmulatedMedia", features=[scheme])
+
+    def _tell(self, command: str, **arguments: object) -> None:
+        self.window.execute_cdp_cmd(command, arguments)
+
+
+@contextmanager
+def browser(folder: Path) -> Iterator[Browser]:
+    """``folder`` takes its profile."""
+    options = ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for argument in (
+        "--headless=new",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-extensions",
+        "--no-first-run",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder}",
+    ):
+        options.add_argument(argument)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = ChromeService(str(shutil.which("chromedriver")))
+    window = Chrome(options=options, service=service)
+    try:
+        yield Browser(window)
+    finally:
+        window.quit()
