@@ -98,7 +98,8 @@ class Tables:
         if not places:
             return self.session.createDataFrame([], table.schema)
         read = self.session.read.format(_FORMAT).schema(table.schema)
-        return read.load([self._inside(place) for place in places])
+        read = read.option("basePath", self._inside(table.name))
+        return read.load([self._inside(place) for place in places]).select(*table.columns)
 
     def _places(self, table: Table) -> list[str]:
         whole = self._contents.places.get(table.name)
@@ -123,7 +124,7 @@ class Tables:
         What a batch of that name left behind which came to nothing is overwritten; one that was
         committed must not be committed again.
         """
-        parts = {table.name: f"{table.name}/{batch}" for table in added}
+        parts = {table.name: _place(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
         for table, rows in added.items():
             self._write(table, rows, parts[table.name])
@@ -133,8 +134,7 @@ class Tables:
 
     def _other_side(self, table: Table) -> str:
         current = self._contents.places.get(table.name)
-        side = next(each for each in _SIDES if current != f"{table.name}/{each}")
-        return f"{table.name}/{side}"
+        return next(place for side in _SIDES if (place := _place(table, side)) != current)
 
     def replace_days(self, table: Table, rows: DataFrame) -> None:
         """The days (values of its partitions) that ``rows`` have are theirs from now on, and
@@ -154,8 +154,7 @@ class Tables:
         self._writer(table, rows).save(self._inside(place))
 
     def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
-        wanted = self.session.createDataFrame([], table.schema).schema.fieldNames()
-        writer = rows.select(*wanted).write.format(_FORMAT).mode("overwrite")
+        writer = rows.select(*table.columns).write.format(_FORMAT).mode("overwrite")
         return writer.partitionBy(*table.partitions) if table.partitions else writer
 
     def _inside(self, place: str) -> str:
@@ -167,6 +166,11 @@ class Tables:
         said = self.session.createDataFrame([(line,)], "value STRING").coalesce(1)
         said.write.mode("append").text(self._inside(_LIST))
         self._contents = _applied(self._contents, {"serial": serial, **change})
+
+
+def _place(table: Table, name: str) -> str:
+    """So that Spark takes several places for one table, of which days are a further division."""
+    return f"{table.name}/place={name}"
 
 
 def _read_list(session: SparkSession, path: str) -> _Contents | None:

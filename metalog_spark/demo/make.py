@@ -1,8 +1,9 @@
 """Makes the whole year: a metadata log, the brokers' audit logs, their configurations.
 
 ``OUT/log`` is a ``metadata.log.dir``, ``OUT/audit/BROKER/`` has compressed files, a week each,
-``OUT/config`` the brokers' ``server.properties`` before and after the middle of the year, and
-``OUT/truth.json`` what is to be found in all that. This module must not know Spark.
+``OUT/config`` the brokers' ``server.properties`` before and after the middle of the year,
+``OUT/owners.yaml`` which team answers for what, and ``OUT/truth.json`` what is to be found in
+all that. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from authorizer.config import from_properties
 from metalog.errors import InvalidRequest
 from metalog_spark.demo.brokers import Tally, write_audit
 from metalog_spark.demo.calendar import DAY, HOUR, START, stamp
-from metalog_spark.demo.company import Service, hired, topics
+from metalog_spark.demo.company import TEAMS, Service, hired, topics
 from metalog_spark.demo.judge import Judge
 from metalog_spark.demo.log import write_log
 from metalog_spark.demo.story import CONFIG_CHANGED, Move, moves, story
@@ -45,6 +46,7 @@ class Made(NamedTuple):
     log: Path
     audit: Path
     configs: Mapping[str, Path]
+    owners: Path
     tally: Tally
 
 
@@ -67,7 +69,9 @@ def make(out: Path, *, requests: int = REQUESTS, seed: int = SEED, said: Said) -
     judge = Judge(changes, configurations, asked)
     year = hours(random, asked, events, requests)
     tally = write_audit(audit, judge, asked, _with_progress(year, requests, said))
-    made = Made(log, audit, dict(_write_configs(out / "config", properties)), tally)
+    owners = out / "owners.yaml"
+    owners.write_text("".join(_owners(services)), encoding="utf-8")
+    made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)
     (out / "truth.json").write_text(json.dumps(_truth(tally), indent=2) + "\n", encoding="utf-8")
     return made
 
@@ -111,6 +115,15 @@ def _write_configs(
         lines = [f"{key}={value}\n" for key, value in each.items()]
         path.write_text("".join(lines), encoding="utf-8")
         yield moment, path
+
+
+def _owners(services: Iterable[Service]) -> Iterator[str]:
+    """Each team answers for its services and for the topics that bear its name."""
+    for team in TEAMS:
+        principals = [each.principal for each in services if each.team == team]
+        yield f"{team}:\n"
+        yield f"  - principal: {json.dumps(principals)}\n"
+        yield f"  - resourceType: TOPIC\n    resourceName: {team}.\n    patternType: PREFIXED\n"
 
 
 def _with_progress(

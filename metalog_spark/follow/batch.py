@@ -32,11 +32,9 @@ from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.requests import Named, read_files
 from metalog_spark.state import packed
 from metalog_spark.tables import (
-    ACL_CHANGELOG,
     ALERTS,
     DECISIONS,
     DENIALS,
-    HISTORY,
     REJECTED,
     REQUESTS,
     WAITING,
@@ -46,7 +44,7 @@ from metalog_spark.tables import (
 if TYPE_CHECKING:
     import re
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from authorizer.audit_layout import Zone
     from metalog_spark.history import History
@@ -152,24 +150,22 @@ class _Batch:
         from pyspark.sql import functions as f
 
         [first] = waiting.select(f.min(f.unix_millis("time"))).collect()
-        counted, storms = of_denials(
-            _counted(self._tables.read(DENIALS)), _denials(answers), self._following.storm_from
-        )
-        alerts = [*self._alerts, *storms]
-        self._tables.commit(
-            f"batch-{self._number}",
-            added={
-                REQUESTS: due,
-                REJECTED: rejected,
-                DECISIONS: answers,
-                ALERTS: self._rows(ALERTS, [_alert_row(self._number, each) for each in alerts]),
-            },
-            replaced={
-                WAITING: waiting,
-                DENIALS: self._rows(DENIALS, map(_denials_row, _kept(counted))),
-            },
-            **{FOLLOW: progress._replace(waits_from_ms=first[0])._asdict()},
-        )
+        added = {REQUESTS: due, DECISIONS: answers, REJECTED: rejected}
+        replaced = {}
+        if first[0] is not None or progress.waits_from_ms is not None:
+            replaced[WAITING] = waiting
+        alerts = self._alerts
+        if denials := _denials(answers):
+            before = _counted(self._tables.read(DENIALS))
+            counted, storms = of_denials(before, denials, self._following.storm_from)
+            replaced[DENIALS] = self._rows(DENIALS, map(_denials_row, _kept(counted)))
+            alerts = [*alerts, *storms]
+        if alerts:
+            rows = [_alert_row(self._number, each) for each in alerts]
+            added[ALERTS] = self._rows(ALERTS, rows)
+        progress = progress._replace(waits_from_ms=first[0])
+        name = f"batch-{self._number}"
+        self._tables.commit(name, added=added, replaced=replaced, **{FOLLOW: progress._asdict()})
 
     def _named(self, paths: Iterable[str]) -> list[Named]:
         local = sorted(unquote(urlsplit(path).path) for path in paths)
@@ -187,13 +183,6 @@ class _Batch:
 
     def _rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
         return self._session.createDataFrame(list(rows), table.schema)
-
-
-def write_history(tables: Tables, history: History, source: str) -> None:
-    """The tables that the log alone tells."""
-    session: SparkSession = tables.session
-    tables.replace(HISTORY, history_rows(session, history.stretches, source))
-    tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives, source))
 
 
 def _denials(answers: DataFrame) -> list[Denials]:

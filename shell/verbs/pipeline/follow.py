@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from metalog.acl import ACL_KEYS
 from shell.context import add_command_config
+from shell.findings import STYLES, acl_said
 from shell.output import Output
 from shell.safe import safe
 from shell.spark import add_spark, spark_session
@@ -34,8 +36,7 @@ leave them their names. A request is decided by the ACLs of its own time, so it 
 the log is known up to then. Every other verb reads DIR, as of the last orderly end.
 
 Exit code: 0 stopped when asked, 2 it broke off."""
-_STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
-_LOOK_S: Final = 1.0
+_LOOK_S: Final = 1
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -49,3 +50,182 @@ def configure(parser: ArgumentParser) -> None:
         help="where finished audit logs appear; a pattern of folders too",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
+    group.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="[MOMENT=]FILE",
+        help="the brokers' server.properties, from a moment on; repeatable",
+    )
+    group.add_argument(
+        "--zone", default="UTC", metavar="ZONE", help="of times without one (default: UTC)"
+    )
+    group.add_argument(
+        "--broker-from", metavar="REGEX", help="finds the broker's name in a file's path"
+    )
+    add_command_config(group)
+    pace = parser.add_argument_group("how, and what is told")
+    pace.add_argument("--once", action="store_true", help="read what there is, and end")
+    pace.add_argument(
+        "--every", type=float, default=10.0, metavar="SECONDS", help="between looks (default: 10)"
+    )
+    pace.add_argument(
+        "--files-at-once", type=int, default=1000, metavar="N", help="at most (default: 1000)"
+    )
+    pace.add_argument(
+        "--lateness",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="a change of ACLs may be so much later in the log than at a broker (default: 30)",
+    )
+    pace.add_argument(
+        "--storm",
+        type=int,
+        default=100,
+        metavar="N",
+        help="as many denials of a principal in five minutes are a storm (default: 100)",
+    )
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    from metalog_spark.follow.query import follow_tables, start
+
+    following = _following(arguments, output)
+    output.go_on()
+    with spark_session(arguments, output) as session:
+        tables = follow_tables(session, following.out, arguments.log, arguments.audit)
+        query = start(
+            following,
+            tables,
+            arguments.audit,
+            every_s=None if arguments.once else arguments.every,
+            files_at_once=arguments.files_at_once,
+        )
+        try:
+            _tell_until_it_ends(query, tables, output)
+        except KeyboardInterrupt:
+            output.note("stopping")
+        finally:
+            query.stop()
+        _complete(following, tables, output)
+    return 0
+
+
+def _following(arguments: Namespace, output: Output) -> Following:
+    from pathlib import Path
+
+    from authorizer.audit_layout import Zone
+    from metalog_spark.configuration import read_configuration
+    from metalog_spark.follow.batch import Following
+    from metalog_spark.follow.log import FollowedLog
+
+    configuration, warnings = read_configuration(arguments.config)
+    for warning in warnings:
+        output.warn(warning)
+    command_config = arguments.command_config
+    return Following(
+        arguments.out,
+        arguments.log,
+        FollowedLog(arguments.log, None if command_config is None else Path(command_config)),
+        configuration,
+        Zone(arguments.zone),
+        None if arguments.broker_from is None else re.compile(arguments.broker_from),
+        round(arguments.lateness * 1000),
+        arguments.storm,
+    )
+
+
+def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> None:
+    from metalog_spark.follow.batch import progress_of
+
+    told = progress_of(tables).batch
+    seen = None
+    is_over = False
+    while not is_over:
+        is_over = _is_over(query)
+        progress = query.lastProgress
+        if is_over or (progress is not None and progress.batchId != seen):
+            seen = None if progress is None else progress.batchId
+            told = _tell(tables, told, output)
+
+
+def _is_over(query: StreamingQuery) -> bool:
+    from pyspark.errors import StreamingQueryException
+
+    from metalog.errors import InvalidSource
+
+    try:
+        return bool(query.awaitTermination(_LOOK_S))
+    except StreamingQueryException as error:
+        own = _OWN_ERROR.findall(str(error))
+        if own:
+            raise InvalidSource(own[-1]) from error
+        raise
+
+
+def _tell(tables: Tables, after: int, output: Output) -> int:
+    """The alerts of the batches behind ``after``; returns the last batch."""
+    from metalog_spark.folder import Tables
+    from metalog_spark.follow.batch import progress_of
+    from metalog_spark.tables import ALERTS
+
+    now = Tables.open(tables.session, tables.path)
+    last = progress_of(now).batch
+    if last > after:
+        rows = now.read(ALERTS).where(f"batch > {after}").orderBy("batch", "time", "kind")
+        for row in rows.selectExpr("unix_millis(time) AS ms", "*").collect():
+            _tell_one(row.asDict(), output)
+        output.flush()
+    return last
+
+
+def _tell_one(alert: dict[str, Any], output: Output) -> None:
+    from metalog.acl import Acl
+    from snapshot.exchange.moment import time_text
+
+    when = time_text(alert["ms"])
+    columns = [alert[name] for name in Acl._fields]
+    if not output.is_text:
+        is_about_an_acl = alert["operation"] is not None
+        output.record(
+            {
+                "time": when,
+                "kind": alert["kind"],
+                "severity": alert["severity"],
+                "principal": alert["principal"],
+                "acl": dict(zip(ACL_KEYS, columns, strict=True)) if is_about_an_acl else None,
+                "message": alert["said"],
+                "remedy": alert["remedy"],
+                "offset": alert["log_offset"],
+            }
+        )
+        return
+    severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
+    what = alert["principal"] if alert["operation"] is None else acl_said(alert)
+    output.line(f"{when}  {severity}  {alert['kind']}: {safe(what)}: {safe(alert['said'])}")
+    if alert["remedy"] is not None:
+        output.line(f"    {safe(alert['remedy'])}")
+
+
+def _complete(following: Following, tables: Tables, output: Output) -> None:
+    from metalog_spark.folder import Tables
+    from metalog_spark.follow.batch import progress_of
+    from metalog_spark.follow.log import known_until_ms
+    from metalog_spark.follow.tables import complete
+    from metalog_spark.tables import WAITING
+    from snapshot.exchange.moment import time_text
+
+    now = Tables.open(tables.session, tables.path)
+    history = following.log.look()
+    with output.busy("filling the tables that follow from it"):
+        complete(now, history, following.source, following.configuration)
+    if progress_of(now).waits_from_ms is not None:
+        waiting = now.read(WAITING).count()
+        known_ms = known_until_ms(history)
+        upto = "nowhere" if known_ms is None else time_text(known_ms)
+        output.note(
+            f"{waiting:,} request{'s wait' if waiting != 1 else ' waits'}: the log is known up to"
+            f" {upto}, and its ACLs of later are not"
+        )

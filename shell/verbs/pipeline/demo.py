@@ -1,0 +1,164 @@
+"""``metalog pipeline demo``: a year of a small company, made up, and the whole pipeline on it.
+
+This module must not know what happens in that year.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidTarget
+from shell.output import Output
+from shell.safe import safe, shown
+from shell.spark import add_spark, spark_session
+from shell.version import VERSION
+
+if TYPE_CHECKING:
+    from metalog_spark.demo.make import Made
+    from metalog_spark.folder import Tables
+
+USAGE: Final = "[--out DIR] [--requests N] [options]"
+FORMATS: Final = ("text",)
+PAGED: Final = False
+EPILOG: Final = """\
+metalog pipeline demo                          five million requests: some minutes, 1 GB
+metalog pipeline demo --requests 200000        a quick look
+
+What is made up: 17 teams with some hundred services on three brokers, 2,000 changes of their
+ACLs, and what the brokers logged, of which not all is there and not all is true. The metadata
+log is a real one, that Kafka can replay; the answers are those of the authorizer. The same
+seed makes the same year again."""
+_DEFAULT: Final = "metalog-demo"
+_SINCE: Final = "2025-04-01"
+_TOLERATED: Final = 0.01
+"""What is looked at: from when most grants were there and DEBUG was on, but for a few hours."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what is made")
+    group.add_argument(
+        "--out",
+        default=_DEFAULT,
+        metavar="DIR",
+        help=f"a folder that is new or empty (default: {_DEFAULT})",
+    )
+    group.add_argument(
+        "--requests", type=int, default=5_000_000, metavar="N", help="default: 5,000,000"
+    )
+    group.add_argument("--seed", type=int, default=7, metavar="N", help="default: 7")
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    out = Path(arguments.out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InvalidTarget(f"{out}: is there already; name a folder that is new or empty")
+    with spark_session(arguments, output) as session:
+        from metalog_spark.folder import Tables
+
+        out.mkdir(parents=True, exist_ok=True)
+        made = _made(out, arguments, output)
+        tables = Tables.make(session, out / "tables")
+        _build(tables, made, output)
+        report = _report(tables, made, out, output)
+    _say(out, report, output)
+    return 0
+
+
+class _Step:
+    """What is being done, of which a line is told when it is done."""
+
+    def __init__(self, done: str) -> None:
+        self.done = done
+
+
+@contextmanager
+def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
+    """Gives what sets the words on a terminal, and what is said in the end, with the time."""
+    step, since = _Step(doing), monotonic()
+    with output.busy(doing) as progress:
+
+        def at(words: str) -> None:
+            progress.doing = words
+
+        yield at, step
+    output.note(f"{step.done} ({monotonic() - since:.0f} s)")
+
+
+def _made(out: Path, arguments: Namespace, output: Output) -> Made:
+    from metalog_spark.demo.make import make
+
+    with _step("making up a year", output) as (at, step):
+
+        def said(doing: str, done: int, whole: int) -> None:
+            at(f"{doing}: {done:,} of {whole:,}")
+
+        made = make(out, requests=arguments.requests, seed=arguments.seed, said=said)
+        tally = made.tally
+        step.done = (
+            f"made up a year: {tally.requests:,} requests, of which {tally.unlogged:,} were not"
+            f" logged, and 2,000 changes of ACLs"
+        )
+    return made
+
+
+def _build(tables: Tables, made: Made, output: Output) -> None:
+    from authorizer.audit_layout import Zone
+    from metalog_spark.build import Given, build
+    from metalog_spark.configuration import read_configuration
+
+    first, *later = made.configs.items()
+    texts = [str(first[1]), *(f"{moment}={path}" for moment, path in later)]
+    configuration, _ = read_configuration(texts)
+    given = Given(str(made.log), configuration, Zone("UTC"), audit=[str(made.audit)])
+    with _step("building the tables", output) as (at, step):
+        files = build(tables, given, environ=os.environ, at=at)
+        read = sum(each.requests for each in files)
+        rejected = sum(each.not_audit + each.broken for each in files)
+        step.done = (
+            f"read and decided {read:,} answers of {len(files):,} files;"
+            f" {rejected:,} lines say nothing and are kept apart"
+        )
+
+
+def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
+    from metalog_spark.findings.window import window_of
+    from metalog_spark.report.owners import read_owners
+    from metalog_spark.report.write import write_report
+
+    report = out / "report.html"
+    teams = read_owners(made.owners.read_text(encoding="utf-8"), str(made.owners))
+    with _step("working out the findings", output) as (at, step):
+        main, *of_teams = write_report(
+            tables,
+            window_of(tables, _SINCE),
+            report,
+            visible=shown,
+            made_by=f"Made up by metalog {VERSION}: none of this ever happened.",
+            teams=teams,
+            tolerated=_TOLERATED,
+            doing=at,
+        )
+        step.done = f"wrote {report.name} and a page for each of {len(of_teams)} teams"
+    output.line(safe(main.sentence))
+    return report
+
+
+def _say(out: Path, report: Path, output: Output) -> None:
+    place = shlex.quote(str(out))
+    window = f"{place}/tables --from {_SINCE} --tolerate {_TOLERATED:.0%}"
+    output.line(f"The report is {shown(str(report))}. Open it, and try next:")
+    output.line()
+    output.line(f"  metalog pipeline unused {window}")
+    output.line(f"  metalog pipeline least-privilege {window}")
+    output.line(
+        f"  metalog explain {place}/log 'User:shipping-tracker READ topic:orders.placed.v1'"
+        " --at 2025-04-15T10:00"
+    )

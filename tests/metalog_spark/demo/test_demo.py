@@ -1,0 +1,115 @@
+"""``metalog pipeline demo``: what the pipeline finds in the year is what was put there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run_here
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from authorizer.audit_layout import Zone
+from metalog_spark.build import Given, build
+from metalog_spark.configuration import Configuration
+from metalog_spark.folder import Tables
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    CONFIGURATION,
+    COVERAGE,
+    DECISIONS,
+    REJECTED,
+    REQUESTS,
+    USAGE,
+)
+
+REQUESTS_MADE = 3_000
+
+
+def test_the_pipeline_finds_in_the_year_what_was_put_there(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "year"
+    done = run_here(capsys, "pipeline", "demo", "--out", out, "--requests", str(REQUESTS_MADE))
+    assert done.returncode == 0, done.stderr
+    truth = json.loads((out / "truth.json").read_text())
+    tables = Tables.open(spark, out / "tables")
+
+    check_every_line_is_accounted_for(tables, truth)
+    check_only_what_was_planned_disagrees(tables, truth)
+    check_an_acl_is_alive_when_it_is_used(tables, truth)
+    check_building_again_changes_nothing(tables, out)
+
+    assert (out / "report.html").stat().st_size > 10_000
+    assert f"{out}/report.html" in done.stdout
+    assert f"  metalog pipeline unused {out}/tables --from 2025-04-01 --tolerate 1%" in done.stdout
+    again = run_here(capsys, "pipeline", "demo", "--out", out)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+def check_every_line_is_accounted_for(tables: Tables, truth: dict[str, Any]) -> None:
+    counts = {
+        row["result"]: row["count"]
+        for row in tables.read(REQUESTS).groupBy("result").count().collect()
+    }
+    assert counts == {"ALLOWED": truth["allowed"], "DENIED": truth["denied"]}
+    forged = 1
+    assert truth["requests"] == REQUESTS_MADE
+    assert sum(counts.values()) == truth["requests"] - truth["unlogged"] + forged
+    assert tables.read(REJECTED).count() == truth["rejected"]
+    assert tables.read(REQUESTS).where("ambiguous").count() == truth["ambiguous"]
+    [hours] = tables.read(COVERAGE).selectExpr("sum(allowed)", "sum(denied)").collect()
+    assert tuple(hours) == (truth["allowed"], truth["denied"])
+    [used] = tables.read(USAGE).selectExpr("sum(requests)").collect()
+    assert used[0] == sum(counts.values())
+
+
+def check_only_what_was_planned_disagrees(tables: Tables, truth: dict[str, Any]) -> None:
+    decisions = tables.read(DECISIONS)
+    assert decisions.where("NOT known OR disagrees IS NULL").count() == 0
+    said = decisions.where("disagrees").select(
+        f.date_format("time", "yyyy-MM-dd HH:mm:ss,SSS"),
+        *("broker", "principal", "host", "operation", "resource_name"),
+    )
+    found = sorted(map(tuple, said.collect()))
+    assert found == sorted(tuple(each.values()) for each in truth["disagreements"])
+    assert len(found) > 1
+    assert decisions.where("NOT disagrees AND decided <> result").count() == 0
+
+
+def check_an_acl_is_alive_when_it_is_used(tables: Tables, truth: dict[str, Any]) -> None:
+    lives = tables.read(ACL_CHANGELOG)
+    came, went = lives.count(), lives.where("to_time IS NOT NULL").count()
+    assert came + went == truth["aclChanges"]
+    uses = tables.read(DECISIONS).where("acl_id IS NOT NULL").select("time", "acl_id", "log_offset")
+    born = lives.select("id", "from_time", "from_offset", "to_time", "to_offset")
+    joined = uses.join(born, f.col("acl_id") == f.col("id"), "left")
+    dead = joined.where(
+        "id IS NULL OR time < from_time OR time >= to_time"
+        " OR log_offset < from_offset OR log_offset >= to_offset"
+    )
+    assert uses.count() > REQUESTS_MADE / 2
+    assert dead.count() == 0
+
+
+def check_building_again_changes_nothing(tables: Tables, out: Path) -> None:
+    before = [content(tables.read(each)) for each in (REQUESTS, DECISIONS, REJECTED, ACL_CHANGELOG)]
+    configuration = Configuration.of(tables.read(CONFIGURATION))
+    given = Given(str(out / "log"), configuration, Zone("UTC"), audit=[str(out / "audit")])
+    build(tables, given, environ=os.environ, at=lambda _: None)
+    after = [content(tables.read(each)) for each in (REQUESTS, DECISIONS, REJECTED, ACL_CHANGELOG)]
+    assert before == after
+
+
+def content(rows: DataFrame) -> tuple[int, int]:
+    """How many there are, and what changes if any of them does, whatever their order."""
+    [found] = (
+        rows.select(f.xxhash64(*rows.columns).alias("hash"))
+        .selectExpr("count(*)", "coalesce(bit_xor(hash), 0)")
+        .collect()
+    )
+    return tuple(found)

@@ -1,0 +1,154 @@
+"""``metalog pipeline follow``: each line counts once, decided as of its time, whatever happens."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cases import REPOSITORY
+from command import run_here
+from followed_world import READ_T, WrittenLog, appears, line
+from pyspark.sql import SparkSession
+
+from metalog.acl import Operation, ResourceType
+from metalog_spark.folder import Tables
+from metalog_spark.tables import (
+    ALERTS,
+    COVERAGE,
+    DECISIONS,
+    REJECTED,
+    REQUESTS,
+    USAGE,
+    WAITING,
+    Table,
+)
+
+KILLED = REPOSITORY / "tests" / "support" / "killed_follow.py"
+STORM = 20
+SMALL = ("--master", "local[1]", "--spark-conf", "spark.driver.memory=512m")
+ADMIN = READ_T._replace(
+    resource_type=ResourceType.CLUSTER,
+    resource_name="kafka-cluster",
+    principal="User:intern",
+    operation=Operation.ALTER,
+)
+
+
+class Followed:
+    """A world, and the folder that it is followed into."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = WrittenLog(folder / "log")
+        self.audit = folder / "audit"
+        self.out = folder / "out"
+        self.audit.mkdir()
+
+    @property
+    def words(self) -> list[str | Path]:
+        return [
+            *("--log", self.log.folder, "--audit", self.audit, "--out", self.out),
+            *("--once", "--files-at-once", "1", "--storm", str(STORM)),
+        ]
+
+    def rows(self, spark: SparkSession, table: Table, *columns: str) -> list[tuple[object, ...]]:
+        read = Tables.open(spark, self.out).read(table).selectExpr(*columns)
+        return sorted(map(tuple, read.collect()), key=repr)
+
+    def lines_in(self, spark: SparkSession, table: Table) -> list[tuple[object, ...]]:
+        return self.rows(spark, table, "regexp_extract(file, '[^/]+$', 0)", "line")
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> Followed:
+    world = Followed(tmp_path)
+    world.log.bind(1, 1, READ_T)
+    world.log.unbind(20, 1)
+    world.log.bind(40, 2, ADMIN)
+    world.log.goes_on(100)
+    appears(world.audit, "b1.log.0", [line(10, "User:app", allowed=True)])
+    storm = [line(50, "User:bad", allowed=False) for _ in range(STORM - 1)]
+    appears(world.audit, "b1.log.1", [*storm, "no audit line\n"])
+    last = [line(55, "User:bad", allowed=False), line(30, "User:app", allowed=True)]
+    appears(world.audit, "b1.log.2", [*last, line(80, "User:app", allowed=False)])
+    return world
+
+
+EVERY_LINE = [
+    ("b1.log.0", 1),
+    *(("b1.log.1", number) for number in range(1, STORM + 1)),
+    *(("b1.log.2", number) for number in range(1, 4)),
+]
+
+
+def follow(
+    capsys: pytest.CaptureFixture[str], followed: Followed
+) -> subprocess.CompletedProcess[str]:
+    done = run_here(capsys, "pipeline", "follow", *followed.words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def check_each_line_counts_once(spark: SparkSession, followed: Followed) -> None:
+    tables = (REQUESTS, WAITING, REJECTED)
+    found = Counter(row for table in tables for row in followed.lines_in(spark, table))
+    assert found == Counter(EVERY_LINE)
+    assert followed.lines_in(spark, DECISIONS) == followed.lines_in(spark, REQUESTS)
+    assert followed.lines_in(spark, REJECTED) == [("b1.log.1", STORM)]
+    assert followed.rows(spark, ALERTS, "kind", "principal") == [
+        ("denied-storm", "User:bad"),
+        ("super-user-like", "User:intern"),
+    ]
+
+
+def test_requests_are_decided_as_of_their_time_once_the_log_is_known_so_far(
+    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = follow(capsys, followed)
+    assert "super-user-like" in done.stdout
+    assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
+    assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr
+    check_each_line_counts_once(spark, followed)
+    assert followed.lines_in(spark, WAITING) == [("b1.log.2", 3)]
+    disagree = followed.rows(spark, DECISIONS, "principal", "decided", "disagrees")
+    assert Counter(disagree) == {
+        ("User:app", "ALLOWED", False): 1,
+        ("User:app", "DENIED", True): 1,
+        ("User:bad", "DENIED", False): STORM,
+    }
+    assert followed.rows(spark, COVERAGE, "allowed", "denied") == [(2, STORM)]
+    assert sum(row[0] for row in followed.rows(spark, USAGE, "requests")) == STORM + 2
+
+    followed.log.goes_on(111)
+    done = follow(capsys, followed)
+    assert done.stdout == ""
+    assert not followed.lines_in(spark, WAITING)
+    check_each_line_counts_once(spark, followed)
+
+
+def test_a_folder_that_is_followed_follows_one_thing(
+    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    follow(capsys, followed)
+    other = followed.out.parent / "other"
+    other.mkdir()
+    words = ["--log", followed.log.folder, "--audit", other, "--out", followed.out, "--once"]
+    done = run_here(capsys, "pipeline", "follow", *words)
+    assert done.returncode == 2
+    assert "follow others into another folder" in done.stderr
+
+
+def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
+    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for moment, batch in (("before", 1), ("after", 1)):
+        words = [sys.executable, KILLED, moment, str(batch), *SMALL, *followed.words]
+        killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        committed = Tables.open(spark, followed.out).facts["follow"]["batch"]
+        assert committed == (batch if moment == "after" else batch - 1)
+    follow(capsys, followed)
+    check_each_line_counts_once(spark, followed)

@@ -1,0 +1,35 @@
+"""``metalog pipeline follow``, which kills itself at a commit of its folder: just before what
+makes batch N count is written, or just after, when Spark does not know of it yet.
+
+    killed_follow.py before|after N ARGUMENTS…
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from metalog_spark.folder import Tables
+from shell.main import main
+
+note = Tables._note
+
+
+def killing(moment: str, batch: int) -> None:
+    def noted(tables: Tables, change: Mapping[str, Any]) -> None:
+        is_it = change.get("facts", {}).get("follow", {}).get("batch") == batch
+        if is_it and moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        note(tables, change)
+        if is_it:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Tables._note = noted  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    killing(sys.argv[1], int(sys.argv[2]))
+    sys.exit(main(["pipeline", "follow", *sys.argv[3:]]))
