@@ -33,6 +33,8 @@ readers are not given what comes after it until then."""
 WRITER_SUFFIX: Final = "-writer"
 _GROUP: Final = "metalog-reader"
 """Needed by the library; no offset is committed and nobody joins it."""
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+"""Kafka writes ids to the base 64 so; the library does not."""
 _AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
@@ -123,7 +125,7 @@ class TopicCluster:
             "describe it",
             lambda admin: admin.describe_topics(wanted, request_timeout=TIMEOUT_S),
         )
-        return str(described.topic_id)
+        return str(described.topic_id).translate(_URL_SAFE)
 
     def delete_before(self, offset: int) -> None:
         place = _api.TopicPartition(self.address.topic, 0, offset)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from admin_requests import create, creation, describe
-from every_request import DESCRIBE_CLUSTER, requests
+from every_request import DESCRIBE_CLUSTER, METADATA, requests
 from kafka_tools import RealKafka, free_ports
 from relay import relayed
 from running_node import BOTH_ROLES, starting
@@ -26,12 +26,15 @@ from topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
 from metalog import Loader, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import LogFenced
+from metalog.ids import Uuid, uuid_text
 from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
 from metalog.log import topic_cluster
 from metalog.log.topic_election import TopicCandidacy
 from metalog.log.topic_writer import make_sure_of_topic
-from metalog.wire.client import Connection
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.hosts import parse_addresses
+from metalog.wire.schema import request_parts
 from metalog.wire.security import PLAINTEXT
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -148,7 +151,7 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
         assert status == 503
         assert said.startswith("not ready: the load fails since ")
         assert why in said
-        with pytest.raises(ConnectionRefusedError):
+        with pytest.raises(Unreachable, match="connection refused"):
             Connection(node.addresses["CLIENT"], PLAINTEXT)
         with Connection(node.addresses["CONTROLLER"], PLAINTEXT) as early:
             assert early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id == ""
@@ -158,9 +161,23 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
                     assert time.monotonic() < deadline, caplog.text
                     time.sleep(0.1)
                 known = early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id
-        with Connection(node.addresses["CLIENT"], PLAINTEXT) as connection:
-            assert connection.ask(requests()[DESCRIBE_CLUSTER]).cluster_id == known
-        assert known == TopicLog(topic.replace(str(kafka), str(real_kafka.port))).cluster.id()
+        Connection(node.addresses["CLIENT"], PLAINTEXT).close()
+        [real] = parse_addresses(real_kafka.bootstrap)
+        with Connection(real, PLAINTEXT) as connection:
+            assert known == uuid_text(topic_id(connection, topic.rpartition("/")[2]))
+
+
+def topic_id(connection: Connection, topic: str) -> Uuid:
+    asked = request_parts(METADATA, 13)
+    name = asked.MetadataRequestTopic(name=topic, topic_id=None)
+    [told] = connection.ask(
+        asked.MetadataRequest(
+            topics=(name,),
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+    ).topics
+    return Uuid(told.topic_id.bytes)
 
 
 def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealKafka) -> None:

@@ -82,8 +82,11 @@ class TopicNodeProcess:
             self._process.send_signal(number)
 
     def stop(self) -> None:
+        self.send(signal.SIGTERM)
+        self.wait_until_ended()
+
+    def wait_until_ended(self) -> None:
         if self._process is not None:
-            self.send(signal.SIGTERM)
             assert self._process.wait(timeout=30) == 0, self.output.read_text()
             self._process = None
 
@@ -113,7 +116,7 @@ def topic_nodes(
         for node in nodes:
             node.send(signal.SIGTERM)
         for node in nodes:
-            node.stop()
+            node.wait_until_ended()
     finally:
         for node in nodes:
             node.kill()
