@@ -11,8 +11,9 @@ import pytest
 from running_node import running_in
 from written_log import formatted
 
+import metalog_node
 from metalog.wire.hosts import Address
-from metalog_node import server
+from metalog_node import client as client_module
 from metalog_node.node import Node
 
 LOGIN = {
@@ -20,7 +21,8 @@ LOGIN = {
     "listeners": "CLIENT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
 }
 GARBAGE = {
-    "GET / HTTP/1.1\r\n\r\n": "a frame of 1195725856 bytes, where at most 8192 are taken",
+    "GET / HTTP/1.1\r\n\r\n": "it speaks HTTP",
+    "\0\0\x20\1": "a frame of 8193 bytes, where at most 8192 are taken",
     "\0\0\0\2ab": "a request of 2 bytes, which is less than its header",
     "\0\0\0\x0a\0\x1d\0\3\0\0\0\1\0\0": "API 29 is asked before the login",
     "\0\0\0\x0a\x27\x0f\0\3\0\0\0\1\0\0": "API 9999 is not known in version 3",
@@ -36,7 +38,7 @@ def connected(address: Address) -> Iterator[socket.socket]:
 
 @contextmanager
 def running(folder: Path, caplog: pytest.LogCaptureFixture, **changed: str) -> Iterator[Node]:
-    caplog.set_level("INFO", logger=server.__name__)
+    caplog.set_level("INFO", logger=metalog_node.__name__)
     formatted(folder)
     with running_in(folder, **changed) as node:
         yield node
@@ -56,7 +58,7 @@ def test_who_does_not_say_who_it_is_is_closed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though it keeps talking."""
-    monkeypatch.setattr(server, "_LOGIN_S", 0.5)
+    monkeypatch.setattr(client_module, "_LOGIN_S", 0.5)
     with running(tmp_path, caplog, **LOGIN) as node, connected(node.addresses["CLIENT"]) as client:
         client.sendall(b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff")
         while client.recv(1000):
@@ -87,7 +89,7 @@ def test_there_are_no_more_than_max_connections(
                 assert is_let_in(other)
                 with connected(first) as third:
                     assert not is_let_in(third)
-            assert "connection closed: there are max.connections already" in caplog.text
+            assert "no more than 2 clients at a time, by max.connections" in caplog.text
             assert any(comes_later(first) for _ in range(1000))
 
 
