@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 4096
 _MOST_BYTES: Final = 16 << 20
 _US_PER_MS: Final = 1000
+_MECHANISMS: Final = {each.value: each.mechanism_name for each in ScramMechanism}
 _KEYS: Final = ("salt", "stored_key", "server_key")
 
 
@@ -95,10 +96,11 @@ class Columns:
         then ``CorruptLog``."""
         rows: list[_Row] = []
         size = 0
+        keys = wanted.api_keys
         try:
             for batch in batches:
                 before = len(rows)
-                rows += _rows(batch, wanted)
+                rows += _rows(batch, wanted, keys)
                 if len(rows) > before:
                     size += batch.size
                 if len(rows) >= _MOST_ROWS or size >= _MOST_BYTES:
@@ -125,12 +127,11 @@ class Columns:
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def _rows(batch: Batch, wanted: Wanted) -> Iterator[_Row]:
+def _rows(batch: Batch, wanted: Wanted, keys: frozenset[int] | None) -> Iterator[_Row]:
     if batch.next_offset <= wanted.start or batch.base_offset >= wanted.end:
         return
     if batch.is_control and wanted.types is not None:
         return
-    keys = wanted.api_keys if wanted.types is not None else None
     for record in batch.records():
         if not wanted.start <= record.offset < wanted.end or not wanted.at(record.timestamp):
             continue
@@ -228,8 +229,7 @@ def _removed_credential(row: _Row) -> dict[str, str] | None:
 
 
 def _mechanism(code: int) -> str:
-    known = {each.value: each.mechanism_name for each in ScramMechanism}
-    return known.get(code, "UNKNOWN")
+    return _MECHANISMS.get(code, "UNKNOWN")
 
 
 def _data(row: _Row) -> str | None:
@@ -255,7 +255,7 @@ def _is_told_by_struct(message: Any) -> bool:
     if isinstance(message, AccessControlEntryRecord):
         return can_be_bound(message)
     if isinstance(message, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
-        return message.mechanism in set(ScramMechanism)
+        return message.mechanism in _MECHANISMS
     return isinstance(message, RemoveAccessControlEntryRecord)
 
 

@@ -40,6 +40,7 @@ _ON_THIS_MACHINE: Final = {
     "spark.driver.memory": "2g",
 }
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
+_LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
 _OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
@@ -55,7 +56,8 @@ def open_session(
     log: Path | None = None,
 ) -> SparkSession:
     """A session of ``master`` (Spark's own word: ``local[4]``, ``spark://…``, ``yarn``) or of the
-    Connect server ``remote`` (``sc://HOST:PORT``); of all this machine's cores without either.
+    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` for one that is started here); of
+    all this machine's cores without either.
 
     ``settings`` are Spark's, and win over ours. What the JVM prints is added to the file
     ``log``, or goes where our errors go. ``InvalidRequest`` where none can be had.
@@ -70,7 +72,7 @@ def open_session(
         ) from None
     try:
         if remote is not None:
-            session = _connected(remote, settings or {})
+            session = _connected(remote, settings or {}, log)
         else:
             session = _started(master or LOCAL, settings or {}, log)
     except (PySparkException, ImportError, ValueError) as error:
@@ -86,11 +88,16 @@ def open_session(
 def error_of_ours(error: PySparkException) -> MetalogError | None:
     """The error of ours that came back from a worker in tracebacks of two languages; None where
     it is Spark's own."""
-    found = _OURS.findall(str(error))
-    if not found:
-        return None
-    kind, said = found[-1]
-    return CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said)
+    text = str(error)
+    if found := _OURS.findall(text):
+        kind, said = found[-1]
+        return CorruptLog(said) if kind in _OF_DATA else InvalidRequest(said)
+    if lacking := _LACKING.search(text):
+        return InvalidRequest(
+            f"Spark's Python has no {lacking[1]}; pip install 'kraft-metalog[spark]' on each"
+            " machine where it runs, or set PYSPARK_PYTHON to one that has it"
+        )
+    return None
 
 
 def is_local(master: str) -> bool:
@@ -105,7 +112,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     options = {**_ALWAYS, **_STARTED_HERE}
     if is_local(master):
         options |= _ON_THIS_MACHINE
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        _have_workers_use_this_python()
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
@@ -113,13 +120,21 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
         return builder.getOrCreate()
 
 
-def _connected(remote: str, settings: Mapping[str, str]) -> SparkSession:
+def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    if is_local(remote):
+        check_java(os.environ)
+        _have_workers_use_this_python()
     builder = SparkSession.builder.remote(remote)
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with _errors_into(log):
+        return builder.getOrCreate()
+
+
+def _have_workers_use_this_python() -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def check_java(environ: Mapping[str, str]) -> None:

@@ -1,0 +1,86 @@
+"""Logs that no folder holds, read as Spark's workers read them: a topic of a real Kafka, in both
+encodings, and its quorum."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from contextlib import closing
+from typing import Any
+
+import pytest
+from kafka_tools import RealKafka
+from pyspark.sql.types import StructType
+from tiny_log import ace, uuid
+from topic_logs import new_address
+
+from metalog import TopicLog, WritableTopicLog
+from metalog.ids import uuid_text
+from metalog.ports import Appended
+from metalog.records.frame import Undecodable
+from metalog_spark.archive import Logs, Piece
+from metalog_spark.datasource import LogReader, read_options
+from metalog_spark.history import history_of, scan
+from snapshot.exchange.source import open_source
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+SCHEMA = (
+    StructType()
+    .add("offset", "long")
+    .add("type", "string")
+    .add("control", "string")
+    .add("remove_access_control_entry", StructType().add("id", "string"))
+)
+
+
+def rows(source: str) -> list[dict[str, Any]]:
+    """Planned here, and read as if each part had been sent away."""
+    reader = LogReader(read_options({"path": source}), SCHEMA)
+    parts = [pickle.loads(pickle.dumps(part)) for part in reader.partitions()]
+    return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+def entries(source: str) -> list[tuple[int, str]]:
+    """Every record of the log by itself: where it is, and what."""
+    log = open_source(source, environ={}).log
+    batches = [each.batch for each in log.read(log.bounds().start) if isinstance(each, Appended)]
+    read = [entry for batch in batches for entry in batch.entries()]
+    assert not any(isinstance(entry.message, Undecodable) for entry in read)
+    return [(entry.offset, getattr(entry.message, "TYPE_NAME", "")) for entry in read]
+
+
+def named(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(row["offset"], row["type"] or row["control"]) for row in found]
+
+
+@pytest.mark.parametrize("encoding", ["kraft", "avro"])
+def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut into ranges, each record once; and the lives of its ACLs."""
+    address = new_address(real_kafka.bootstrap)
+    with closing(WritableTopicLog(address, encoding=encoding)) as log:
+        epoch = log.claim()
+        for number in range(4):
+            log.append(epoch, [(ace(10 * number + each), 0) for each in range(3)])
+    assert TopicLog(address).encoding == encoding
+    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 4)
+    found = rows(address)
+    assert named(found) == entries(address)
+    assert sum(row["type"] == "ACCESS_CONTROL_ENTRY_RECORD" for row in found) == 12
+    archive = Logs(address, environ=os.environ).look()
+    pieces = dict(enumerate(archive.parts))
+    assert len(pieces) > 3
+    scanned = {number: scan(part) for number, part in pieces.items() if isinstance(part, Piece)}
+    history = history_of(archive, scanned, skip_damaged=False)
+    assert [each.kind for each in history.stretches] == ["KNOWN"]
+    assert {uuid_text(life.id) for life in history.lives} == {
+        uuid_text(uuid(10 * number + each)) for number in range(4) for each in range(3)
+    }
+
+
+def test_a_quorum(real_kafka: RealKafka) -> None:
+    """Up to where it was when it was planned; it goes on meanwhile."""
+    source = f"quorum://127.0.0.1:{real_kafka.controller_port}"
+    found = named(rows(source))
+    assert found
+    assert found == entries(source)[: len(found)]
