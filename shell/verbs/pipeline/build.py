@@ -134,7 +134,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
     from authorizer.audit_layout import Zone
     from metalog_spark.configuration import read_configuration
 
-    configuration, warnings = read_configuration(arguments.config or _named_config(arguments.log))
+    configuration, warnings = read_configuration(arguments.config or named_config(arguments.log))
     for warning in warnings:
         output.warn(warning)
     command_config = arguments.command_config
@@ -144,14 +144,14 @@ def _given(arguments: Namespace, output: Output) -> Given:
         zone=Zone(arguments.zone),
         audit=arguments.audit,
         requests=arguments.requests,
-        broker_from=_pattern(arguments.broker_from),
+        broker_from=broker_pattern(arguments.broker_from),
         committed=arguments.committed,
         skip_damaged=arguments.skip_damaged,
         command_config=None if command_config is None else Path(command_config),
     )
 
 
-def _named_config(log: str) -> list[str]:
+def named_config(log: str) -> list[str]:
     """What metalog.toml says of a name."""
     if not log.startswith("@"):
         return []
@@ -162,7 +162,7 @@ def _named_config(log: str) -> list[str]:
     return [] if config is None else [str(config)]
 
 
-def _pattern(text: str | None) -> re.Pattern[str] | None:
+def broker_pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return None if text is None else re.compile(text)
     except re.error as error:

@@ -31,7 +31,7 @@ EPILOG: Final = """\
 metalog pipeline demo                          five million requests: some minutes, 1 GB
 metalog pipeline demo --requests 200000        a quick look
 
-What is made up: 17 teams with some hundred services on three brokers, 2,000 changes of their
+What is made up: 16 teams with some hundred services on three brokers, 2,000 changes of their
 ACLs, and what the brokers logged, of which not all is there and not all is true. The metadata
 log is a real one, that Kafka can replay; the answers are those of the authorizer. The same
 seed makes the same year again."""

@@ -7,20 +7,27 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.audit_layout import Zone
 from metalog.acl import ACL_KEYS
+from metalog.errors import InvalidRequest
 from shell.context import add_command_config
 from shell.findings import STYLES, acl_said
 from shell.output import Output
 from shell.safe import safe
 from shell.spark import add_spark, spark_session
+from shell.verbs.pipeline.build import broker_pattern, named_config
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from metalog_spark.configuration import Configuration
     from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import Following
+    from metalog_spark.follow.log import FollowedLog
 
 USAGE: Final = "--log SOURCE --audit FOLDER --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -67,21 +74,29 @@ def configure(parser: ArgumentParser) -> None:
     pace = parser.add_argument_group("how, and what is told")
     pace.add_argument("--once", action="store_true", help="read what there is, and end")
     pace.add_argument(
-        "--every", type=float, default=10.0, metavar="SECONDS", help="between looks (default: 10)"
+        "--every",
+        type=_at_least(1, "--every"),
+        default=10,
+        metavar="SECONDS",
+        help="between looks (default: 10)",
     )
     pace.add_argument(
-        "--files-at-once", type=int, default=1000, metavar="N", help="at most (default: 1000)"
+        "--files-at-once",
+        type=_at_least(1, "--files-at-once"),
+        default=1000,
+        metavar="N",
+        help="at most (default: 1000)",
     )
     pace.add_argument(
         "--lateness",
-        type=float,
-        default=30.0,
+        type=_at_least(0, "--lateness"),
+        default=30,
         metavar="SECONDS",
         help="a change of ACLs may be so much later in the log than at a broker (default: 30)",
     )
     pace.add_argument(
         "--storm",
-        type=int,
+        type=_at_least(1, "--storm"),
         default=100,
         metavar="N",
         help="as many denials of a principal in five minutes are a storm (default: 100)",
@@ -89,12 +104,33 @@ def configure(parser: ArgumentParser) -> None:
     add_spark(parser)
 
 
-def run(arguments: Namespace, output: Output) -> int:
-    from metalog_spark.follow.query import follow_tables, start
+def _at_least(least: int, option: str) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            raise InvalidRequest(f"{option} {text}: give a whole number from {least} on")
+        return int(text)
 
-    following = _following(arguments, output)
+    return number
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    configuration = _configuration(arguments, output)
+    zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     output.go_on()
     with spark_session(arguments, output) as session:
+        from metalog_spark.follow.batch import Following
+        from metalog_spark.follow.query import follow_tables, start
+
+        following = Following(
+            arguments.out,
+            arguments.log,
+            _log(arguments),
+            configuration,
+            zone,
+            broker,
+            arguments.lateness * 1000,
+            arguments.storm,
+        )
         tables = follow_tables(session, following.out, arguments.log, arguments.audit)
         query = start(
             following,
@@ -113,28 +149,20 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _following(arguments: Namespace, output: Output) -> Following:
-    from pathlib import Path
-
-    from authorizer.audit_layout import Zone
+def _configuration(arguments: Namespace, output: Output) -> Configuration:
     from metalog_spark.configuration import read_configuration
-    from metalog_spark.follow.batch import Following
-    from metalog_spark.follow.log import FollowedLog
 
-    configuration, warnings = read_configuration(arguments.config)
+    configuration, warnings = read_configuration(arguments.config or named_config(arguments.log))
     for warning in warnings:
         output.warn(warning)
+    return configuration
+
+
+def _log(arguments: Namespace) -> FollowedLog:
+    from metalog_spark.follow.log import FollowedLog
+
     command_config = arguments.command_config
-    return Following(
-        arguments.out,
-        arguments.log,
-        FollowedLog(arguments.log, None if command_config is None else Path(command_config)),
-        configuration,
-        Zone(arguments.zone),
-        None if arguments.broker_from is None else re.compile(arguments.broker_from),
-        round(arguments.lateness * 1000),
-        arguments.storm,
-    )
+    return FollowedLog(arguments.log, None if command_config is None else Path(command_config))
 
 
 def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> None:
