@@ -159,15 +159,23 @@ class Replica:
 
     def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
         """One future for each of ``acls``; all of them are one request and one batch."""
-        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
-        return each_of(self.submit(lambda image: change(image.acls)), len(acls))
+        return each_of(self.submit_creations(acls), len(acls))
 
     def delete_acls(
         self, context: object, filters: Sequence[AclFilter]
     ) -> list[Future[AclDeleteResult]]:
         """One future for each of ``filters``."""
+        return each_of(self.submit_deletions(filters), len(filters))
+
+    def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
+        """What became of each of ``acls``."""
+        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
+        return self.submit(lambda image: change(image.acls))
+
+    def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
+        """What became of each of ``filters``."""
         change = partial(acl_control.delete_acls, filters=filters)
-        return each_of(self.submit(lambda image: change(image.acls)), len(filters))
+        return self.submit(lambda image: change(image.acls))
 
     def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
         """One outcome a user (KIP-554)."""

@@ -9,7 +9,6 @@ before pattern types: all that it says is LITERAL, and prefixed ACLs it neither 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import SUCCESS, ApiError, ErrorCode
-from metalog.futures import after, when_done
+from metalog.futures import after
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import (
     operation_of,
@@ -59,6 +58,7 @@ _FEW: Final = 200
 
 
 def describe(services: Services, question: Question) -> Answer:
+    _check_filter(question.request.body)
     wanted = _filter_of(question.request.body)
     ask(services, question, Operation.DESCRIBE)
     if services.authorizer is None:
@@ -85,13 +85,15 @@ def refuse_describe(question: Question, error: ApiError) -> Body:
 
 
 def create(services: Services, question: Question) -> Answer:
-    acls = [_acl_of(each) for each in question.request.body.creations]
+    asked = question.request.body.creations
+    for each in asked:
+        _check_creation(each)
     _may_alter(services, question)
+    acls = list(map(_acl_of, asked))
     if any(map(_is_for_filters, acls)):
         return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
-    return when_done(
-        services.replica.create_acls(question.context, acls), partial(_created, question)
-    )
+    done = services.replica.submit_creations(acls)
+    return after(done, lambda created: _created(question, created.result()))
 
 
 def refuse_create(question: Question, error: ApiError) -> Body:
@@ -99,11 +101,12 @@ def refuse_create(question: Question, error: ApiError) -> Body:
 
 
 def delete(services: Services, question: Question) -> Answer:
-    filters = [_filter_of(each) for each in question.request.body.filters]
+    asked = question.request.body.filters
+    for each in asked:
+        _check_filter(each)
     _may_alter(services, question)
-    return when_done(
-        services.replica.delete_acls(question.context, filters), partial(_deleted, question)
-    )
+    done = services.replica.submit_deletions(list(map(_filter_of, asked)))
+    return after(done, lambda deleted: _deleted(question, deleted.result()))
 
 
 def refuse_delete(question: Question, error: ApiError) -> Body:
@@ -197,7 +200,6 @@ def _pattern_type(version: int, acl: Acl) -> dict[str, int]:
 
 def _acl_of(creation: Any) -> Acl:
     pattern_type = getattr(creation, "resource_pattern_type", _LITERAL)
-    _check_codes(creation.resource_type, pattern_type, creation.operation, creation.permission_type)
     return Acl(
         resource_type_of(creation.resource_type),
         creation.resource_name,
@@ -211,7 +213,6 @@ def _acl_of(creation: Any) -> Acl:
 
 def _filter_of(asked: Any) -> AclFilter:
     pattern_type = getattr(asked, "pattern_type_filter", _LITERAL)
-    _check_codes(asked.resource_type_filter, pattern_type, asked.operation, asked.permission_type)
     return AclFilter(
         ResourcePatternFilter(
             resource_type_of(asked.resource_type_filter),
@@ -225,6 +226,16 @@ def _filter_of(asked: Any) -> AclFilter:
             permission_type_of(asked.permission_type),
         ),
     )
+
+
+def _check_creation(asked: Any) -> None:
+    pattern_type = getattr(asked, "resource_pattern_type", _LITERAL)
+    _check_codes(asked.resource_type, pattern_type, asked.operation, asked.permission_type)
+
+
+def _check_filter(asked: Any) -> None:
+    pattern_type = getattr(asked, "pattern_type_filter", _LITERAL)
+    _check_codes(asked.resource_type_filter, pattern_type, asked.operation, asked.permission_type)
 
 
 def _check_codes(*codes: int) -> None:
