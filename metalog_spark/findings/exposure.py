@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.decide import ALLOWS, SUPER_USER
-from authorizer.insight.access import access as access_of
+from authorizer.decide import ALLOWS, DENIES, SUPER_USER
 from authorizer.insight.access import meet
 from authorizer.insight.lint import (
     all_topics,
@@ -255,24 +254,27 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
     """ALLOWs of which a principal's own DENYs take away some: what is left is hard to see."""
     denies = _denies_by_principal(acls)
-    by_principal: dict[str, list[Acl]] = {principal: [] for principal in denies}
     for acl in acls:
-        if acl.principal in by_principal:
-            by_principal[acl.principal].append(acl)
-    for principal, own in by_principal.items():
-        if principal in config.super_users:
-            continue
-        [general, *_] = access_of(own, config, principal, {})
-        for pattern in general.patterns:
-            if pattern.exceptions:
-                finding = Finding(
-                    Severity.INFO,
-                    "a DENY takes away some of what it allows",
-                    pattern.acls[0],
-                    by=pattern.exceptions[0],
-                    advice="allow less instead; metalog access shows what is left",
-                )
-                yield _row("denied-overlap", principal, finding, uses)
+        against = denies.get(acl.principal, ()) if is_allow(acl) else ()
+        deny = next((each for each in against if _takes_from(each, acl)), None)
+        if deny is not None and acl.principal not in config.super_users:
+            finding = Finding(
+                Severity.INFO,
+                "a DENY takes away some of what it allows",
+                acl,
+                by=deny,
+                advice="allow less instead; metalog access shows what is left",
+            )
+            yield _row("denied-overlap", acl.principal, finding, uses)
+
+
+def _takes_from(deny: Acl, allow: Acl) -> bool:
+    hosts = {deny.host, allow.host}
+    return (
+        bool(DENIES[deny.operation] & ALLOWS[allow.operation])
+        and (len(hosts) == 1 or WILDCARD in hosts)
+        and meet(deny, allow)
+    )
 
 
 def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> Iterator[Row]:

@@ -78,8 +78,8 @@ def least(
     any_host_first = sorted(groups, key=lambda key: (key[0], key[1] != WILDCARD, key[1]))
     for kind, host in any_host_first:
         shape = Acl(kind, "", _LITERAL, principal, host, Operation.ALL, PermissionType.ALLOW)
-        group = _Group(shape, groups[kind, host], cover, names.get(kind, ()), limits)
-        for acl in group.covered(found):
+        part = _Group(shape, groups[kind, host], cover, names.get(kind, ()), limits)
+        for acl in part.covered(found):
             found[acl] = None
     return list(found)
 

@@ -29,11 +29,10 @@ from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.reach import allowed_pairs
-from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.replay import Proof, replayed
-from metalog_spark.findings.state import acls_now, config_now
 from metalog_spark.findings.unused import judged
-from metalog_spark.findings.uses import State
+from metalog_spark.findings.uses import Reason, State, Verdict
 from metalog_spark.findings.window import tolerance
 from snapshot.exchange.formats.document import Document, Entry, Own, acl_order
 from snapshot.exchange.plan import Change, Plan, make_plan
@@ -88,10 +87,10 @@ class LeastSet(NamedTuple):
 
     shares: tuple[Share, ...]
     acls: tuple[Acl, ...]
-    today: tuple[Acl, ...]
     proof: Proof
     closes: bool
     seen: Seen
+    dangers: Mapping[Acl, Severity]
 
 
 class _Part(NamedTuple):
@@ -107,8 +106,7 @@ def least_privilege(
 ) -> DataFrame:
     """``SCHEMA``, the most excess first; see ``least_set``."""
     found = least_set(tables, window, limits, tolerated=tolerated)
-    dangers = opening(found.today, config_now(tables))
-    rows = [_row(each, dangers) for each in found.shares]
+    rows = [_row(each, found.dangers) for each in found.shares]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
@@ -124,12 +122,8 @@ def least_set(
             f"{seen.said()}, so what was done then is not known; narrow --from and --to, or "
             f"accept it with --tolerate {tolerance(seen.missing)}"
         )
-    config, today = config_now(tables), acls_now(tables)
-    unknown = [
-        verdict.acl
-        for verdict in used.verdicts
-        if verdict.state is State.UNKNOWN and verdict.is_alive and is_allow(verdict.acl)
-    ]
+    config, today = used.config, used.today
+    unknown = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
     questions = questions_in(tables, window)
     names = names_known(questions, today)
     now = rules(today, config)
@@ -141,7 +135,14 @@ def least_set(
     proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
     if proof.lost or proof.gained:
         raise AssertionError(f"what was to be the least set changes answers: {proof}")
-    return LeastSet(shares, ordered, tuple(today), proof, config.allow_everyone, seen)
+    return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
+
+
+def _stays(verdict: Verdict) -> bool:
+    """Whether an ALLOW is kept because nobody knows its use. That it keeps the default rule away
+    is no reason, since that rule goes."""
+    is_unknown = verdict.state is State.UNKNOWN and verdict.reason is not Reason.OPENS
+    return is_unknown and verdict.is_alive and is_allow(verdict.acl)
 
 
 def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:

@@ -59,7 +59,7 @@ class Rules(NamedTuple):
 
 class Opened(NamedTuple):
     acls: tuple[Acl, ...]
-    index: AclIndex
+    by_name: AclIndex
     config: AuthorizerConfig
     decider: BulkDecider
 

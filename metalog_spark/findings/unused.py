@@ -91,12 +91,16 @@ class Totals(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver."""
+    """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver.
+
+    ``today`` are the ACLs in force where the history ends, ``config`` is the one then."""
 
     verdicts: tuple[Verdict, ...]
     seen: Seen
     requests: int
     dangers: Mapping[Acl, Severity]
+    today: tuple[Acl, ...]
+    config: AuthorizerConfig
 
     @property
     def totals(self) -> Totals:
@@ -127,11 +131,13 @@ def judged(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Judged:
     """What the rows of ``unused`` are made of, and what they come to."""
     seen = seen_in(tables, window)
     refuse_without_allowed(seen, window)
-    lives, config = lives_in(tables), config_now(tables)
+    listed, config = lives_in(tables), config_now(tables)
+    lives = Lives(listed)
     given = conditions(seen, window, config, tolerated)
-    found = tuple(verdicts(Lives(lives), _tallied(tables, window, lives), given))
+    found = tuple(verdicts(lives, _tallied(tables, window, listed), given))
     [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
-    return Judged(found, seen, row[0], opening((each.acl for each in found), config))
+    dangers = opening((each.acl for each in found), config)
+    return Judged(found, seen, row[0], dangers, tuple(lives.at(None)), config)
 
 
 def conditions(

@@ -105,14 +105,11 @@ def _turning(before: Rules, after: Rules) -> Mapped:
             was, will = one.allowed(asked), two.allowed(asked)
             turns = [place for place in range(len(was)) if was[place] is not will[place]]
             some = Columns(*([column[place] for place in turns] for column in asked))
+            answers = zip(one.decisions(some), two.decisions(some), strict=True)
             rows = [
-                _row(question, *answers, *(count[place] for count in counts))
-                for place, question, *answers in zip(
-                    turns,
-                    zip(*some, strict=True),
-                    one.decisions(some),
-                    two.decisions(some),
-                    strict=True,
+                _row(question, pair, [count[place] for count in counts])
+                for place, question, pair in zip(
+                    turns, zip(*some, strict=True), answers, strict=True
                 )
             ]
             yield batch_of(rows, _TURNED)
@@ -121,13 +118,14 @@ def _turning(before: Rules, after: Rules) -> Mapped:
 
 
 def _row(
-    question: tuple[str, ...], before: Decision, after: Decision, requests: int, last_us: int
+    question: tuple[str, ...], decisions: tuple[Decision, Decision], counts: Iterable[int]
 ) -> tuple[Any, ...]:
     principal, host, *what = question
+    before, after = decisions
     acl, remedy = _cause(before, after)
     said = None if acl is None else json.dumps(dict(zip(ACL_COLUMNS, words_of(acl), strict=True)))
     answers = before.result.value, after.result.value, after.rule
-    return principal, *what, *answers, said, remedy, host, requests, last_us
+    return principal, *what, *answers, said, remedy, host, *counts
 
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:

@@ -8,7 +8,7 @@ window: when it was not there yet, or no more, or its log was lost, cannot be to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -176,10 +176,10 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     if window.end_us % DAY_US == 0:
         cut.discard(last)
     day = f.col("day")
-    whole = tables.read(USAGE).where((day >= _date(first)) & (day < _date(last)))
+    whole = tables.read(USAGE).where((day >= f.lit(_date(first))) & (day < f.lit(_date(last))))
     if not cut:
         return whole
-    from metalog_spark.decisions import usage
+    from metalog_spark.usage import usage
 
     time = f.unix_micros("time")
     partly = tables.read(DECISIONS).where(
@@ -202,7 +202,7 @@ def askable(usage: DataFrame) -> DataFrame:
     return usage.where(known)
 
 
-def _date(day: int) -> object:
+def _date(day: int) -> date:
     return (_EPOCH + timedelta(days=day)).date()
 
 

@@ -113,8 +113,13 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
 
 
 def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
-    today, least = (sum(map(len, sets)) for sets in _sets(shares))
-    output.prose(f"{least:,} ALLOWs would do where there are {today:,} today.")
+    least, today = (
+        sum(len(acls) for acls in sets)
+        for sets in zip(*((each.least, each.today) for each in shares), strict=True)
+    )
+    allows = "ALLOW" if least == 1 else "ALLOWs"
+    are = "is" if today == 1 else "are"
+    output.prose(f"{least:,} {allows} would do where there {are} {today:,} today.")
     output.prose(_proof_said(found))
     output.line()
     most = None if arguments.all else _SHOWN
@@ -133,10 +138,6 @@ def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, outpu
         output.line()
         for each in shares:
             output.aligned([SIGNS[step.change], sentence(step.acl)] for step in each.plan.steps)
-
-
-def _sets(shares: Sequence[Share]) -> tuple[list[Sequence[object]], list[Sequence[object]]]:
-    return [each.today for each in shares], [each.least for each in shares]
 
 
 def _cells(each: Share) -> list[Cell | str]:

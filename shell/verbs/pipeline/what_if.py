@@ -76,7 +76,8 @@ def run(arguments: Namespace, output: Output) -> int:
         window = window_asked(arguments, tables, output)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
-            rows = found.selectExpr("*", "unix_micros(last_time) AS last_us").collect()
+            timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
+            rows = [row.asDict(recursive=True) for row in timed.collect()]
             [total] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
     if output.format == "json":
         for row in rows:

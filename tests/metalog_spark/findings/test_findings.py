@@ -1,0 +1,288 @@
+"""Each finding against one day of a small shop (``small_shop``), worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from small_acls import allow
+from small_pipeline import Ask, World, life, moment
+from small_shop import (
+    ADMIN,
+    AGAINST_DAVE,
+    BOB,
+    CAROL,
+    DAVE,
+    DAVES,
+    ERIN,
+    ERINS,
+    EVERY_TOPIC,
+    FRANK,
+    LIVES,
+    MALLORY,
+    MALORYS,
+    ORDERS,
+    PAYMENTS,
+    POWERS,
+    READ,
+    REQUESTS,
+    SHOP,
+    WRITE,
+)
+
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl, ResourceType
+from metalog.errors import InvalidMoment, InvalidRequest
+from metalog_spark.findings.denied import denied
+from metalog_spark.findings.drift import drift
+from metalog_spark.findings.exposure import access, exposure
+from metalog_spark.findings.least_privilege import least_privilege, least_set
+from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+from metalog_spark.findings.unused import Totals, judged, unused
+from metalog_spark.findings.what_if import what_if
+from metalog_spark.findings.window import Window, usage_in, window_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from metalog_spark.folder import Tables
+
+
+def acl_in(row: Row) -> Acl:
+    return acl_of(row[name] for name in ACL_COLUMNS)
+
+
+def by_acl(found: DataFrame) -> dict[Acl, Row]:
+    return {acl_in(row): row for row in found.collect()}
+
+
+def test_the_window_is_what_the_audit_logs_span(day: Window) -> None:
+    assert (day.start_us, day.hours) == (moment(0).timestamp() * 1_000_000, 24)
+
+
+def test_unused(tables: Tables, day: Window) -> None:
+    found = unused(tables, day)
+    rows = by_acl(found)
+    states = {acl: (row.sight, row.state, row.reason) for acl, row in rows.items()}
+    assert states == {
+        EVERY_TOPIC: ("USED", "USED", None),
+        ORDERS: ("SHADOWED", "UNUSED", None),
+        PAYMENTS: ("NEVER", "UNUSED", None),
+        DAVES: ("ONLY_DENIED", "UNUSED", None),
+        AGAINST_DAVE: ("USED", "USED", None),
+        ERINS: ("NEVER", "UNKNOWN", "YOUNGER"),
+        POWERS[0]: ("USED", "USED", None),
+        POWERS[1]: ("NEVER", "UNUSED", None),
+        MALORYS: ("NEVER", "UNUSED", None),
+    }
+    wide = rows[EVERY_TOPIC]
+    assert (wide.requests, wide.matched) == (20, 20)
+    ends = found.where("operation = 'READ' AND principal = 'User:bob' AND requests > 0")
+    [edges] = ends.selectExpr("unix_micros(first_use)", "unix_micros(last_use)").collect()
+    assert [*edges] == [moment(1).timestamp() * 1_000_000, moment(5.5).timestamp() * 1_000_000]
+    assert acl_of(rows[ORDERS].shadow) == EVERY_TOPIC
+    assert rows[ORDERS].matched == 12
+    assert rows[ORDERS].remedy == (
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        " --operation Read --topic shop.orders"
+    )
+    assert rows[POWERS[1]].severity == "WARNING"
+    assert rows[EVERY_TOPIC].remedy is None
+
+
+def test_the_totals_are_those_of_the_rows(tables: Tables, day: Window) -> None:
+    rows = unused(tables, day).where("alive AND permission_type = 'ALLOW'")
+    found = judged(tables, day).totals
+    assert found == Totals(8, 2, rows.where("can_go").count(), 1, REQUESTS)
+    assert found.can_go == 5
+
+
+def test_least_privilege(tables: Tables, day: Window) -> None:
+    found = least_set(tables, day)
+    assert set(found.acls) == {
+        allow("shop.", READ, BOB, prefixed=True),
+        AGAINST_DAVE,
+        ERINS,
+        POWERS[0],
+    }
+    proof = found.proof
+    assert (proof.requests, proof.allowed, proof.by_super_users) == (REQUESTS, 23, 2)
+    assert (proof.revoked, proof.unsayable, proof.lost, proof.gained) == (0, 0, 0, 0)
+    rows = {row.principal: row for row in least_privilege(tables, day).collect()}
+    bob = rows[BOB]
+    assert (bob.acls_today, bob.acls_least, bob.requests) == (2, 1, 20)
+    # READ and DESCRIBE of shop.orders, shop.carts, shop.refunds, payments and logs; he read three
+    assert (bob.granted, bob.used, bob.left, bob.excess) == (10, 3, 6, 4)
+    assert bob.remedy.splitlines() == [
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --add --allow-principal User:bob'
+        " --operation Read --topic shop. --resource-pattern-type prefixed",
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        " --operation Read --topic '*'",
+        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        " --operation Read --topic shop.orders",
+    ]
+    assert (rows[CAROL].acls_least, rows[CAROL].removes, rows[CAROL].requests) == (0, 1, 0)
+    assert rows[ERIN].remedy is None
+
+
+def test_what_if_nothing_changes_nobody_notices(tables: Tables, day: Window) -> None:
+    today = [each.acl for each in LIVES]
+    assert what_if(tables, day, today).collect() == []
+
+
+def test_what_if(tables: Tables, day: Window) -> None:
+    proposed = [each.acl for each in LIVES if each.acl not in (EVERY_TOPIC, AGAINST_DAVE)]
+    rows = what_if(tables, day, proposed).collect()
+    said = [
+        (row.principal, row.resource_name, row.before, row.after, row.requests, row.severity)
+        for row in rows
+    ]
+    assert said == [
+        (BOB, "shop.carts", "ALLOWED", "DENIED", 5, "ERROR"),
+        (BOB, "shop.refunds", "ALLOWED", "DENIED", 3, "ERROR"),
+        (DAVE, "payments", "DENIED", "ALLOWED", 4, "WARNING"),
+    ]
+    assert acl_of(rows[0].acl) == EVERY_TOPIC
+    assert "--add --allow-principal User:bob" in rows[0].remedy
+    assert acl_of(rows[2].acl) == AGAINST_DAVE
+
+
+def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window) -> None:
+    today = [each.acl for each in LIVES]
+    [row] = what_if(tables, day, today, AuthorizerConfig()).collect()
+    assert (row.principal, row.after, row.after_rule, row.acl) == (
+        ADMIN,
+        "DENIED",
+        "DefaultDeny",
+        None,
+    )
+
+
+def test_exposure(tables: Tables, day: Window) -> None:
+    rows = exposure(tables, day).collect()
+    said = {(row.kind, row.principal, row.severity) for row in rows}
+    assert said == {
+        ("toxic-pair", FRANK, "ERROR"),
+        ("super-user-like", FRANK, "WARNING"),
+        ("super-user", ADMIN, "WARNING"),
+        ("all-topics", BOB, "INFO"),
+        ("denied-overlap", DAVE, "INFO"),
+    }
+    pair = next(row for row in rows if row.kind == "toxic-pair")
+    assert {acl_of(pair.acl), acl_of(pair.other)} == set(POWERS)
+    [admin] = [row for row in rows if row.principal == ADMIN]
+    assert (admin.requests, admin.acl) == (2, None)
+
+
+def test_access(tables: Tables, day: Window) -> None:
+    rows = {(row.principal, row.resource_name): row for row in access(tables, day).collect()}
+    assert len(rows) == 7
+    wide = rows[BOB, "*"]
+    assert (wide.reads, wide.writes, wide.administers) == (True, False, False)
+    assert (wide.operations, wide.requests) == (["DESCRIBE", "READ"], 20)
+    assert rows[FRANK, "kafka-cluster"].administers
+    assert rows[DAVE, "payments"].denied == ["READ"]
+
+
+def test_denied(tables: Tables, day: Window) -> None:
+    mallory, dave, erin = denied(tables, day).collect()
+    assert (mallory.principal, mallory.requests, mallory.peak, mallory.storm) == (
+        MALLORY,
+        1500,
+        1500,
+        True,
+    )
+    assert (mallory.near_kind, acl_of(mallory.near)) == ("PRINCIPAL_TYPO", MALORYS)
+    assert (mallory.severity, mallory.still) == ("WARNING", True)
+    assert mallory.remedy.startswith('kafka-acls --bootstrap-server "$BOOTSTRAP" --add')
+    assert (dave.near_kind, dave.requests) == ("DENY_OVERRIDES", 4)
+    assert (erin.principal, erin.operation, erin.near_kind) == (
+        ERIN,
+        "WRITE",
+        "OPERATION",
+    )
+
+
+def test_drift_between_two_moments_of_one_log(tables: Tables) -> None:
+    [row] = drift(tables, tables, meant_at=0).collect()
+    assert (row.change, acl_in(row), row.severity) == ("ADDED", ERINS, "INFO")
+    [row] = drift(tables, tables, found_at=0).collect()
+    assert row.change == "REMOVED"
+    assert row.remedy.endswith("--add --allow-principal User:erin --operation Read --topic logs")
+
+
+def test_moments_of_the_window(tables: Tables, day: Window) -> None:
+    assert window_of(tables, "-6h").start_us == day.end_us - 6 * 3_600_000_000
+    assert window_of(tables, "2026-01-01T02:00").hours == 22
+    assert window_of(tables, "120").start_us == moment(2).timestamp() * 1_000_000
+    for start, end, words in (
+        ("2026-01-01T02:00", "2026-01-01T02:00", "nothing lies between"),
+        ("2026-01-02", "2026-01-03", "there are audit lines of"),
+        ("119", None, "no ACL had changed by offset 119"),
+    ):
+        with pytest.raises(InvalidMoment, match=words):
+            window_of(tables, start, end)
+
+
+def test_a_window_that_cuts_a_day_counts_its_requests_one_by_one(tables: Tables) -> None:
+    afternoon = window_of(tables, "2026-01-01T01:15", "2026-01-01T05:15")
+    bobs = usage_in(tables, afternoon).where(f"principal = '{BOB}'").collect()
+    # of those at one o'clock the half that came at half past, and one of the two at five
+    assert {(row.resource_name, row.requests) for row in bobs} == {
+        ("shop.orders", 5),
+        ("shop.orders", 1),
+        ("shop.carts", 2),
+        ("shop.refunds", 1),
+    }
+
+
+def test_without_any_allowed_line_the_line_for_log4j_is_said(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    dark = SHOP._replace(dark=frozenset(("1", hour) for hour in range(24)))
+    tables = dark.folder(spark, tmp_path / "dark")
+    for refused in (unused, least_privilege):
+        with pytest.raises(InvalidRequest, match=r"kafka\.authorizer\.logger=DEBUG") as caught:
+            refused(tables, window_of(tables))
+        assert "\n" not in str(caught.value)
+
+
+def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
+    dusk = SHOP._replace(brokers=("1", "2"), dark=frozenset({("2", 7)}))
+    tables = dusk.folder(spark, tmp_path / "dusk")
+    day = window_of(tables)
+    rows = by_acl(unused(tables, day))
+    assert rows[PAYMENTS].reason == "COVERAGE"
+    assert rows[EVERY_TOPIC].state == "USED"
+    assert by_acl(unused(tables, day, tolerated=0.03))[PAYMENTS].state == "UNUSED"
+    with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
+        least_set(tables, day)
+
+
+def test_what_the_default_allowed_gets_acls_and_the_default_goes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lives = (life(1, ORDERS), life(2, allow("shop.orders", WRITE, "User:*")))
+    asks = (
+        Ask(BOB, READ, "shop.orders"),
+        Ask(CAROL, WRITE, "shop.orders"),
+        Ask(CAROL, WRITE, "open", times=3),
+        Ask(CAROL, READ, "", kind=ResourceType.GROUP, times=2),
+        Ask(DAVE, READ, "was-open", result="ALLOWED", known=False),
+    )
+    world = World(lives, asks, allow_everyone=True)
+    tables = world.folder(spark, tmp_path / "open")
+    day = window_of(tables)
+    found = least_set(tables, day)
+    assert found.closes
+    assert found.proof.unsayable == 2
+    wanted = {
+        ORDERS,
+        allow("shop.orders", WRITE, "User:*"),
+        allow("shop.orders", WRITE, CAROL),
+        allow("open", WRITE, CAROL),
+        allow("was-open", READ, DAVE),
+    }
+    assert set(found.acls) <= wanted
+    assert {row.reason for row in unused(tables, day).collect()} <= {None, "OPENS"}

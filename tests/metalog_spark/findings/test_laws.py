@@ -1,0 +1,171 @@
+"""What is true of the findings whatever was asked: a day of random traffic and changing ACLs.
+
+Everything is held against the spec's linear scan, request by request.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from small_pipeline import Ask, World, life
+
+from authorizer import spec
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog_spark.findings.least import Limits
+from metalog_spark.findings.least_privilege import least_set
+from metalog_spark.findings.lives import acl_of
+from metalog_spark.findings.unused import Judged, judged
+from metalog_spark.findings.uses import Sight, State
+from metalog_spark.findings.what_if import what_if
+from metalog_spark.findings.window import Window, window_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.folder import Tables
+
+NAMES = ["a.b", "a.c", "a.d", "b-x", "b-y", "b-z", "c"]
+PATTERNS = [
+    *((name, PatternType.LITERAL) for name in (*NAMES, "*")),
+    *((name, PatternType.PREFIXED) for name in ("a.", "b-", "", "c")),
+]
+PRINCIPALS = ["User:a", "User:b", "User:c", "User:d"]
+HOSTS = ["10.0.0.1", "10.0.0.2"]
+OPERATIONS = [Operation.READ, Operation.WRITE, Operation.DESCRIBE]
+SEEDS = {7: Limits(), 8: Limits(prefix_from=2, slack=0.5)}
+
+
+def some_world(seed: int) -> World:
+    random = Random(seed)
+    lives = []
+    for number in range(1, 40):
+        name, pattern = random.choice(PATTERNS)
+        acl = Acl(
+            ResourceType.TOPIC,
+            name,
+            pattern,
+            random.choice([*PRINCIPALS, "User:*"]),
+            random.choice(["*", "*", *HOSTS]),
+            random.choice([*OPERATIONS, Operation.ALL]),
+            random.choice([PermissionType.DENY, *[PermissionType.ALLOW] * 5]),
+        )
+        begin = random.choice([None, None, None, random.uniform(1, 20)])
+        end = random.choice([None, None, None, random.uniform(20, 23)])
+        lives.append(life(number, acl, begin, end))
+    asks = [
+        Ask(
+            random.choice(PRINCIPALS),
+            random.choice(OPERATIONS),
+            random.choice(NAMES),
+            random.randrange(24 * 4) / 4,
+            random.randrange(1, 5),
+            host=random.choice(HOSTS),
+        )
+        for _ in range(150)
+    ]
+    return World(tuple(lives), tuple(asks), super_users=("User:d",))
+
+
+class Case:
+    def __init__(self, world: World, tables: Tables, limits: Limits) -> None:
+        self.world = world
+        self.limits = limits
+        self.tables = tables
+        self.window: Window = window_of(tables)
+        self.judged: Judged = judged(tables, self.window)
+        self.today = {each.acl for each in world.lives if each.end is None}
+
+    def held_at(self, hour: float) -> set[Acl]:
+        minute = int(hour * 60)
+        offset = max((edge for edge in self.world._edges() if edge <= minute), default=0)
+        return {each.acl for each in self.world.lives if each.holds_at(offset)}
+
+    def says(self, acls: set[Acl], ask: Ask) -> str:
+        if ask.principal in self.world.super_users:
+            return "ALLOWED"
+        who = (frozenset({ask.principal}), ask.host)
+        decision = spec.decide(acls, who, ask.operation, ask.kind, ask.name, False)
+        return str(decision.result.value)
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def case(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Case:
+    folder: Path = tmp_path_factory.mktemp("laws") / "world"
+    world = some_world(request.param)
+    return Case(world, world.folder(spark, folder), SEEDS[request.param])
+
+
+def test_every_used_acl_was_in_force_at_its_use(case: Case) -> None:
+    used = [each for each in case.judged.verdicts if each.sight is Sight.USED]
+    assert used
+    for verdict in used:
+        assert verdict.uses is not None
+        hour = (verdict.uses.first_us - case.window.start_us) / 3_600_000_000
+        assert verdict.acl in case.held_at(hour)
+
+
+def test_what_can_go_goes_all_at_once_and_no_answer_changes(case: Case) -> None:
+    going = {each.acl for each in case.judged.verdicts if each.can_go}
+    assert going
+    for ask in case.world.asks:
+        held = case.held_at(ask.hour)
+        assert case.says(held, ask) == case.says(held - going, ask)
+        assert case.says(case.today, ask) == case.says(case.today - going, ask)
+
+
+def test_every_acl_of_the_window_has_one_verdict_and_every_request_was_counted(case: Case) -> None:
+    verdicts = case.judged.verdicts
+    assert {each.acl for each in verdicts} == {each.acl for each in case.world.lives}
+    assert len(verdicts) == len({each.acl for each in verdicts})
+    decided = sum(each.uses.requests for each in verdicts if each.uses is not None)
+    by_acls = [ask for ask in case.world.asks if ask.principal not in case.world.super_users]
+    unmatched = [
+        ask for ask in by_acls if not any(self_matches(acl, ask) for acl in case.held_at(ask.hour))
+    ]
+    assert decided == sum(ask.times for ask in by_acls) - sum(ask.times for ask in unmatched)
+    totals = case.judged.totals
+    assert totals.requests == sum(ask.times for ask in case.world.asks)
+    states = [each.state for each in verdicts if each.is_alive]
+    assert states.count(State.USED) >= totals.used
+
+
+def self_matches(acl: Acl, ask: Ask) -> bool:
+    who = (frozenset({ask.principal}), ask.host)
+    decision = spec.decide({acl}, who, ask.operation, ask.kind, ask.name, False)
+    return decision.acl is not None
+
+
+def test_the_least_set_changes_no_allowed_answer_and_allows_nothing_more(case: Case) -> None:
+    found = least_set(case.tables, case.window, case.limits)
+    least = set(found.acls)
+    assert least != case.today
+    for principal, operation, name, host in product(PRINCIPALS, OPERATIONS, NAMES, HOSTS):
+        ask = Ask(principal, operation, name, host=host)
+        assert case.says(case.today, ask) == "ALLOWED" or case.says(least, ask) == "DENIED"
+    for ask in case.world.asks:
+        if case.says(case.held_at(ask.hour), ask) == "ALLOWED":
+            assert case.says(least, ask) == case.says(case.today, ask)
+
+
+def test_what_if_agrees_with_the_spec_request_by_request(case: Case) -> None:
+    proposed = {acl for place, acl in enumerate(sorted(case.today)) if place % 3}
+    turned: dict[tuple[str, ...], int] = {}
+    for ask in case.world.asks:
+        before, after = case.says(case.today, ask), case.says(proposed, ask)
+        if before != after:
+            key = ask.principal, ask.operation.name, ask.name, before, after
+            turned[key] = turned.get(key, 0) + ask.times
+    found: dict[tuple[str, ...], int] = {}
+    for row in what_if(case.tables, case.window, proposed).collect():
+        key = row.principal, row.operation, row.resource_name, row.before, row.after
+        found[key] = found.get(key, 0) + row.requests
+        if row.acl is not None:
+            assert acl_of(row.acl) in case.today | proposed
+    assert turned
+    assert found == turned

@@ -1,0 +1,193 @@
+"""``metalog pipeline unused``, ``least-privilege`` and ``what-if`` as a person sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from command import run_here
+from small_acls import allow
+from small_pipeline import Ask, World, life
+from small_shop import AGAINST_DAVE, BOB, EVERY_TOPIC, LIVES, POWERS
+
+from metalog.acl import WILDCARD, Acl
+from metalog.ids import uuid_text
+from snapshot.exchange.formats.document import Document, Entry
+from snapshot.exchange.formats.kafka_acls import read_kafka_acls
+from snapshot.exchange.formats.yaml import read_yaml, write_yaml
+from snapshot.exchange.plan import make_plan, saved, write_saved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.folder import Tables
+
+Captured = pytest.CaptureFixture[str]
+
+
+def written(path: Path, acls: Iterable[Acl]) -> Path:
+    path.write_text(write_yaml(Document(tuple(map(Entry, acls)))))
+    return path
+
+
+def without(*gone: Acl) -> list[Acl]:
+    return [each.acl for each in LIVES if each.acl not in gone]
+
+
+def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "unused", tables.path)
+    assert done.returncode == 1
+    first, *rest = done.stdout.splitlines()
+    assert first == (
+        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 it is not "
+        "known."
+    )
+    assert "Another ACL decided all that matched (1)" in rest
+    assert any(
+        "12 requests, by ALLOW User:bob READ on topic * from any host" in line for line in rest
+    )
+    assert done.stderr == (
+        "note: requests of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z\n"
+    )
+
+
+def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "unused", tables.path, "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1, done.stderr
+    assert {line["id"] for line in lines} == {uuid_text(each.id) for each in LIVES}
+    wide = next(line for line in lines if line["resourceName"] == WILDCARD)
+    assert (wide["state"], wide["requests"], wide["lastUse"], wide["canGo"]) == (
+        "USED",
+        20,
+        "2026-01-01T05:30:00.000Z",
+        False,
+    )
+
+
+def test_unused_as_commands_can_be_run(tables: Tables, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "unused", tables.path, "-o", "commands")
+    said = read_kafka_acls(done.stdout.replace("--remove", "--add"), "out")
+    assert len(said.acls) == 5
+    assert set(said.acls) < {each.acl for each in LIVES}
+
+
+def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", BOB)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[:3] == [
+        "1 ALLOW would do where there are 2 today.",
+        "Replayed 1,528 requests: each of the 21 that were allowed and still are would be allowed, "
+        "and none that is denied today; outside of it: 2 of super users, who need no ACL.",
+        "",
+    ]
+    assert done.stdout.splitlines()[-3:] == [
+        "+  ALLOW User:bob READ on topic names that begin with shop. from any host",
+        "-  ALLOW User:bob READ on topic * from any host",
+        "-  ALLOW User:bob READ on topic shop.orders from any host",
+    ]
+
+
+def test_the_yaml_of_the_least_set_is_a_plan_that_breaks_nobody(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "-o", "yaml")
+    document = read_yaml(done.stdout, "out")
+    today = {each.acl for each in LIVES}
+    plan = make_plan(today, document, prune=True)
+    assert not plan.unowned
+    assert set(document.acls) >= {AGAINST_DAVE, POWERS[0]}
+    (tmp_path / "least.yaml").write_text(done.stdout)
+    asked = run_here(capsys, "pipeline", "what-if", tables.path, tmp_path / "least.yaml")
+    assert asked.returncode == 0
+    assert asked.stdout == "0 of 1,528 requests would get another answer.\n"
+
+
+def test_what_if_in_text_and_json(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
+    proposed = written(tmp_path / "acls.yaml", without(EVERY_TOPIC, AGAINST_DAVE))
+    done = run_here(capsys, "pipeline", "what-if", tables.path, proposed)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == (
+        "12 of 1,528 requests would get another answer: User:bob would be denied; User:dave would "
+        "be allowed."
+    )
+    assert " ".join(done.stdout.splitlines()[2].split()) == (
+        "5 ALLOWED -> DENIED User:bob READ on topic shop.carts without ALLOW User:bob READ on "
+        "topic * from any host"
+    )
+    lines = run_here(capsys, "pipeline", "what-if", tables.path, proposed, "--json").stdout
+    assert [json.loads(line)["after"] for line in lines.splitlines()] == [
+        "DENIED",
+        "DENIED",
+        "ALLOWED",
+    ]
+
+
+def test_what_if_takes_a_saved_plan_and_what_files_own(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    today = [each.acl for each in LIVES]
+    own = "owns:\n  - principal: User:bob\nacls: []\n"
+    plan = make_plan(today, read_yaml(own, "own"), prune=True)
+    (tmp_path / "plan.json").write_text(write_saved(saved("prod", today, plan)))
+    (tmp_path / "own.yaml").write_text(own)
+    answers = []
+    for name in ("plan.json", "own.yaml"):
+        done = run_here(capsys, "pipeline", "what-if", tables.path, tmp_path / name)
+        answers.append(done.stdout)
+        assert done.stdout.startswith("20 of 1,528 requests would get another answer")
+    assert answers[0] == answers[1]
+    assert "7 other ACLs stay as they are" in done.stderr
+
+
+def test_what_if_with_other_super_users(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
+    proposed = written(tmp_path / "acls.yaml", without())
+    done = run_here(
+        capsys, "pipeline", "what-if", tables.path, proposed, "--super-users", "User:mallory"
+    )
+    assert [line.split()[:4] for line in done.stdout.splitlines()[2:]] == [
+        ["2", "ALLOWED", "->", "DENIED"],
+        ["1,500", "DENIED", "->", "ALLOWED"],
+    ]
+
+
+def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys: Captured) -> None:
+    evil = "x\x1b[2J\n'; rm -rf / #"
+    named = allow(evil, principal="User:\u202emoc.live")
+    world = World((life(1, named), life(2, EVERY_TOPIC)), (Ask(BOB, EVERY_TOPIC.operation, evil),))
+    folder = world.folder(spark, tmp_path / "evil").path
+    proposed = written(tmp_path / "none.yaml", [])
+    for words in (
+        ("unused", folder),
+        ("least-privilege", folder, "--principal", BOB),
+        ("least-privilege", folder, "-o", "yaml"),
+        ("what-if", folder, proposed),
+    ):
+        done = run_here(capsys, "pipeline", *words)
+        assert done.returncode == 1, done.stderr
+        for text in (done.stdout, done.stderr):
+            assert "\x1b" not in text
+            assert "\u202e" not in text
+            assert not any(line.startswith("'; rm") for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["unused", "DIR", "--from", "soon"], "'soon' is no moment"),
+        (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
+        (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),
+        (["unused", "NOWHERE"], "NOWHERE: not a pipeline's folder; metalog pipeline build makes"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_line(
+    tables: Tables, capsys: Captured, words: list[str], said: str
+) -> None:
+    words = [tables.path if word == "DIR" else word for word in words]
+    done = run_here(capsys, "pipeline", *words)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
