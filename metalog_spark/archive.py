@@ -13,6 +13,7 @@ import glob
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,6 +25,7 @@ from metalog.log.quorum import QuorumLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentSplit, read_checkpoint
 from metalog.log.topic import TopicLog, TopicSplit
+from metalog.log.topic_cluster import TopicCluster
 from metalog.ports import Appended, Split
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
@@ -36,15 +38,18 @@ _OPEN_END: Final = 1 << 63
 
 
 class Piece(NamedTuple):
-    """The records of ``split`` from offset ``start`` up to ``end``, to be read by one task.
+    """The records of ``split`` from offset ``start`` up to ``until``, to be read by one task.
 
-    A piece that is ``dense`` lacks none of them, or is damaged.
+    Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
+    lacks no record, or is damaged. Of others a piece has the batches that begin before
+    ``end``, whole, and nothing of one that began before ``start``.
     """
 
     split: Split
     start: int
     end: int
-    dense: bool = True
+    until: int
+    dense: bool
 
     def batches(self) -> Iterator[Batch]:
         """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""
@@ -53,16 +58,30 @@ class Piece(NamedTuple):
         for batch in self.split.read():
             if batch.next_offset <= self.start:
                 continue
-            if batch.base_offset >= self.end:
+            if batch.base_offset >= self.until:
                 break
             if self.dense and batch.base_offset > reached:
                 raise _missing(reached, batch.base_offset, batch.file)
             yield batch
             reached, file = batch.next_offset, batch.file
-            if reached >= self.end:
+            if reached >= self.until:
                 break
         if self.dense and reached < self.end < _OPEN_END:
             raise _missing(reached, self.end, file)
+
+    def between(self, start: int, end: int) -> Sequence[Piece]:
+        """What of the piece holds records from offset ``start`` up to ``end``; what goes on from
+        a piece that ends before ``start`` is a piece of its own."""
+        if self.start >= end or self.end <= start:
+            return ()
+        split, begin, until = self.split, max(self.start, start), min(self.until, end)
+        if isinstance(split, TopicSplit | WholeSplit):
+            split = split._replace(start=begin)
+        last = until if self.dense else self.end
+        piece = self._replace(split=split, start=begin, end=last, until=until)
+        if not isinstance(split, TopicSplit) or self.start > start:
+            return (piece,)
+        return piece._replace(split=HeadSplit(split.cluster, begin)), piece
 
 
 class Hole(NamedTuple):
@@ -202,22 +221,23 @@ def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
 def _pieces(member: Member, begin: int) -> Iterator[Piece]:
     log, end = member.log, member.end
     if isinstance(log, CheckpointLog):
-        yield Piece(SnapshotSplit(log.path), 0, _OPEN_END, dense=False)
+        yield Piece(SnapshotSplit(log.path), 0, _OPEN_END, _OPEN_END, dense=False)
         return
     if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
-        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, _OPEN_END, dense=False)
+        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, _OPEN_END, _OPEN_END, dense=False)
         return
     splits = list(log.splits())
     if not splits and begin < end:
         whole = WholeSplit(member.source.describe, member.command_config, begin)
-        yield Piece(whole, begin, end, dense=False)
+        yield Piece(whole, begin, end, end, dense=False)
         return
     starts = [_start_of(split, member.start) for split in splits]
     ends = [*starts[1:], end]
     for split, first, last in zip(splits, starts, ends, strict=True):
         if max(first, begin) < min(last, end):
             dense = isinstance(split, SegmentSplit)
-            yield Piece(split, max(first, begin), min(last, end), dense)
+            until = min(last, end) if dense else end
+            yield Piece(split, max(first, begin), min(last, end), until, dense)
 
 
 def _start_of(split: Split, otherwise: int) -> int:
@@ -246,6 +266,21 @@ class BootstrapSplit(NamedTuple):
 
     def read(self) -> Iterator[Batch]:
         return read_checkpoint(self.path, LOCAL_FILES)
+
+
+class HeadSplit(NamedTuple):
+    """The append in a topic that began before ``offset`` and goes on there, if one does."""
+
+    cluster: TopicCluster
+    offset: int
+
+    def read(self) -> Iterator[Batch]:
+        log = TopicLog(str(self.cluster.address), cluster=self.cluster)
+        with closing(log):
+            appended = (each.batch for each in log.read(self.offset) if isinstance(each, Appended))
+            batch = next(appended, None)
+        if batch is not None and batch.base_offset < self.offset:
+            yield batch
 
 
 class WholeSplit(NamedTuple):

@@ -176,12 +176,16 @@ class _RowReader:
 
     def _partitions(self, archive: Archive, wanted: Wanted) -> list[InputPartition]:
         found: list[InputPartition] = []
+        first = wanted.start if wanted.start > archive.start else -1
         for part in archive.parts:
             if isinstance(part, Hole) and part.is_damage and not self.options.skip_damaged:
                 raise CorruptLog(part.why)
-            start, end = max(part.start, wanted.start), min(part.end, wanted.end)
-            if start < end:
-                found.append(LogPartition(part, wanted._replace(start=start, end=end)))
+            if isinstance(part, Hole):
+                found += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
+                continue
+            for piece in part.between(first, wanted.end):
+                narrowed = wanted._replace(start=piece.start, end=piece.until)
+                found.append(LogPartition(piece, narrowed))
         return found
 
 

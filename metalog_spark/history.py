@@ -109,10 +109,11 @@ def scan(piece: Piece) -> Scanned:
             latest_ms = max(latest_ms, batch.max_timestamp)
             first_ms = latest_ms if first_ms is None else first_ms
             for offset, value in _telling(batch):
-                if piece.start <= offset < piece.end:
+                if piece.start <= offset < piece.until:
                     _check(value, batch, offset)
                     found.append(Found(offset, latest_ms, value))
             reached = min(batch.next_offset, piece.end)
+        reached = piece.end
     except CorruptLog as error:
         damage = str(error)
         if error.offset is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from kafka_tools import RealKafka
+from pyspark.sql.datasource import Filter, GreaterThanOrEqual, LessThan
 from pyspark.sql.types import StructType
 from tiny_log import ace, uuid
 from topic_logs import new_address
@@ -34,9 +35,10 @@ SCHEMA = (
 )
 
 
-def rows(source: str) -> list[dict[str, Any]]:
+def rows(source: str, *filters: Filter) -> list[dict[str, Any]]:
     """Planned here, and read as if each part had been sent away."""
     reader = LogReader(read_options({"path": source}), SCHEMA)
+    assert list(reader.pushFilters(list(filters))) == []
     parts = [pickle.loads(pickle.dumps(part)) for part in reader.partitions()]
     return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
 
@@ -56,7 +58,7 @@ def named(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("encoding", ["kraft", "avro"])
 def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut into ranges, each record once; and the lives of its ACLs."""
+    """Cut into ranges across its appends, each record once; and the lives of its ACLs."""
     address = new_address(real_kafka.bootstrap)
     with closing(WritableTopicLog(address, encoding=encoding)) as log:
         epoch = log.claim()
@@ -66,6 +68,9 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
     monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 4)
     found = rows(address)
     assert named(found) == entries(address)
+    for begin in range(0, 10, 3):
+        asked = rows(address, GreaterThanOrEqual(("offset",), begin), LessThan(("offset",), 9))
+        assert asked == [row for row in found if begin <= row["offset"] < 9]
     assert sum(row["type"] == "ACCESS_CONTROL_ENTRY_RECORD" for row in found) == 12
     archive = Logs(address, environ=os.environ).look()
     pieces = dict(enumerate(archive.parts))
