@@ -14,6 +14,7 @@ a change is about.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -34,6 +35,8 @@ from metalog.ports import WritableLog
 from metalog.records.frame import encode_value
 from metalog.records.message import Message
 from metalog.records.messages import NoOpRecord
+
+_log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 Change = Callable[[MetadataImage], ControllerResult[R]]
@@ -83,8 +86,12 @@ class Changes:
         self._epoch = self._log.claim()
 
     @property
+    def refusal(self) -> Exception | None:
+        """Why no further change is accepted; None as long as they are."""
+        return self._refusal
+
+    @property
     def is_over(self) -> bool:
-        """Whether no further change is accepted."""
         return self._refusal is not None
 
     def activate(self, first_words: Sequence[tuple[Message, int]] = ()) -> None:
@@ -209,6 +216,7 @@ class Changes:
         return decided
 
     def _give_up(self, decided: Sequence[_Decided], error: Exception) -> None:
+        _log.error("no further change is accepted: %s", error)
         self.stop(error)
         _fail([each.request for each in decided], error)
 

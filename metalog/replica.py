@@ -216,6 +216,13 @@ class Replica:
         return None if since is None else self._monotonic_s() - since
 
     @property
+    def fence(self) -> Exception | None:
+        """Why this replica, which writes the log, can do so no more; None where it can, and where
+        another writes."""
+        changes = self._changes
+        return None if changes is None else changes.refusal
+
+    @property
     def high_watermark(self) -> int | None:
         """Up to where the log is committed, as far as it was heard."""
         return self._loader.high_watermark

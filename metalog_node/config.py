@@ -25,6 +25,7 @@ from metalog.controller.scram_password_config import (
     scram_password_config,
 )
 from metalog.errors import ConfigException
+from metalog.log.config import LogConfig, log_config
 from metalog.properties import Property, parse_properties
 from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.given import Given
@@ -86,6 +87,7 @@ class NodeConfig(NamedTuple):
     mapping_rules: tuple[Rule, ...]
     metadata_dir: Path | None
     topic: TopicPlace | None
+    log: LogConfig
     controller_listener: str
     scram_passwords: ScramPasswordConfig
     max_connections: int
@@ -155,6 +157,7 @@ class _Reading:
             mapping_rules=given.read(MAPPING_RULES, parse_rules, given.value(MAPPING_RULES) or ""),
             metadata_dir=None if topic else _metadata_dir(settings),
             topic=topic,
+            log=given.read(LOG_DIR, log_config, given.properties),
             controller_listener=next(iter(names), ""),
             scram_passwords=given.read(
                 SCRAM_PASSWORD_KEYS[0], scram_password_config, given.properties

@@ -24,7 +24,6 @@ from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
 from metalog.loader import Loading
-from metalog.log.config import log_config
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
 from metalog.plugins import class_named, made_of
@@ -60,13 +59,15 @@ _log = logging.getLogger(__name__)
 
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
+_PATIENCE_S: Final = 1.0
+"""How long early-start listeners wait for the log to be claimed, or for why it cannot be."""
 
 
 class Node:
     """``async with Node(config) as node:`` runs one until the block ends.
 
-    Entered, its early-start listeners are open, and its log is claimed if it is sound and its
-    cluster answers; ``await node.ready()`` returns when all listeners are open. ``on_open`` is
+    Entered, its early-start listeners are open, and its log is claimed if it is sound and at
+    hand; ``await node.ready()`` returns when all listeners are open. ``on_open`` is
     called with each listener as it opens; ``apis`` are what the program around it answers to
     its clients, by Kafka's key of each.
     """
@@ -83,6 +84,7 @@ class Node:
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
         self._seats = seats_for(config.max_connections)
+        self._starting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
@@ -110,8 +112,11 @@ class Node:
         self._forwarder = self._forwarder_to_controllers()
 
     async def __aenter__(self) -> Self:
+        self._starting = asyncio.create_task(asyncio.to_thread(self.replica.start))
         try:
-            await asyncio.to_thread(self.replica.start)
+            await asyncio.wait({self._starting}, timeout=_PATIENCE_S)
+            if self._starting.done():
+                self._starting.result()
             await self._begin()
         except BaseException:
             await self.close()
@@ -167,6 +172,8 @@ class Node:
         await asyncio.to_thread(self._listings.close)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
         await asyncio.to_thread(self.replica.close)
         if self._topic is not None:
             await asyncio.to_thread(self._topic.close)
@@ -203,7 +210,7 @@ class Node:
                 f"metadata.log.dir: {config.metadata_dir} is not formatted; "
                 f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
             )
-        kept = log_config(config.properties)
+        kept = config.log
         log = WritableDirectoryLog(
             config.metadata_dir,
             voters={config.node_id},
@@ -261,6 +268,8 @@ class Node:
     async def _open_when_loaded(
         self, listeners: list[Listener], opened: dict[str, Future[None]]
     ) -> None:
+        if self._starting is not None:
+            await asyncio.shield(self._starting)
         for listener in listeners:
             await asyncio.wrap_future(opened[listener.name])
             await self._open_listener(listener)
@@ -336,6 +345,7 @@ class Node:
             self.replica.failing_for_s,
             [each.name for each in self._config.listeners if each.name not in self._open],
             self._deny_after_ms,
+            self.replica.fence,
         )
 
     def _condition(self) -> Condition:

@@ -12,24 +12,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from metalog.errors import LogFenced
 from metalog.loader import Loading, Stale, State
 
 
 class Probed(NamedTuple):
     """``shut`` are the listeners that are not open yet; ``failing_s`` how long the replay has
-    been failing, if it is; ``deny_after_ms`` is ``stale.deny.after.ms``."""
+    been failing, if it is; ``deny_after_ms`` is ``stale.deny.after.ms``; ``fence`` why the log can
+    be written no more, if so."""
 
     state: State
     failing_s: float | None
     shut: Sequence[str]
     deny_after_ms: int | None
+    fence: Exception | None = None
 
 
 def health(probed: Probed) -> tuple[bool, str]:
-    fault = _fault(probed.state)
-    if isinstance(fault, LogFenced):
-        return False, f"nothing more can be written: {fault}"
+    if probed.fence is not None:
+        return False, f"nothing more can be written: {probed.fence}"
     return True, "alive"
 
 

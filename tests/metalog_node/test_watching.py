@@ -19,6 +19,7 @@ from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.api import RequestContext
 from metalog.errors import ConfigException, CorruptLog, InvalidRequest, LogFenced
 from metalog.loader import Loading, Ready, Stale
+from metalog.log.writer import WritableDirectoryLog
 from metalog.wire.client import Connection
 from metalog.wire.security import client_settings
 from metalog_node.probes import Probed, health, readiness
@@ -28,27 +29,25 @@ WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
+ON_CLUSTER = Acl(
+    ResourceType.CLUSTER,
+    "kafka-cluster",
+    PatternType.LITERAL,
+    "User:ANONYMOUS",
+    "*",
+    Operation.DESCRIBE,
+    PermissionType.ALLOW,
+)
+
+
 def test_a_scrape_tells_what_was_done(tmp_path: Path) -> None:
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED, **{"super.users": "User:admin"}) as node:
         before = scraped(node.watch_address)
         count = ("kafka_server_authorizer_aclcount", "")
         context = RequestContext("User:admin", "127.0.0.1")
-        acls = [
-            Acl(
-                ResourceType.CLUSTER,
-                "kafka-cluster",
-                PatternType.LITERAL,
-                "User:ANONYMOUS",
-                "*",
-                operation,
-                permission,
-            )
-            for operation, permission in (
-                (Operation.DESCRIBE, PermissionType.ALLOW),
-                (Operation.ALTER, PermissionType.DENY),
-            )
-        ]
+        denied = ON_CLUSTER._replace(operation=Operation.ALTER, permission_type=PermissionType.DENY)
+        acls = [ON_CLUSTER, denied]
         for created in node.replica.create_acls(context, acls):
             assert not created.result(10)
         admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
@@ -130,9 +129,25 @@ def test_a_stale_node_says_since_when_and_is_ready_until_its_gate_is_shut() -> N
     assert "since 2026-11-21T11:59:00Z" in said
 
 
-def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew() -> None:
-    fenced = Probed(Stale(9, LogFenced("/log: a write failed")), 1.0, [], None)
-    assert health(fenced) == (False, "nothing more can be written: /log: a write failed")
+def test_a_node_that_can_write_nothing_more_wants_to_be_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it has it goes on to answer from; the log says it once."""
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED) as node:
+        assert got(node.watch_address, "/healthz")[0] == 200
+        monkeypatch.setattr(WritableDirectoryLog, "append", failing)
+        for _ in range(2):
+            with pytest.raises(LogFenced):
+                node.replica.create_acls(None, [ON_CLUSTER])[0].result(20)
+        status, said = got(node.watch_address, "/healthz")
+        assert (status, said) == (503, "nothing more can be written: /log: a write failed\n")
+        assert got(node.watch_address, "/readyz")[0] == 200
+    assert caplog.text.count("no further change is accepted: /log: a write failed") == 1
+
+
+def failing(*_: object) -> None:
+    raise LogFenced("/log: a write failed")
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1:9404", "https://h:1", "http://a:1,http://b:2"])
