@@ -34,7 +34,6 @@ WRITER_SUFFIX: Final = "-writer"
 _GROUP: Final = "metalog-reader"
 """Needed by the library; no offset is committed and nobody joins it."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
-"""Kafka writes ids to the base 64 so; the library does not."""
 _AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
@@ -119,7 +118,7 @@ class TopicCluster:
         return facts
 
     def id(self) -> str:
-        """As Kafka shows it; another topic by the same name has another."""
+        """As Kafka shows it, and not the library; another topic by the same name has another."""
         wanted = _api.TopicCollection([self.address.topic])
         described = self._administered(
             "describe it",
@@ -182,7 +181,7 @@ class TopicCluster:
             [future] = call(troubles.client).values()
             return future.result(timeout=TIMEOUT_S * 2)
         except (*_REFUSED, TimeoutError) as error:
-            raise _failed(self.address, f"cannot {what}", troubles, error) from None
+            raise _unread(self.address, troubles, error, f"cannot {what}") from None
         finally:
             troubles.client = None
 
@@ -375,17 +374,15 @@ def _cause(error: SystemError) -> BaseException:
     return error.__cause__ or error
 
 
-def _unread(address: TopicAddress, troubles: Troubles, error: BaseException) -> InvalidSource:
-    return _failed(address, "cannot be read", troubles, error)
-
-
-def _failed(
-    address: TopicAddress, what: str, troubles: Troubles, error: BaseException
+def _unread(
+    address: TopicAddress,
+    troubles: Troubles,
+    error: BaseException,
+    what: str = "cannot be read",
 ) -> InvalidSource:
-    why = troubles.why(error)
+    said = f"{address}: {what}: {troubles.why(error)}"
     passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused
-    kind = Unanswered if passes else InvalidSource
-    return kind(f"{address}: {what}: {why}")
+    return Unanswered(said) if passes else InvalidSource(said)
 
 
 def _watermarks(consumer: Any, address: TopicAddress) -> TopicEnds:

@@ -23,8 +23,10 @@ from running_node import BOTH_ROLES, running_in, starting
 from scraping import got, scraped
 from written_log import formatted
 
+from metalog.errors import InvalidTarget
 from metalog.wire.client import Connection
 from metalog.wire.security import PLAINTEXT
+from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
 
@@ -138,6 +140,20 @@ def test_who_could_not_claim_its_log_is_not_its_leader(damaged: Damaged) -> None
     ):
         for api in (every_request.FETCH, every_request.QUORUM):
             assert first_error(connection.ask(requests[api])) == NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize("patience_s", [0.0, 20.0])
+def test_who_may_not_have_its_log_ends_though_that_is_found_out_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience_s: float
+) -> None:
+    formatted(tmp_path)
+    with running_in(tmp_path):
+        monkeypatch.setattr(node_module, "_PATIENCE_S", patience_s)
+        with (
+            pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"),
+            running_in(tmp_path),
+        ):
+            pass
 
 
 def can_connect(node: Node) -> bool:

@@ -40,6 +40,9 @@ VERBS: Final[dict[str, Verb]] = {
         "Whose real requests other ACLs would answer otherwise",
         "shell.verbs.pipeline.what_if",
     ),
+    "report": Verb(
+        "Show", "All of it as one page, and one for each team", "shell.verbs.pipeline.report"
+    ),
     "follow": Verb(
         "Watch",
         "Requests decided as their lines come in, and alerts",
