@@ -31,7 +31,7 @@ from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questi
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.replay import Proof, replayed
-from metalog_spark.findings.unused import judged
+from metalog_spark.findings.unused import Judged, judged
 from metalog_spark.findings.uses import Reason, State, Verdict
 from metalog_spark.findings.window import tolerance
 from snapshot.exchange.formats.document import Document, Entry, Own, acl_order
@@ -102,20 +102,31 @@ class _Part(NamedTuple):
 
 
 def least_privilege(
-    tables: Tables, window: Window, limits: Limits = USUAL, *, tolerated: float = 0.0
+    tables: Tables,
+    window: Window,
+    limits: Limits = USUAL,
+    *,
+    tolerated: float = 0.0,
+    used: Judged | None = None,
 ) -> DataFrame:
     """``SCHEMA``, the most excess first; see ``least_set``."""
-    found = least_set(tables, window, limits, tolerated=tolerated)
+    found = least_set(tables, window, limits, tolerated=tolerated, used=used)
     rows = [_row(each, found.dangers) for each in found.shares]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
 def least_set(
-    tables: Tables, window: Window, limits: Limits = USUAL, *, tolerated: float = 0.0
+    tables: Tables,
+    window: Window,
+    limits: Limits = USUAL,
+    *,
+    tolerated: float = 0.0,
+    used: Judged | None = None,
 ) -> LeastSet:
     """``InvalidRequest`` where more than ``tolerated`` of the window's broker-hours have no
-    allowed line: what was done in them is not known."""
-    used = judged(tables, window, tolerated=tolerated)
+    allowed line: what was done in them is not known. ``used`` is what ``judged`` gives of the
+    same, for those who have it already."""
+    used = judged(tables, window, tolerated=tolerated) if used is None else used
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(

@@ -122,7 +122,11 @@ class Judged(NamedTuple):
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """``SCHEMA``. ``tolerated`` is the share of broker-hours that may be without allowed lines
     before nothing is called unused. ``InvalidRequest`` where there is no allowed line at all."""
-    found = judged(tables, window, tolerated=tolerated)
+    return unused_of(judged(tables, window, tolerated=tolerated), tables)
+
+
+def unused_of(found: Judged, tables: Tables) -> DataFrame:
+    """The same of what was judged already, which takes the longest."""
     rows = [_row(verdict, *found.advice(verdict)) for verdict in found.verdicts]
     return tables.session.createDataFrame(rows, SCHEMA)
 

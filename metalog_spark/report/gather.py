@@ -15,7 +15,7 @@ from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
 from metalog_spark.findings.state import acls_now, config_now
-from metalog_spark.findings.unused import unused
+from metalog_spark.findings.unused import judged, unused_of
 from metalog_spark.findings.window import Window
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
@@ -81,9 +81,7 @@ def gathered(
     doing("counting answers")
     counted = traffic(tables, bars, teams)
     doing("looking for unused grants")
-    used = _rows(lambda: unused(tables, window, tolerated=tolerated))
-    doing("looking for the least set of grants")
-    least = _rows(lambda: least_privilege(tables, window, tolerated=tolerated))
+    used, least = _uses(tables, window, tolerated, doing)
     doing("looking for what is exposed, denied and adrift")
     adrift = (
         drift(tables, tables, meant_at=_offset_at(tables, window.start_us))
@@ -131,12 +129,21 @@ def _offset_at(tables: Tables, time_us: int) -> int:
     return max((offset for offset in row if offset is not None), default=0)
 
 
-def _rows(find: Callable[[], DataFrame]) -> Rows:
+def _uses(
+    tables: Tables, window: Window, tolerated: float, doing: Callable[[str], None]
+) -> tuple[Rows, Rows]:
+    """What ``unused`` and ``least_privilege`` say, by one look at the traffic."""
     try:
-        rows = _collected(find())
+        used = judged(tables, window, tolerated=tolerated)
     except InvalidRequest as error:
-        return Rows(refused=str(error))
-    return Rows(rows, len(rows))
+        return Rows(refused=str(error)), Rows(refused=str(error))
+    unused = _collected(unused_of(used, tables))
+    doing("looking for the least set of grants")
+    try:
+        least = _collected(least_privilege(tables, window, tolerated=tolerated, used=used))
+    except InvalidRequest as error:
+        return Rows(unused, len(unused)), Rows(refused=str(error))
+    return Rows(unused, len(unused)), Rows(least, len(least))
 
 
 def _collected(rows: DataFrame) -> list[Row]:

@@ -6,9 +6,9 @@ import json
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html.parser import HTMLParser
 
 import pytest
+from read_page import ReadPage
 from report_contents import (
     ALLOWED,
     COMMAND,
@@ -26,37 +26,6 @@ from metalog_spark.report.page import MAX_BYTES, page
 from shell.safe import shown
 
 LOADING = {"src", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}
-VOID = {"meta", "input", "path", "rect"}
-
-
-class Read(HTMLParser):
-    """A page as elements: their attributes, and the text of those that matter here."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.texts: list[tuple[str, str]] = []
-        self._open: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append((self._open[-1] if self._open else "", data))
-
-    def all(self, tag: str) -> list[str]:
-        return [text for name, text in self.texts if name == tag]
-
-    def attributes(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +34,11 @@ def html() -> str:
 
 
 @pytest.fixture(scope="module")
-def read(html: str) -> Read:
-    return Read(html)
+def read(html: str) -> ReadPage:
+    return ReadPage(html)
 
 
-def test_what_was_named_is_text_and_makes_no_element(read: Read) -> None:
+def test_what_was_named_is_text_and_makes_no_element(read: ReadPage) -> None:
     names = read.all("bdi")
     for name in (HOSTILE, QUOTED):
         assert name in names
@@ -78,7 +47,7 @@ def test_what_was_named_is_text_and_makes_no_element(read: Read) -> None:
     assert not read.attributes("b")[len(small_contents().numbers) :]
 
 
-def test_a_name_that_hides_letters_shows_them(read: Read) -> None:
+def test_a_name_that_hides_letters_shows_them(read: ReadPage) -> None:
     names = read.all("bdi")
     data = "".join(read.all("script"))
     assert HIDDEN not in names
@@ -96,7 +65,7 @@ def test_the_data_cannot_end_its_element_and_reads_back(html: str) -> None:
     assert data["window"]["allowed"] == list(ALLOWED)
 
 
-def test_the_policy_names_what_the_page_has_and_forbids_all_else(read: Read) -> None:
+def test_the_policy_names_what_the_page_has_and_forbids_all_else(read: ReadPage) -> None:
     [policy] = [
         attributes["content"]
         for attributes in read.attributes("meta")
@@ -115,7 +84,7 @@ def hashed(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(read: Read) -> None:
+def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(read: ReadPage) -> None:
     for tag, attributes in read.elements:
         assert tag not in {"link", "iframe", "object", "embed", "base"}
         assert not attributes.keys() & LOADING, tag
@@ -124,13 +93,13 @@ def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(read: Read) -> Non
         assert target.startswith("#") or target in dict(small_contents().teams).values()
 
 
-def test_a_link_leads_to_something(read: Read) -> None:
+def test_a_link_leads_to_something(read: ReadPage) -> None:
     there = {attributes["id"] for _, attributes in read.elements if "id" in attributes}
     links = [each["href"] for each in read.attributes("a")]
     assert {link[1:] for link in links if link.startswith("#")} <= there
 
 
-def test_numbers_and_commands_stand_as_they_were_given(html: str, read: Read) -> None:
+def test_numbers_and_commands_stand_as_they_were_given(html: str, read: ReadPage) -> None:
     assert read.all("b") == ["3,000,173", "2", "unknown", "0"]
     assert COMMAND in read.all("pre")
     assert "2025-03-01 12:30" in read.all("time")
@@ -138,7 +107,7 @@ def test_numbers_and_commands_stand_as_they_were_given(html: str, read: Read) ->
         assert f">{number:,}<" in html
 
 
-def test_what_was_cut_is_said(read: Read) -> None:
+def test_what_was_cut_is_said(read: ReadPage) -> None:
     assert "Nothing was cut." in read.all("p")
 
 
@@ -147,7 +116,7 @@ def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
     made = page(small_contents(many), shown)
     assert len(made) <= MAX_BYTES
     said = "Cut: Unused, 1,000 of 200,000 (metalog pipeline unused DIR has all)."
-    read = Read(made.decode())
+    read = ReadPage(made.decode())
     assert said in read.all("p")
     assert "1,000 of 200,000 rows" in read.all("p")
     assert len(read.attributes("time")) == 500
@@ -158,7 +127,7 @@ def test_names_that_would_fill_the_page_are_cut_until_it_fits() -> None:
     rows = tuple(("INFO", f"{n}{long}", "topic", long, n, None, (long,) * 3) for n in range(120))
     made = page(small_contents(rows), shown)
     assert len(made) <= MAX_BYTES
-    [said] = [text for text in Read(made.decode()).all("p") if text.startswith("Cut: ")]
+    [said] = [text for text in ReadPage(made.decode()).all("p") if text.startswith("Cut: ")]
     assert "Unused, 25 of 120" in said
     assert "names of more than" in said
 

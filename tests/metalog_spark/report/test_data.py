@@ -1,0 +1,100 @@
+"""What a report says where little is known: no Spark, only what would have been gathered."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from small_acls import allow
+
+from metalog_spark.findings.window import DAY_US, HOUR_US, Window
+from metalog_spark.report.contents import Strip
+from metalog_spark.report.data import contents
+from metalog_spark.report.gather import Gathered
+from metalog_spark.report.rows import Rows
+from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
+from metalog_spark.report.words import roughly, share
+
+REFUSED = "no allowed request was logged: write kafka.authorizer.logger=DEBUG"
+WINDOW = Window(20_000 * DAY_US, 20_002 * DAY_US)
+DARK = Gathered(
+    path="tables",
+    window=WINDOW,
+    bars=Bars.of(WINDOW),
+    facts={},
+    history=[],
+    lines=9,
+    super_users=1,
+    allow_everyone=False,
+    strips=(Strip("broker 1", "dn", (0, 24, 24)), Strip("metadata log", "nn", (0, 0, 48))),
+    traffic={EVERYBODY: Traffic((0, 0), (9, 0))},
+    changes=[],
+    acls=[allow("a"), allow("b")],
+    unused=Rows(refused=REFUSED),
+    least=Rows(refused=REFUSED),
+    may=[],
+    exposure=[],
+    denied=[],
+    drift=[],
+    since="since the window began",
+    disagreements=Rows(),
+    rejected=[],
+    ambiguous=[],
+)
+
+
+def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
+    told = contents(DARK, None, teams=(), made_by="")
+    assert told.sentence == (
+        "Which of 2 ACLs were used is not known: no broker logged what it allowed."
+    )
+    assert [number.value for number in told.numbers] == [9, None, 0, 0]
+    says = {section.id: section.says for section in told.sections}
+    assert REFUSED in says["unused"]
+    assert REFUSED in says["least"]
+    assert REFUSED in told.excess_says
+    assert {cell.share for cell in told.access.cells} == {None}
+    assert told.window.says.startswith(
+        "2 days of 1 broker: what was allowed and denied is known of 0% of all hours, denials "
+        "alone of 50%, nothing of 50%."
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "step", "bars"), [(1, 1, 1), (400, 1, 400), (401, 7, 58), (2_800, 7, 400)]
+)
+def test_a_long_window_has_longer_bars(days: int, step: int, bars: int) -> None:
+    found = Bars.of(Window(20_000 * DAY_US, (20_000 + days) * DAY_US))
+    assert (found.start, found.step, found.number) == (date(2024, 10, 4), step, bars)
+    hours = [hour for bar in range(found.number) for hour in found.hours(bar)]
+    assert hours == [*range(20_000 * 24, (20_000 + days) * 24)]
+
+
+def test_a_window_that_cuts_days_has_its_own_hours_only() -> None:
+    start = 20_000 * DAY_US + 5 * HOUR_US
+    found = Bars.of(Window(start, start + 20 * HOUR_US))
+    assert [len(found.hours(bar)) for bar in range(found.number)] == [19, 1]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0"), (999_999, "999,999"), (5_200_000, "5.2 million"), (4_912_113_204, "4.9 bn")],
+)
+def test_a_large_number_is_said_roughly(count: int, said: str) -> None:
+    assert roughly(count) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [
+        (0, 9, "0%"),
+        (9, 9, "100%"),
+        (1, 10**6, "0.1%"),
+        (10**6 - 1, 10**6, "99.9%"),
+        (1, 8, "12.5%"),
+    ],
+)
+def test_nearly_all_is_not_all_and_nearly_nothing_not_nothing(
+    part: int, whole: int, said: str
+) -> None:
+    assert share(part, whole) == said

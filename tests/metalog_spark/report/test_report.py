@@ -1,0 +1,225 @@
+"""Two days of two teams, from the tables to their pages, worked out by hand.
+
+bob of the shop reads what he may; carol of the bank has a grant that nobody used; a broker let
+mallory in where the ACLs do not; an hour of the metadata log is lost.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from command import run_here
+from read_page import ReadPage
+from report_contents import HOSTILE
+from small_acls import allow, deny
+from small_pipeline import Ask, World, life, moment
+
+from metalog.acl import Operation, ResourceType
+from metalog_spark.tables import HISTORY, REJECTED
+from shell.main import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+READ, WRITE = Operation.READ, Operation.WRITE
+BOB, CAROL, MALLORY = "User:bob", "User:carol", "User:mallory"
+OWNERS = f"""\
+shop:
+  - principal: {BOB}
+bank:
+  - principal: {CAROL}
+  - {{resourceType: TOPIC, resourceName: payments, patternType: PREFIXED}}
+"""
+WORLD = World(
+    (
+        life(1, allow("shop.", READ, BOB, prefixed=True)),
+        life(2, allow(HOSTILE, READ, BOB, kind=ResourceType.GROUP)),
+        life(3, allow("payments", WRITE, CAROL)),
+        life(4, deny("payments", READ, BOB), begin=30),
+        life(5, allow("payments-old", WRITE, BOB), end=31),
+    ),
+    (
+        Ask(BOB, READ, "shop.orders", hour=1, times=20),
+        Ask(BOB, READ, "shop.carts", hour=30, times=5),
+        Ask(BOB, READ, HOSTILE, hour=2, times=3, kind=ResourceType.GROUP),
+        Ask(MALLORY, READ, "payments", hour=3, times=7),
+        Ask(MALLORY, READ, "payments", hour=40, times=2, result="ALLOWED"),
+    ),
+    days=2,
+    brokers=("1", "2"),
+)
+LOST = [
+    ("/archive/prod", "KNOWN", 0, 1500, moment(-10), moment(25), None),
+    ("/archive/prod", "GAP", 1500, 1600, moment(25), moment(26), None),
+    ("/archive/prod", "KNOWN", 1600, 9000, moment(26), moment(60), None),
+]
+REQUESTS = 20 + 5 + 3 + 7 + 2
+Pages = dict[str | None, ReadPage]
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("world")
+    made = WORLD.folder(spark, path / "tables")
+    made.replace(HISTORY, spark.createDataFrame(LOST, HISTORY.schema))
+    rejected = [("audit.log", number, "?", "no audit line") for number in (4, 9)]
+    made.replace(REJECTED, spark.createDataFrame(rejected, REJECTED.schema))
+    (path / "owners.yaml").write_text(OWNERS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> Pages:
+    """By team, as the verb wrote them."""
+    out, owners = folder / "day.html", folder / "owners.yaml"
+    arguments = [folder / "tables", "--out", out, "--owners", owners]
+    assert main(["pipeline", "report", *map(str, arguments)]) == 0
+    files = {None: out, "shop": folder / "day-shop.html", "bank": folder / "day-bank.html"}
+    assert {*folder.glob("*.html")} == {*files.values()}
+    return {team: ReadPage(path.read_text("utf-8")) for team, path in files.items()}
+
+
+@pytest.fixture(scope="module")
+def whole(pages: Pages) -> ReadPage:
+    return pages[None]
+
+
+def sentence(page: ReadPage) -> str:
+    return next(text for text in page.all("p") if "grant" in text)
+
+
+def test_the_first_screen(whole: ReadPage) -> None:
+    assert "prod" in whole.all("bdi")
+    assert (
+        sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 37 answers."
+    )
+    severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
+    assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
+    assert dict(zip(whole.all("dt"), whole.all("dd"), strict=True)) == {
+        "Window": "1 January 2026 to 2 January 2026",
+        "Metadata log": "/archive/prod (offsets 0 to 9,000)",
+        "Audit logs": "576 lines of 2 brokers",
+        "Configuration": "0 super users, closed by default",
+    }
+
+
+def test_every_answer_is_counted_on_its_day(whole: ReadPage) -> None:
+    window = whole.data["window"]
+    assert (window["start"], window["step"]) == ("2026-01-01", 1)
+    assert window["allowed"] == [23, 5 + 2]
+    assert window["denied"] == [7, 0]
+    assert window["changes"] == [0, 2]
+    assert [[*row.values()] for row in whole.table("answers")] == [
+        ["2026-01-01", "23", "7", "0"],
+        ["2026-01-02", "7", "0", "2"],
+    ]
+
+
+def test_the_strips_say_what_was_seen(whole: ReadPage) -> None:
+    assert [[*row.values()] for row in whole.table("coverage")] == [
+        ["broker 1", "48", "0", "0"],
+        ["broker 2", "48", "0", "0"],
+        ["metadata log", "47", "0", "1"],
+    ]
+    assert [strip["states"] for strip in whole.data["window"]["strips"]] == ["bb"] * 3
+
+
+def test_what_can_go_comes_first_with_its_command(whole: ReadPage) -> None:
+    first, *others = whole.table("unused")
+    assert (first["Principal"], first["Name"], first["Use"]) == (
+        CAROL,
+        "payments",
+        "never matched, can go",
+    )
+    wanted = "--remove --allow-principal User:carol --operation Write --topic payments"
+    assert first["Remedy"].endswith(wanted)
+    assert {row["Name"]: row["Requests"] for row in others} == {
+        "shop.": "25",
+        HOSTILE: "3",
+        "payments": "0",
+    }
+
+
+def test_excess_is_granted_beside_used(whole: ReadPage) -> None:
+    [row] = whole.table("excess")
+    assert (row["Principal"], row["Used"], row["ACLs"]) == (CAROL, "0", "1 → 0")
+    [least] = [row for row in whole.table("least") if row["Principal"] == CAROL]
+    assert row["Granted"] == least["Granted"]
+
+
+def test_the_matrix_has_each_grant(whole: ReadPage) -> None:
+    access = whole.data["access"]
+    told = {
+        (access["principals"][row], access["patterns"][column][2]): tuple(cell)
+        for row, column, *cell in access["cells"]
+    }
+    assert told == {
+        (BOB, "shop."): ("READ", "READ", 1.0, False),
+        (BOB, HOSTILE): ("READ", "READ", 1.0, False),
+        (BOB, "payments"): ("READ", "", None, True),
+        (CAROL, "payments"): ("WRITE", "", 0.0, False),
+    }
+    allowed = {(row["Principal"], row["Name"]) for row in whole.table("may")}
+    assert allowed == {key for key, cell in told.items() if not cell[3]}
+
+
+def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
+    [row] = whole.table("disagreements")
+    assert (row["Principal"], row["Broker said"], row["ACLs say"], row["Requests"]) == (
+        MALLORY,
+        "ALLOWED",
+        "DENIED",
+        "2",
+    )
+
+
+def test_what_was_denied_and_what_came_and_went(whole: ReadPage) -> None:
+    [row] = whole.table("denied")
+    assert (row["Principal"], row["Name"], row["Denied"]) == (MALLORY, "payments", "7")
+    assert {(row["Change"], row["Name"]) for row in whole.table("drift")} == {
+        ("added", "payments"),
+        ("removed", "payments-old"),
+    }
+
+
+def test_what_could_not_be_read(whole: ReadPage) -> None:
+    gap, rejected = whole.table("unseen")
+    assert (gap["What"], gap["From"]) == ("gap in the metadata log", "offsets 1,500 to 1,600")
+    assert (rejected["From"], rejected["Lines"], rejected["Why"]) == (
+        "line 4",
+        "2",
+        "no audit line",
+    )
+
+
+def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
+    shop, bank = pages["shop"], pages["bank"]
+    assert shop.all("b")[0] == "28"
+    assert {row["Principal"] for row in shop.table("unused")} == {BOB}
+    assert shop.table("disagreements") == []
+    assert bank.all("b")[0] == "9"
+    assert sentence(bank).startswith("0 of 1 grant were used; 1 can go")
+    assert {row["Principal"] for row in bank.table("unused")} == {CAROL, BOB}
+    assert len(bank.table("disagreements")) == 1
+    assert CAROL not in " ".join(shop.all("bdi"))
+    assert {"day-shop.html", "day-bank.html"} <= {a["href"] for a in pages[None].attributes("a")}
+    assert "teams" not in {attributes.get("id") for _, attributes in shop.elements}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "report.txt"), "--out report.txt: a page; name it report.html"),
+        (("--owners", "no.yaml"), "no.yaml: No such file or directory"),
+        (("--owners", "README.md"), "README.md, line "),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_spark_starts(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    done = run_here(capsys, "pipeline", "report", "no-folder", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
