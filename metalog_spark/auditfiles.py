@@ -118,31 +118,54 @@ def _head(begins: bytes) -> Head:
 def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedOut:
     """Which of ``files`` are which, beside those ``known`` by the names of their rows.
 
-    A file that begins as another did is that one: rotated, packed, copied or grown. Of two
-    such the one with more to see is taken.
+    A file that begins as another did is that one: rotated, packed, copied or grown. Of several
+    such the longest is taken.
     """
     names = {head: name for name, head in known.items() if head.length}
     lengths = {head.length for head in names}
-    sizes = {len(file.begins) for file in files}
-    seen: dict[bytes, AuditFile] = {}
-    taken, same = [], []
-    gone: set[str] = set()
-    for file in sorted(files, key=_less_to_see):
-        other = seen.get(file.begins)
-        if other is not None:
-            same.append((file, other))
-            continue
-        taken.append(file)
-        seen.update((file.begins[:size], file) for size in sizes if 0 < size <= len(file.begins))
-        heads = (_head(file.begins[:length]) for length in lengths if length <= len(file.begins))
-        gone.update(names[head] for head in heads if head in names)
-    used, chosen = set(names.values()) - gone, set(taken)
-    named = [(file, _unused(file.path, used)) for file in files if file in chosen]
-    return SortedOut(named, same, frozenset(gone.union(name for _, name in named)))
+    longest = {id(each): max(group, key=_length) for group in _alike(files) for each in group}
+    taken = [file for file in files if longest[id(file)] is file]
+    heads = (
+        _head(file.begins[:length])
+        for file in taken
+        for length in lengths
+        if length <= len(file.begins)
+    )
+    gone = {names[head] for head in heads if head in names}
+    used = set(names.values()) - gone
+    named = [(file, _unused(file.path, used)) for file in taken]
+    return SortedOut(
+        named,
+        [(file, longest[id(file)]) for file in files if longest[id(file)] is not file],
+        frozenset(gone.union(name for _, name in named)),
+    )
 
 
-def _less_to_see(file: AuditFile) -> tuple[int, bool, int]:
-    return -len(file.begins), file.is_packed, -file.size
+def _alike(files: Sequence[AuditFile]) -> Iterable[list[AuditFile]]:
+    """Files of which each begins as the first, as far as it goes."""
+    sizes = {len(file.begins) for file in files} - {0}
+    groups: list[list[AuditFile]] = []
+    beginning: dict[bytes, list[AuditFile]] = {}
+    for file in sorted(files, key=lambda file: -len(file.begins)):
+        group = beginning.get(file.begins)
+        if group is None:
+            groups.append([file])
+            its = (file.begins[:size] for size in sizes if size <= len(file.begins))
+            beginning.update(dict.fromkeys(its, groups[-1]))
+        else:
+            group.append(file)
+    return groups
+
+
+def _length(file: AuditFile) -> int:
+    """In bytes, unpacked, as far as it can be."""
+    if not file.is_packed:
+        return file.size
+    length = 0
+    with Path(file.path).open("rb") as packed, suppress(zlib.error, EOFError):
+        for chunk in _unpacked(packed):
+            length += len(chunk)
+    return length
 
 
 def _unused(path: str, used: Set[str]) -> str:

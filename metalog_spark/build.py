@@ -155,35 +155,47 @@ def _take(tables: Tables, read: DataFrame, gone: Set[str]) -> tuple[list[FileRea
     from pyspark import StorageLevel
     from pyspark.sql import functions as f
 
+    is_left = ~f.col("file").isin(sorted(gone))
     read = read.persist(StorageLevel.DISK_ONLY)
     try:
-        is_left = ~f.col("file").isin(sorted(gone))
-        rejected = tables.read(REJECTED).where(is_left).unionByName(rejected_of(read))
+        told, new = _told(read)
+        rejected, requests = rejected_of(read), requests_of(read)
+        touched = there = new
+        if tables.has(REQUESTS):
+            old = tables.read(REQUESTS)
+            by_day = old.groupBy("day").agg(f.bool_or(~is_left), f.bool_or(is_left)).collect()
+            touched |= {day for day, has_gone, _ in by_day if has_gone}
+            there |= {day for day, _, has_left in by_day if has_left}
+            requests = requests.unionByName(old.where(is_left & _is_of(touched)))
+            rejected = rejected.unionByName(tables.read(REJECTED).where(is_left))
         tables.replace(REJECTED, rejected)
-        rows, old = requests_of(read), tables.read(REQUESTS)
-        new = _days(rows)
-        touched = new | _days(old.where(~is_left))
-        kept = old.where(is_left & _is_of(touched))
-        _put(tables, REQUESTS, kept.unionByName(rows), touched, new | _days(kept))
-        return _told(read), touched
+        _put(tables, REQUESTS, requests, touched, there)
+        return told, touched
     finally:
         read.unpersist()
 
 
-def _told(read: DataFrame) -> list[FileRead]:
+def _told(read: DataFrame) -> tuple[list[FileRead], Days]:
+    """What files came to, and the days of their requests."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")
     is_other = reason.isin(*OTHERS)
     is_broken = reason.isNotNull() & ~is_other
-    counts = read.groupBy("file").agg(
-        f.count_if(reason.isNull()).alias("requests"),
-        f.count_if(is_other).alias("not_audit"),
-        f.count_if(is_broken).alias("broken"),
-        f.min(f.when(is_broken, reason)).alias("why"),
-        f.max(f.when(reason.startswith(DAMAGED), reason)).alias("fault"),
+    rows = (
+        read.groupBy("file")
+        .agg(
+            f.count_if(reason.isNull()).alias("requests"),
+            f.count_if(is_other).alias("not_audit"),
+            f.count_if(is_broken).alias("broken"),
+            f.min(f.when(is_broken, reason)).alias("why"),
+            f.max(f.when(reason.startswith(DAMAGED), reason)).alias("fault"),
+            f.collect_set(f.when(reason.isNull(), f.col("day"))).alias("days"),
+        )
+        .collect()
     )
-    return [FileRead(*row) for row in sorted(counts.collect())]
+    told = sorted(FileRead(*row[:-1]) for row in rows)
+    return told, frozenset(day for row in rows for day in row["days"])
 
 
 def _cover(tables: Tables, touched: Days | None) -> Days:

@@ -1,10 +1,8 @@
-"""What brokers' logs cover: of each broker and hour, which kinds of answers can be known.
+"""What brokers' logs cover: of each broker and hour, which kinds of answers it logged.
 
 Kafka logs what it allows only at DEBUG, so an hour without an allowed line is one in which
-nothing was allowed, or one in which nothing of the kind was logged. It is taken for the former
-only where a silence so long is not unusual for that broker: it lies between two hours with
-allowed lines, and lasts no longer than ``USUAL`` times what on average lies between
-two of its allowed lines. docs/decisions/0045 says why. This module must not know findings.
+nothing was allowed, or one in which nothing of the kind was logged: that cannot be told apart,
+and is not (docs/decisions/0045). This module must not know findings.
 """
 
 from __future__ import annotations
@@ -17,17 +15,10 @@ if TYPE_CHECKING:
 BOTH: Final = "BOTH"
 DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
-USUAL: Final = 10
 
-_ON: Final = "CASE WHEN allowed > 0 THEN hour END"
-_OF_BROKER: Final = "OVER (PARTITION BY broker)"
-_UP_TO: Final = "OVER (PARTITION BY broker ORDER BY hour ROWS UNBOUNDED PRECEDING)"
-_FROM: Final = (
-    "OVER (PARTITION BY broker ORDER BY hour ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
-)
-_SILENT_HOURS: Final = f"timestampdiff(HOUR, max({_ON}) {_UP_TO}, min({_ON}) {_FROM}) - 1"
-_IS_USUAL: Final = (
-    f"({_SILENT_HOURS}) * sum(allowed) {_OF_BROKER} <= {USUAL} * count({_ON}) {_OF_BROKER}"
+_STATE: Final = (
+    f"CASE WHEN allowed > 0 THEN '{BOTH}' WHEN denied > 0 THEN '{DENIALS_ONLY}'"
+    f" ELSE '{NOTHING}' END AS state"
 )
 
 
@@ -51,9 +42,4 @@ def covered(counts: DataFrame) -> DataFrame:
         .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
     )
     every = hours.join(counts, ["broker", "hour"], "left").na.fill(0, ["allowed", "denied"])
-    return every.selectExpr(
-        *("broker", "hour", "allowed", "denied"),
-        f"CASE WHEN {_IS_USUAL} THEN '{BOTH}' WHEN denied > 0 THEN '{DENIALS_ONLY}'"
-        f" ELSE '{NOTHING}' END AS state",
-        "to_date(hour) AS day",
-    )
+    return every.selectExpr("broker", "hour", "allowed", "denied", _STATE, "to_date(hour) AS day")

@@ -37,26 +37,21 @@ def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> d
     return {broker: "".join(each) for broker, each in found.items()}
 
 
-def test_states_of_hours(spark: SparkSession) -> None:
-    no, denial = (0, 0), (0, 3)
-    debug, rare = (10_000, 3), (1, 0)
-    assert states(
-        spark,
-        {
-            "at DEBUG": [debug, (10_000, 0), debug],
-            "at INFO": [denial, no, denial],
-            "switched": [denial, debug, denial, no, debug, denial],
-            "rare": [rare, *[no] * 10, rare, denial, rare],
-            "rarer": [rare, *[no] * 11, rare, denial, rare],
-            "daily": [(100, 0), *[no] * 23, (100, 0)],
-        },
-    ) == {
+def test_each_hour_of_a_brokers_window_has_a_state(spark: SparkSession) -> None:
+    no, denial, allowed, both = (0, 0), (0, 3), (1, 0), (10_000, 3)
+    hours = {
+        "at DEBUG": [both, allowed, both],
+        "at INFO": [denial, no, denial],
+        "switched": [denial, both, denial, no, both, denial],
+        "silent": [allowed, *[no] * 30, allowed],
+        "seen once": [denial],
+    }
+    assert states(spark, hours) == {
         "at DEBUG": "BBB",
         "at INFO": "DND",
         "switched": "DBDNBD",
-        "rare": "B" + "B" * 10 + "BBB",
-        "rarer": "B" + "N" * 11 + "BBB",
-        "daily": "B" + "N" * 23 + "B",
+        "silent": "B" + "N" * 30 + "B",
+        "seen once": "D",
     }
 
 

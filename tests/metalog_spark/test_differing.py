@@ -1,0 +1,34 @@
+"""From when on two states decide otherwise: the earliest moment at which an answer may change."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalog_spark.differing import ALWAYS, Deciding, differ_from
+
+OPEN = (True, None, None)
+LIVES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
+STRETCHES = frozenset([("KNOWN", 0, None)])
+ERAS = frozenset([("[]", "False", None)])
+STATE = Deciding(LIVES, STRETCHES, ERAS)
+
+
+@pytest.mark.parametrize(
+    ("other", "moment"),
+    [
+        (STATE, None),
+        (STATE._replace(lives={**LIVES, ("third", 40): OPEN}), 40),
+        (STATE._replace(lives={**LIVES, ("first", 10): (True, 9, 35)}), 35),
+        (STATE._replace(lives={**LIVES, ("second", 20): (True, 8, 31)}), 30),
+        (STATE._replace(lives={**LIVES, ("second", 20): OPEN}), 30),
+        (STATE._replace(lives={("first", 10): OPEN}), 20),
+        (STATE._replace(lives={**LIVES, ("old", None): OPEN}), ALWAYS),
+        (STATE._replace(stretches=STRETCHES | {("GAP", 50, 15)}), 15),
+        (STATE._replace(stretches=frozenset([("KNOWN", 5, 5)])), ALWAYS),
+        (STATE._replace(eras=ERAS | {("['User:a']", "False", 25)}), 25),
+        (STATE._replace(eras=frozenset([("[]", "True", None)])), ALWAYS),
+    ],
+)
+def test_what_is_decided_otherwise(other: Deciding, moment: int | None) -> None:
+    assert differ_from(STATE, other) == moment
+    assert differ_from(other, STATE) == moment
