@@ -163,19 +163,21 @@ class OpenListener:
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of ``host``, all on one port."""
+    """A socket for each address of ``host``, all on one port. ``::`` alone is for IPv4 too, as
+    in Java."""
     found = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     bound: list[socket.socket] = []
     try:
-        for family, kind, protocol, _, address in dict.fromkeys(found):
+        addresses = dict.fromkeys(found)
+        for family, kind, protocol, _, address in addresses:
             each = socket.socket(family, kind, protocol)
             bound.append(each)
             each.setblocking(False)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
-                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(addresses) > 1)
             each.bind((address[0], bound[0].getsockname()[1] or port, *address[2:]))
             each.listen(_BACKLOG)
     except BaseException:

@@ -224,6 +224,26 @@ def test_some_files_are_left_for_the_node(
     assert [found.take("X") for _ in range(seats + 1)] == [True] * seats + [False]
 
 
+def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As Java has it; ACLs name hosts so."""
+    caplog.set_level("INFO")
+    formatted(tmp_path)
+    keys = {
+        "listeners": f"PLAINTEXT://[::]:0,{CONTROLLER}",
+        "advertised.listeners": "PLAINTEXT://127.0.0.1:0",
+        "super.users": "User:admin",
+    }
+    with (
+        running_in(tmp_path, **keys) as node,
+        connected(node.addresses["PLAINTEXT"]) as client,
+    ):
+        client.sendall(QUESTION)
+        assert client.recv(4096)
+    assert "User:ANONYMOUS is Denied operation = DESCRIBE from host = 127.0.0.1 on" in caplog.text
+
+
 def test_every_address_of_a_listener_has_the_same_port(tmp_path: Path) -> None:
     """Port 0 is one free port, not one for each."""
     formatted(tmp_path)
