@@ -9,17 +9,17 @@ This module must not know where columns come from, nor Arrow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from operator import getitem
 from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import ALLOWED, Decision
+from authorizer.decide import Decision
 from authorizer.index import AclIndex
-from authorizer.scopes import Decider, Scope
+from authorizer.scopes import REMEMBERED, Decider, Scope
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
-
-Row = tuple[str, str, str, str, str]
 
 _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
@@ -41,11 +41,13 @@ class BulkDecider:
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
         self._decider = Decider(index, config.super_users, config.allow_everyone, is_open=True)
+        self._sessions = _Sessions(self._decider)
 
     def allowed(self, columns: Columns) -> list[bool]:
         """Whether each request is allowed; ``InvalidRequest`` names the row that is no request."""
         try:
-            return self._results(columns)
+            of_names = map(getitem, self._names(columns), columns.resource_names)
+            return list(map(getitem, of_names, map(_OPERATIONS.__getitem__, columns.operations)))
         except (KeyError, TypeError, ValueError):
             _refuse_what_is_no_request(columns)
             raise
@@ -54,37 +56,58 @@ class BulkDecider:
         """Each result with its rule and, where one decided, the ACL: for whoever wants to know,
         since finding it takes several times as long. Each different row is decided once a call."""
         try:
-            rows: list[Row] = list(zip(*columns, strict=True))
-            decided = {row: self._decision(row) for row in dict.fromkeys(rows)}
+            scopes = [names.scope for names in self._names(columns)]
+            asked = list(zip(scopes, columns.operations, columns.resource_names, strict=True))
+            decided = {row: _decision(*row) for row in dict.fromkeys(asked)}
         except (KeyError, TypeError, ValueError):
             _refuse_what_is_no_request(columns)
             raise
-        return [decided[row] for row in rows]
+        return [decided[row] for row in asked]
 
-    def _results(self, columns: Columns) -> list[bool]:
-        results: list[bool] = []
-        scopes: dict[tuple[str, str, str], Scope] = {}
-        row: Row
-        for row in zip(*columns, strict=True):
-            principal, host, operation, resource_type, name = row
-            session = (principal, host, resource_type)
-            scope = scopes.get(session)
-            if scope is None:
-                scope = scopes[session] = self._scope(principal, host, resource_type)
-            verdicts = scope.verdicts.get(name)
-            if verdicts is None:
-                verdicts = scope.on(_text(name))
-            results.append(verdicts[_OPERATIONS[operation]] is ALLOWED)
+    def _names(self, columns: Columns) -> Iterator[_Names]:
+        """What is known of each row's session."""
+        if len(set(map(len, columns))) > 1:
+            raise ValueError
+        if sum(map(len, self._sessions.values())) > REMEMBERED:
+            self._sessions = _Sessions(self._decider)
+        sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
+        return map(self._sessions.__getitem__, sessions)
+
+
+class _Sessions(dict[tuple[str, str, str], "_Names"]):
+    """By principal, host and resource type."""
+
+    def __init__(self, decider: Decider) -> None:
+        super().__init__()
+        self._decider = decider
+
+    def __missing__(self, asked: tuple[str, str, str]) -> _Names:
+        principal, host, resource_type = asked
+        identity = (_text(host), _text(principal))
+        scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
+        names = self[asked] = _Names(scope)
+        return names
+
+
+class _Names(dict[str, tuple[bool, ...]]):
+    """What a session may do, by the name of the resource: whether each operation is allowed."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def __missing__(self, name: str) -> tuple[bool, ...]:
+        results = self[name] = _results_of(self.scope.allowed_on(_text(name)))
         return results
 
-    def _decision(self, row: Row) -> Decision:
-        principal, host, operation, resource_type, name = row
-        scope = self._scope(principal, host, resource_type)
-        return scope.decide(_OPERATIONS[operation], _text(name))
 
-    def _scope(self, principal: str, host: str, resource_type: str) -> Scope:
-        identity = (_text(host), _text(principal))
-        return self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
+def _decision(scope: Scope, operation: str, name: str) -> Decision:
+    return scope.decide(_OPERATIONS[operation], _text(name))
+
+
+@cache
+def _results_of(allowed: int) -> tuple[bool, ...]:
+    return tuple([allowed >> operation & 1 == 1 for operation in Operation])
 
 
 def _text(value: str) -> str:

@@ -183,6 +183,12 @@ class Scope:
                 shortest = stem
         return shortest
 
+    def allowed_on(self, name: str) -> int:
+        """The operations that are allowed on ``name``, a bit each; nothing is remembered."""
+        if self._is_super_user:
+            return ALL_OPERATIONS
+        return self._allowed(name, self._literals.get(name))
+
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
         if self._is_super_user:
