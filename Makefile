@@ -115,6 +115,12 @@ bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under fi
 bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's and ours, into bench/changes.md
 	PYTHONPATH=tests/support $(BIN)/python bench/changes.py $(if $(QUICK),--quick)
 
+.PHONY: report-picture
+report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
+	rm -rf build/demo
+	$(BIN)/metalog pipeline demo --requests 200000 --out build/demo
+	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/demo/report.html
+
 # The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
 .PHONY: vendor
 vendor: npm ## Make the report's charts again from the Apache ECharts that their lock names

@@ -166,7 +166,8 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
         return f"Which of {acls:,} ACLs were used is not known: no broker logged what it allowed."
     if not uses.grants:
         return f"There is no grant, and {answers} answers were given."
-    used = f"{uses.used:,} of {counted(uses.grants, 'grant')} were used"
+    were = "was" if uses.grants == 1 else "were"
+    used = f"{uses.used:,} of {counted(uses.grants, 'grant')} {were} used"
     if uses.can_go or not uses.unknown:
         left = f"; of {uses.unknown:,} that is not known" if uses.unknown else ""
         return f"{used}; {uses.can_go:,} can go without changing one of {answers} answers{left}."

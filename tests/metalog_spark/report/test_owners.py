@@ -1,10 +1,15 @@
 """Teams are told apart by what they own, in the words of a file of ACLs."""
 
+import re
+import textwrap
+
 import pytest
+from cases import REPOSITORY
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_spark.report.owners import Team, file_names, read_owners
+from shell.verbs.pipeline.report import EPILOG
 
 OWNERS = """\
 payments:
@@ -39,6 +44,13 @@ def test_a_team_has_principals_and_resources() -> None:
     assert not payments.covers(topic("orders"))
     assert search.covers(topic("orders", "User:crawler"))
     assert not search.covers(topic("payments-eu"))
+
+
+def test_the_example_of_the_guide_is_one() -> None:
+    guide = (REPOSITORY / "docs" / "guide" / "pipeline.md").read_text(encoding="utf-8")
+    [text] = re.findall(r"^```yaml\n(payments:.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    assert [team.name for team in read_owners(text, "pipeline.md")] == ["payments", "search"]
+    assert textwrap.indent(text.partition("search:")[0].rstrip(), "  ") in EPILOG
 
 
 def test_two_documents_may_speak_of_one_team() -> None:

@@ -200,7 +200,7 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
     assert {row["Principal"] for row in shop.table("unused")} == {BOB}
     assert shop.table("disagreements") == []
     assert bank.all("b")[0] == "9"
-    assert sentence(bank).startswith("0 of 1 grant were used; 1 can go")
+    assert sentence(bank).startswith("0 of 1 grant was used; 1 can go")
     assert {row["Principal"] for row in bank.table("unused")} == {CAROL, BOB}
     assert len(bank.table("disagreements")) == 1
     assert CAROL not in " ".join(shop.all("bdi"))
