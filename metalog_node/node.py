@@ -24,7 +24,6 @@ from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
 from metalog.loader import Loading
-from metalog.log.config import log_config
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
 from metalog.plugins import class_named, made_of
@@ -211,7 +210,7 @@ class Node:
                 f"metadata.log.dir: {config.metadata_dir} is not formatted; "
                 f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
             )
-        kept = log_config(config.properties)
+        kept = config.log
         log = WritableDirectoryLog(
             config.metadata_dir,
             voters={config.node_id},
@@ -346,6 +345,7 @@ class Node:
             self.replica.failing_for_s,
             [each.name for each in self._config.listeners if each.name not in self._open],
             self._deny_after_ms,
+            self.replica.fence,
         )
 
     def _condition(self) -> Condition:
