@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
+_HERE: Final = "local"
+"""How each master begins whose workers are on this machine."""
 _SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
 _ALWAYS: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -110,7 +112,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
 
     check_java(os.environ)
     options = {**_ALWAYS, **_STARTED_HERE}
-    if is_local(master):
+    if master.startswith(_HERE):
         options |= _ON_THIS_MACHINE
         _have_workers_use_this_python()
     builder = SparkSession.builder.master(master).appName(APPLICATION)
@@ -123,7 +125,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
 def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    if is_local(remote):
+    if remote.startswith(_HERE):
         check_java(os.environ)
         _have_workers_use_this_python()
     builder = SparkSession.builder.remote(remote)

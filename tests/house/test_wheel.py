@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cases import REPOSITORY
 
-PACKAGES = ("metalog", "authorizer", "snapshot", "shell")
+PACKAGES = ("metalog", "metalog_node", "metalog_spark", "authorizer", "snapshot", "shell")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_wheel_holds_all_packages_and_nothing_else(wheel: Path) -> None:
         path.relative_to(REPOSITORY).as_posix()
         for package in PACKAGES
         for path in (REPOSITORY / package).rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     assert built == ours
     assert any(name.endswith("/LICENSE") for name in names)

@@ -48,7 +48,7 @@ def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_p
     """As after a crash between the rows and the line that puts them in force."""
     tables = Tables.make(spark, tmp_path)
     tables.replace(HISTORY, history(spark, "old"))
-    history(spark, "torn").write.parquet(str(tmp_path / "history" / "b"))
+    history(spark, "torn").write.parquet(str(tmp_path / "history" / "place=b"))
     assert sources(Tables.open(spark, tmp_path)) == ["old"]
     tables.replace(HISTORY, history(spark, "new"))
     assert sources(Tables.open(spark, tmp_path)) == ["new"]
