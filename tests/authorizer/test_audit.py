@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
+from cases import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +205,30 @@ def test_a_row_has_kafkas_names() -> None:
         None,
         False,
     )
+
+
+def test_what_kafka_3_9_wrote_is_what_it_was_asked() -> None:
+    """The questions are those of tests/fixtures/make/AuditLines.java, in its order."""
+    principals = "app", "CN=app, OU=My Company,C=DE", "a is Allowed operation = READ"
+    names = "payments", "my group", "x for request = Fetch with resourceRefCount = 1"
+    log = gzip.decompress((FIXTURES / "audit" / "acl-authorizer-3.9.log.gz").read_bytes()).decode()
+    lines = [parse_line(line) for line in log.splitlines() if "Principal = " in line]
+    asked = [
+        (
+            f"User:{principals[(operation % 3 + kind) % 3]}",
+            ALLOWED if operation % 3 == 0 else DENIED,
+            operation,
+            "10.0.0.1",
+            kind,
+            names[operation % 3],
+            "Fetch",
+            operation % 3 + 1,
+        )
+        for kind in list(ResourceType)[2:]
+        for operation in list(Operation)[2 : Operation.TWO_PHASE_COMMIT]
+    ]
+    assert [line[:8] for line in lines[:-1]] == asked
+    assert lines[-1].request_name == "9999"
 
 
 PIECES = [
