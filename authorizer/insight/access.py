@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from authorizer.buckets import masks
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import ALL_OPERATIONS, ALLOWS, DENIES, session
 from authorizer.index import AclIndex
@@ -158,7 +157,7 @@ def _names(
             reached = False
             for bucket in index.reaching(resource_type, name):
                 reached = True
-                more_allowed, more_denied = masks(bucket.of(who))
+                more_allowed, more_denied = bucket.masks(who)
                 allowed |= more_allowed
                 denied |= more_denied
             if config.allow_everyone and not reached:
