@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.index import AclIndex
 from authorizer.insight.explain import Explanation, explain
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.lint.finding import Severity
@@ -42,7 +43,8 @@ allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by.
 def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
     """``SCHEMA``, ``shown`` rows of it."""
     lives, config = Lives(lives_in(tables)), config_now(tables)
-    rows = [_row(row, lives, config) for row in _most_denied(tables, window, shown)]
+    now = AclIndex.of(lives.at(None))
+    rows = [_row(row, lives, now, config) for row in _most_denied(tables, window, shown)]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
@@ -80,7 +82,7 @@ def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
     )
 
 
-def _row(row: Row, lives: Lives, config: AuthorizerConfig) -> tuple[Any, ...]:
+def _row(row: Row, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tuple[Any, ...]:
     last = row["last"]
     question = Question(
         row["principal"],
@@ -91,7 +93,7 @@ def _row(row: Row, lives: Lives, config: AuthorizerConfig) -> tuple[Any, ...]:
     )
     then = lives.at(last["log_offset"] if last["known"] else None)
     explained = explain(then, config, question)
-    still = not explain(lives.at(None), config, question).trace.allowed
+    still = _denies(now, config, question)
     near = next(iter(explained.near_misses), None)
     is_storm = row["peak"] >= STORM_FROM
     return (
@@ -110,6 +112,13 @@ def _row(row: Row, lives: Lives, config: AuthorizerConfig) -> tuple[Any, ...]:
         _severity(explained, still, is_storm).name,
         _remedy(explained) if still else "today's ACLs allow it",
     )
+
+
+def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool:
+    _, operation, kind, name, _, _ = question
+    default = config.allow_everyone
+    decision = now.decide(question.who, operation, kind, name, allow_everyone=default)
+    return question.principal not in config.super_users and not decision.result
 
 
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:

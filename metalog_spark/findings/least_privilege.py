@@ -197,7 +197,7 @@ def _needing(now: Rules) -> Mapped:
     """Keeps what today's ACLs allow to others than super users, and says by which."""
 
     def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        acls, index, config, decider = now.opened
+        acls, index, config, decider, _ = now.opened
         numbers = {acl: number for number, acl in enumerate(acls)}
         for batch in batches:
             asked = asked_columns(batch)
@@ -224,7 +224,7 @@ def _by_principal(
     now: Rules, unknown: Rules, names: Names, limits: Limits
 ) -> Callable[[pa.Table], pa.Table]:
     def least_of(table: pa.Table) -> pa.Table:
-        acls = now.opened.acls
+        acls, whose, stays = now.opened.acls, now.opened.allows, unknown.opened.allows
         [principal] = set(table.column("principal").to_pylist())
         columns = [table.column(name).to_pylist() for name in _DONE]
         did = [
@@ -237,9 +237,9 @@ def _by_principal(
             )
             for operation, kind, name, host, by, _ in zip(*columns, strict=True)
         ]
-        meant = (principal, WILDCARD_PRINCIPAL)
-        today = [acl for acl in acls if acl.principal in meant and is_allow(acl)]
-        kept = [acl for acl in unknown.opened.acls if acl.principal in meant]
+        today, kept = (
+            [*held.get(principal, ()), *held.get(WILDCARD_PRINCIPAL, ())] for held in (whose, stays)
+        )
         found = least(principal, did, today, kept, names, limits)
         used = len({(each.operation, each.resource_type, each.name) for each in did})
         rows: list[tuple[Any, ...]] = [(*words_of(acl), principal, 0, 0) for acl in found]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.bulk import BulkDecider, Columns
 from authorizer.config import AuthorizerConfig
 from authorizer.index import AclIndex
+from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.lives import acl_of
 from metalog_spark.findings.window import askable, usage_in
@@ -58,10 +59,13 @@ class Rules(NamedTuple):
 
 
 class Opened(NamedTuple):
+    """``allows`` are the ALLOWs by principal."""
+
     acls: tuple[Acl, ...]
     by_name: AclIndex
     config: AuthorizerConfig
     decider: BulkDecider
+    allows: Mapping[str, list[Acl]]
 
 
 def rules(acls: Iterable[Acl], config: AuthorizerConfig) -> Rules:
@@ -76,7 +80,10 @@ def _opened(of: Rules) -> Opened:
     acls = tuple(map(acl_of, json.loads(zlib.decompress(of.acls))))
     config = AuthorizerConfig(frozenset(of.super_users), of.allow_everyone)
     index = AclIndex.of(acls)
-    return Opened(acls, index, config, BulkDecider(index, config))
+    allows: dict[str, list[Acl]] = {}
+    for acl in filter(is_allow, acls):
+        allows.setdefault(acl.principal, []).append(acl)
+    return Opened(acls, index, config, BulkDecider(index, config), allows)
 
 
 def asked_columns(batch: pa.RecordBatch) -> Columns:

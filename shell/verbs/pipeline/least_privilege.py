@@ -123,7 +123,7 @@ def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, outpu
     output.prose(_proof_said(found))
     output.line()
     most = None if arguments.all else _SHOWN
-    head = ("principal", "ACLs", "would do", "may", "did", "would", "requests")
+    head = ("principal", "has", "needs", "may", "did", "left", "requests")
     rows: list[list[Cell | str]] = [[Cell(text, "faint") for text in head]]
     rows += [_cells(each) for each in shares[:most]]
     output.aligned(rows)
@@ -131,8 +131,8 @@ def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, outpu
         output.line(f"… and {len(shares) - most:,} more (--all)")
     output.line()
     output.prose(
-        "may, did, would: pairs of a known name and an operation that its ACLs allow today, that "
-        "it did, and that would be allowed."
+        "has, needs: its ALLOWs today and in the least set. may, did, left: pairs of a known name "
+        "and an operation that it may today, that it did, and that the least set leaves it."
     )
     if arguments.principal is not None:
         output.line()

@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl, acl_fields
 from metalog.ids import uuid_text
@@ -135,7 +136,8 @@ def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
     if verdict.shadow is not None:
         beside = f"{_counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)
-    return [severity_cell(severity.name), sentence(verdict.acl), Cell(since, "faint"), beside]
+    weight = severity_cell(severity.name) if severity > Severity.INFO else ""
+    return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
 def _as_json(verdict: Verdict, found: Judged) -> dict[str, Any]:

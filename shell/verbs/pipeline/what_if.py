@@ -49,6 +49,7 @@ alone, as metalog apply --prune does. -o commands prints what would keep the ans
 
 Exit code: 0 every answer stays, 1 some change, 2 no answer."""
 _SHOWN: Final = 20
+_NAMED: Final = 3
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -144,13 +145,17 @@ def _print(
 
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
     said = []
-    for answer, change in (("DENIED", "would be denied"), ("ALLOWED", "would be allowed")):
-        whose = {row["principal"] for row in rows if row["after"] == answer}
-        if whose:
-            some = sorted(map(shown, whose))[:3]
-            more = f" and {len(whose) - len(some):,} more" if len(whose) > len(some) else ""
-            said.append(f"{', '.join(some)}{more} {change}")
-    return f": {'; '.join(said)}" if said else ""
+    for answer, change in (
+        ("DENIED", "denied that are allowed"),
+        ("ALLOWED", "allowed that are denied"),
+    ):
+        turned = [row for row in rows if row["after"] == answer]
+        if turned:
+            whose = sorted({shown(row["principal"]) for row in turned})
+            more = f" and {len(whose) - _NAMED:,} more" if len(whose) > _NAMED else ""
+            times = sum(row["requests"] for row in turned)
+            said.append(f"{times:,} {change} ({', '.join(whose[:_NAMED])}{more})")
+    return f": {', '.join(said)}" if said else ""
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell | str]:

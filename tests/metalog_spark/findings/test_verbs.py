@@ -112,8 +112,8 @@ def test_what_if_in_text_and_json(tables: Tables, tmp_path: Path, capsys: Captur
     done = run_here(capsys, "pipeline", "what-if", tables.path, proposed)
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
-        "12 of 1,528 requests would get another answer: User:bob would be denied; User:dave would "
-        "be allowed."
+        "12 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob), "
+        "4 allowed that are denied (User:dave)."
     )
     assert " ".join(done.stdout.splitlines()[2].split()) == (
         "5 ALLOWED -> DENIED User:bob READ on topic shop.carts without ALLOW User:bob READ on "
