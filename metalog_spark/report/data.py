@@ -7,7 +7,6 @@ what was not seen concerns all. This module must not know Spark, nor HTML.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.owners import Team
 
 TOP: Final = 10
+_SAYS_NOTHING: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_metadata-0")
 
 
 class _Whose(NamedTuple):
@@ -133,12 +133,12 @@ def _disagreeing(found: Gathered, whose: _Whose) -> Rows:
 
 
 def _cluster(found: Gathered) -> str:
-    """What ``build`` called it, or the last part of the log's name."""
-    named = found.facts.get("cluster")
-    if named:
-        return str(named)
-    sources = [row["source"] for row in found.history]
-    return PurePosixPath(sources[0]).name if sources else found.path
+    """What it was called, or else the last word of the log's place that tells anything."""
+    if found.name is not None:
+        return found.name
+    place = next((str(row["source"]) for row in found.history), found.path)
+    words = [word.rstrip("*?") for word in reversed(place.split("/"))]
+    return next((word for word in words if word and word not in _SAYS_NOTHING), place)
 
 
 def _facts(found: Gathered) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ bounded number of the most frequent. This module must not know what is shown of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog_spark.findings.denied import denied
@@ -35,12 +35,12 @@ MOST: Final = 5_000
 
 
 class Gathered(NamedTuple):
-    """``facts`` are what ``build`` said of the folder; ``traffic`` is by team."""
+    """``name`` is what somebody called the cluster; ``traffic`` is by team."""
 
+    name: str | None
     path: str
     window: Window
     bars: Bars
-    facts: Mapping[str, Any]
     history: Sequence[Row]
     lines: int
     super_users: int
@@ -67,6 +67,7 @@ def gathered(
     window: Window,
     teams: Sequence[Team],
     *,
+    name: str | None,
     tolerated: float,
     meant: Tables | None,
     doing: Callable[[str], None],
@@ -92,10 +93,10 @@ def gathered(
     turned_away = _collected(denied(tables, window, shown=DENIED))
     doing("looking for disagreements")
     return Gathered(
+        name=name,
         path=str(tables.path),
         window=window,
         bars=bars,
-        facts=tables.facts,
         history=_collected(tables.read(HISTORY)),
         lines=covered["lines"] or 0,
         super_users=len(config.super_users),

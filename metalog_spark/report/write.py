@@ -33,6 +33,7 @@ def write_report(
     *,
     visible: Callable[[str], str],
     made_by: str,
+    name: str | None = None,
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
     meant: Tables | None = None,
@@ -40,10 +41,12 @@ def write_report(
 ) -> list[Written]:
     """The file ``out`` and those of ``teams``, in this order.
 
-    ``visible`` makes of a name one that hides no letter; ``tolerated`` and ``meant`` are those of
-    ``gathered``, ``doing`` is told what goes on.
+    ``visible`` makes of a name one that hides no letter; ``name`` is the cluster's; ``tolerated``
+    and ``meant`` are those of ``gathered``, and ``doing`` is told what goes on.
     """
-    found = gathered(tables, window, teams, tolerated=tolerated, meant=meant, doing=doing)
+    found = gathered(
+        tables, window, teams, name=name, tolerated=tolerated, meant=meant, doing=doing
+    )
     names = file_names(out.stem, teams)
     written = []
     for team in (None, *teams):

@@ -44,6 +44,9 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--out", default="report.html", metavar="FILE", help="the page (default: report.html)"
     )
+    group.add_argument(
+        "--name", metavar="NAME", help="what the cluster is called (default: from the log's place)"
+    )
     group.add_argument("--owners", metavar="FILE", help="YAML: teams, each with a page of its own")
     group.add_argument(
         "--meant", metavar="DIR2", help="show what differs from another cluster's, meant to be so"
@@ -70,6 +73,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 out,
                 visible=shown,
                 made_by=f"Made by metalog {VERSION} on {datetime.now(UTC):%d %B %Y}.",
+                name=arguments.name,
                 teams=teams,
                 tolerated=arguments.tolerate,
                 meant=meant,

@@ -18,10 +18,10 @@ from metalog_spark.report.words import roughly, share
 REFUSED = "no allowed request was logged: write kafka.authorizer.logger=DEBUG"
 WINDOW = Window(20_000 * DAY_US, 20_002 * DAY_US)
 DARK = Gathered(
-    path="tables",
+    name=None,
+    path="/reports/tables",
     window=WINDOW,
     bars=Bars.of(WINDOW),
-    facts={},
     history=[],
     lines=9,
     super_users=1,
@@ -58,6 +58,27 @@ def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
         "2 days of 1 broker: what was allowed and denied is known of 0% of all hours, denials "
         "alone of 50%, nothing of 50%."
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("/archive/prod*", "prod"),
+        ("/var/prod-eu/metadata/__cluster_metadata-0", "prod-eu"),
+        ("topic://kafka:9092/__audit", "__audit"),
+        ("log", "log"),
+    ],
+)
+def test_a_cluster_is_called_by_where_its_log_lies(place: str, said: str) -> None:
+    stretch = {
+        "source": place,
+        "kind": "KNOWN",
+        **dict.fromkeys(("from_offset", "to_offset", "from_time", "to_time")),
+    }
+    found = DARK._replace(history=[stretch])
+    assert contents(found, None, teams=(), made_by="").cluster == said
+    named = found._replace(name="Prod <EU>")
+    assert contents(named, None, teams=(), made_by="").cluster == "Prod <EU>"
 
 
 @pytest.mark.parametrize(
