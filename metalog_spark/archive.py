@@ -116,7 +116,6 @@ class Archive(NamedTuple):
     end: int
     parts: tuple[Piece | Hole, ...]
     snapshots: tuple[tuple[SnapshotId, Member], ...]
-    problems: tuple[str, ...]
 
 
 class Logs:
@@ -154,7 +153,6 @@ class Logs:
             max(member.end for member in members),
             tuple(_in_order(members, self._committed)),
             tuple(sorted(snapshots, key=lambda each: each[0])),
-            tuple(problem for member in members for problem in member.log.problems),
         )
 
     def close(self) -> None:

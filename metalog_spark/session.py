@@ -9,6 +9,7 @@ and a Connect session share. This module must not know what the session is for.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
 
 if TYPE_CHECKING:
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
 APPLICATION: Final = "metalog pipeline"
@@ -43,6 +43,7 @@ _ON_THIS_MACHINE: Final = {
 }
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
+_NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
 _OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
@@ -67,7 +68,7 @@ def open_session(
     if master is not None and remote is not None:
         raise InvalidRequest("--master starts Spark and --remote asks one; give one of them")
     try:
-        from pyspark.errors import PySparkException
+        errors = errors_of_spark()
     except ModuleNotFoundError as error:
         raise InvalidRequest(
             f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
@@ -77,17 +78,31 @@ def open_session(
             session = _connected(remote, settings or {}, log)
         else:
             session = _started(master or LOCAL, settings or {}, log)
-    except (PySparkException, ImportError, ValueError) as error:
+    except (*errors, ImportError, ValueError) as error:
         place = remote or master or LOCAL
         raise InvalidRequest(
-            f"{place}: Spark cannot be had: {_first_line(str(error))}{_see(log)}"
+            f"{place}: Spark cannot be had: {first_line(error)}{_see(log)}"
         ) from None
     if remote is not None or not is_local(master or LOCAL):
         _ship(session)
     return session
 
 
-def error_of_ours(error: PySparkException) -> MetalogError | None:
+def errors_of_spark() -> tuple[type[Exception], ...]:
+    """What a call into a session may raise."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark's says, before all that it knows of where."""
+    lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
+    return next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
+
+
+def error_of_ours(error: Exception) -> MetalogError | None:
     """The error of ours that came back from a worker in tracebacks of two languages; None where
     it is Spark's own."""
     text = str(error)
@@ -166,20 +181,17 @@ def _errors_into(log: Path | None) -> Iterator[None]:
         os.close(theirs)
 
 
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip()), "no reason given")
-
-
 def _see(log: Path | None) -> str:
     return "" if log is None else f"; {log} says more"
 
 
 def _ship(session: SparkSession) -> None:
-    """Send our packages to where the session's Python workers are."""
-    with tempfile.TemporaryDirectory(prefix="metalog-") as folder:
-        archive = Path(folder, "kraft_metalog.zip")
-        write_packages(archive)
-        session.addArtifacts(str(archive), pyfile=True)
+    """Send our packages to where the session's Python workers are, who fetch them from here."""
+    folder = tempfile.mkdtemp(prefix="metalog-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = Path(folder, "kraft_metalog.zip")
+    write_packages(archive)
+    session.addArtifacts(str(archive), pyfile=True)
 
 
 def write_packages(archive: Path) -> None:

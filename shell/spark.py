@@ -115,15 +115,12 @@ def _settings(given: list[str]) -> Mapping[str, str]:
 
 @contextmanager
 def _said_in_a_line(log: Path) -> Iterator[None]:
-    from pyspark.errors import PySparkException
-
-    from metalog_spark.session import error_of_ours
+    from metalog_spark.session import error_of_ours, errors_of_spark, first_line
 
     try:
         yield
-    except PySparkException as error:
+    except errors_of_spark() as error:
         ours = error_of_ours(error)
         if ours is not None:
             raise ours from None
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
-        raise SparkFailed(f"Spark: {first}; {log} says more") from error
+        raise SparkFailed(f"Spark: {first_line(error)}; {log} says more") from error

@@ -13,7 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from metalog.errors import CorruptLog, InvalidRequest
-from metalog_spark.session import check_java, error_of_ours, is_local, open_session, write_packages
+from metalog_spark.session import (
+    check_java,
+    error_of_ours,
+    errors_of_spark,
+    first_line,
+    is_local,
+    open_session,
+    write_packages,
+)
 
 
 def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:
@@ -72,6 +80,21 @@ def test_an_error_of_ours_comes_back_from_a_worker_as_one_line(spark: SparkSessi
 
 
 def test_an_error_of_sparks_is_none_of_ours(spark: SparkSession) -> None:
-    with pytest.raises(PySparkException) as caught:
+    with pytest.raises(errors_of_spark()) as caught:
         spark.read.parquet("/nowhere/to/be/found")
     assert error_of_ours(caught.value) is None
+    assert first_line(caught.value).startswith("[PATH_NOT_FOUND]")
+
+
+def test_of_what_java_says_the_first_line_with_news() -> None:
+    said = (
+        "An error occurred while calling o60.collectToPython.\n"
+        ": org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark"
+    )
+    assert first_line(Exception(said)) == "org.apache.spark.SparkException: Job aborted"
+
+
+def test_what_a_worker_lacks_is_named() -> None:
+    said = "Traceback:\n  File x\nModuleNotFoundError: No module named 'google_crc32c'\n SQLSTATE"
+    found = error_of_ours(Exception(said))
+    assert str(found).startswith("Spark's Python has no google_crc32c; pip install")
