@@ -34,6 +34,7 @@ _SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
 _ALWAYS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
 _STARTED_HERE: Final = {"spark.ui.enabled": "false"}
 _ON_THIS_MACHINE: Final = {
@@ -78,7 +79,7 @@ def open_session(
             session = _connected(remote, settings or {}, log)
         else:
             session = _started(master or LOCAL, settings or {}, log)
-    except (*errors, ImportError, ValueError) as error:
+    except errors as error:
         place = remote or master or LOCAL
         raise InvalidRequest(
             f"{place}: Spark cannot be had: {first_line(error)}{_see(log)}"
