@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from authorizer.decide import SUPER_USER
 from authorizer.insight.commands import Change
 from authorizer.insight.lint.finding import Severity
 from authorizer.timeline import Life
@@ -64,6 +65,7 @@ _COLUMNS: Final = (
     "requests",
     "unix_micros(first_time) AS first_us",
     "unix_micros(last_time) AS last_us",
+    f"decided_rule <=> '{SUPER_USER}' AS was_super",
 )
 _TALLY: Final = (
     "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
@@ -73,6 +75,7 @@ _LOOK: Final = {
     Reason.YOUNGER: "look again over a window that begins after it was made",
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
+    Reason.WAS_SUPER: "look again over a window in which it was no super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
@@ -138,7 +141,7 @@ def judged(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Judged:
     listed, config = lives_in(tables), config_now(tables)
     lives = Lives(listed)
     given = conditions(seen, window, config, tolerated)
-    found = tuple(verdicts(lives, _tallied(tables, window, listed), given))
+    found = tuple(verdicts(lives, _tallied(tables, window, listed, config.super_users), given))
     [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
     dangers = opening((each.acl for each in found), config)
     return Judged(found, seen, row[0], dangers, tuple(lives.at(None)), config)
@@ -156,13 +159,16 @@ def conditions(
     )
 
 
-def _tallied(tables: Tables, window: Window, lives: Sequence[Life]) -> Tally:
+def _tallied(
+    tables: Tables, window: Window, lives: Sequence[Life], super_users: Iterable[str]
+) -> Tally:
     """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
     from pyspark.sql import functions as f
 
-    telling = askable(usage_in(tables, window)).where(
-        "acl_id IS NOT NULL OR NOT known OR decided <> result"
-    )
+    was_super = f.col("decided_rule").eqNullSafe(SUPER_USER)
+    was_super &= ~f.col("principal").isin(sorted(super_users))
+    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result")
+    telling = askable(usage_in(tables, window)).where(by_acls | was_super)
     counted = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(packed(lives)), _TALLY)
     total = counted.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")

@@ -48,6 +48,8 @@ class Reason(Enum):
     """It matches requests of a time at which the ACLs are not known."""
     DISAGREES = "DISAGREES"
     """It matches requests that the broker answered otherwise than these ACLs do."""
+    WAS_SUPER = "WAS_SUPER"
+    """It matches requests of a principal that was a super user then, and is none now."""
     SHADOW_GONE = "SHADOW_GONE"
     """An ACL that decided in its stead is in force no more."""
     COVERAGE = "COVERAGE"
@@ -64,10 +66,12 @@ class Kind(Enum):
     OVERRIDDEN = 2
     GAP = 3
     DISAGREES = 4
+    WAS_SUPER = 5
 
 
 class Request(NamedTuple):
-    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours."""
+    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours. ``was_super``: allowed
+    to a super user who is none any more."""
 
     asked: Asked
     result: str
@@ -78,6 +82,7 @@ class Request(NamedTuple):
     requests: int
     first_us: int
     last_us: int
+    was_super: bool = False
 
 
 Key = tuple[int, Kind, int]
@@ -113,8 +118,8 @@ def tally(lives: Lives, requests: Iterable[Request]) -> Tally:
 
 def _said(lives: Lives, request: Request) -> Iterator[Key]:
     allowed = request.result == ALLOWED
-    if not request.known or request.decided != request.result:
-        doubt = Kind.DISAGREES if request.known else Kind.GAP
+    doubt = _doubt(request)
+    if doubt is not None:
         for acl in lives.could_match(request.asked):
             if is_allow(acl) is allowed:
                 yield lives.number(acl), doubt, NOBODY
@@ -131,6 +136,15 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
             yield lives.number(acl), Kind.BESIDE, by
         else:
             yield lives.number(acl), Kind.OVERRIDDEN, by
+
+
+def _doubt(request: Request) -> Kind | None:
+    """Why it is not known which ACL stood behind the answer, or would today."""
+    if not request.known:
+        return Kind.GAP
+    if request.decided != request.result:
+        return Kind.DISAGREES
+    return Kind.WAS_SUPER if request.was_super else None
 
 
 class Verdict(NamedTuple):
@@ -213,6 +227,7 @@ def _reason(
         Reason.YOUNGER: not _lasts_through(own, given),
         Reason.GAP: Kind.GAP in kinds,
         Reason.DISAGREES: Kind.DISAGREES in kinds,
+        Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
         Reason.SHADOW_GONE: is_shadow_gone,
         Reason.COVERAGE: not is_seen,
         Reason.OPENS: given.allow_everyone,

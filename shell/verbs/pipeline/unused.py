@@ -122,6 +122,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         (Reason.YOUNGER, "it was not in force all the time"),
         (Reason.GAP, "it may have decided requests in a gap of the metadata log"),
         (Reason.DISAGREES, "brokers answered otherwise than the log says"),
+        (Reason.WAS_SUPER, "who would have used it was a super user then, and is none now"),
         (Reason.SHADOW_GONE, "what decided in its stead is gone"),
         (Reason.COVERAGE, "hours without the lines that would show it"),
         (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),

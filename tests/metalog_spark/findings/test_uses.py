@@ -90,6 +90,12 @@ def test_a_super_users_request_uses_no_acl() -> None:
     assert traffic.verdict(LITERAL.acl).sight is Sight.NEVER
 
 
+def test_what_somebody_did_as_a_super_user_who_is_none_now_leaves_their_acls_in_doubt() -> None:
+    traffic = Traffic((LITERAL, OTHER), [read(None)._replace(was_super=True)])
+    assert traffic.verdict(LITERAL.acl).reason is Reason.WAS_SUPER
+    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+
+
 def test_an_acl_younger_than_the_window_is_unknown_until_it_is_used() -> None:
     young = LITERAL._replace(begin=Edge(5, 1_001))
     assert Traffic((young,), []).verdict(young.acl).reason is Reason.YOUNGER
