@@ -26,7 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Snapshots and retention of ``log`` by ``config``."""
+    """Snapshots and retention of ``log`` by ``config``. ``now_ms`` is the time of day, by which
+    snapshots are dated and grow old; a clock that is set back keeps none from being written."""
 
     def __init__(
         self,
@@ -44,7 +45,6 @@ class Upkeep:
             self._write,
             max_bytes=config.bytes_between_snapshots,
             max_ms=config.snapshot_interval_ms or None,
-            now_ms=now_ms,
         )
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from random import Random
 
@@ -53,6 +54,19 @@ def test_a_log_stays_within_its_limits(tmp_path: Path) -> None:
     assert loaded(folder) == image
     stems = {path.stem for path in partition.glob("*.log")}
     assert {path.stem for path in partition.glob("*index")} == stems
+
+
+def test_a_clock_that_is_set_back_keeps_no_snapshot_from_being_written(tmp_path: Path) -> None:
+    folder = formatted(tmp_path / "node")
+    log = WritableDirectoryLog(folder)
+    hours = iter(range(1_000_000, 0, -1))
+    upkeep = Upkeep(log, LogConfig(snapshot_interval_ms=1), now_ms=lambda: next(hours) * 3_600_000)
+    with Replica(log, publishers=[upkeep]) as replica:
+        for number in range(3):
+            records = [(ace(100 + number, str(number)), 0)]
+            replica.submit(lambda image, r=records: ControllerResult(r, None)).result()  # type: ignore[misc]
+            time.sleep(0.005)
+    assert DirectoryLog(folder).snapshots()[-1].end_offset > 0
 
 
 def test_a_trimmed_log_is_written_on(tmp_path: Path) -> None:
