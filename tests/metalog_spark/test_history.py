@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from archive_folders import ArchiveFolder
-from cases import KafkaCase
+from cases import KafkaCase, kafka_case
 from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid
 
 from authorizer.timeline import Edge, lives
@@ -19,6 +19,7 @@ from metalog.records.record import RawRecord
 from metalog_spark.archive import Logs, Piece
 from metalog_spark.history import History, Stretch, history_of, scan
 from shell.history import history_of as history_in_the_shell
+from snapshot.exchange.moment import AtOffset
 from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
@@ -54,6 +55,23 @@ def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
     assert all(life.begin_known and life.end_known for life in found.lives)
     [known] = [each for each in found.stretches if each.kind == "KNOWN"]
     assert (known.start, known.end) == (shown.start, state.bounds.end)
+
+
+def test_what_is_not_proven_is_left_out_if_asked() -> None:
+    """One of three voters proves what its newest snapshot covers."""
+    source = str(kafka_case("quorum-4.3/node-11").log_dir)
+    newest = 229
+    archive = Logs(source, environ=os.environ, committed=True).look()
+    assert (archive.end, Logs(source, environ=os.environ).look().end) == (newest, 265)
+    pieces = enumerate(archive.parts)
+    scanned = {number: scan(part) for number, part in pieces if isinstance(part, Piece)}
+    state = replay_source(open_source(source, environ={}), at=AtOffset(newest))
+    lasting = {
+        life.id: life.acl
+        for life in history_of(archive, scanned, skip_damaged=False).lives
+        if life.end is None
+    }
+    assert lasting == dict(state.image.acls.by_id.items())
 
 
 def unbound(number: int) -> RemoveAccessControlEntryRecord:
