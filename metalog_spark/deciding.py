@@ -34,13 +34,19 @@ from metalog.ids import uuid_text
 from metalog_spark.configuration import Era
 from metalog_spark.state import State, unpacked
 
-DECIDED: Final = ("log_offset", "decided", "decided_rule", "acl_id", "known")
-"""The columns that are answered with, as those of DECISIONS."""
+DECIDED: Final = ("log_offset", "answer", "acl_id", "known")
+"""The columns that are answered with; ``answer`` is a place in ``ANSWERS``."""
+ANSWERS: Final = (
+    (ALLOWED.name, SUPER_USER),
+    (ALLOWED.name, DEFAULT_ALLOW),
+    (DENIED.name, DEFAULT_DENY),
+    (DENIED.name, MATCHING_ACL),
+    (ALLOWED.name, MATCHING_ACL),
+)
+"""Results, with their rules."""
 REMEMBERED: Final = 1 << 20
 """So many names, and so many different questions, are remembered."""
-_RULES: Final = pa.array([SUPER_USER, DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL])
-_SUPER, _OPEN, _CLOSED, _MATCHED = range(4)
-_RESULTS: Final = pa.array([DENIED.name, ALLOWED.name])
+_TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _OPERATIONS: Final = {operation.name: int(operation) for operation in Operation}
 _BY_NUMBER: Final = tuple(Operation)
 _TYPES: Final = {resource_type.name: int(resource_type) for resource_type in ResourceType}
@@ -86,8 +92,9 @@ class Deciding:
         self._super_users = [era.config.super_users for era in eras]
         self._opens = np.array([era.config.allow_everyone for era in eras])
         lives = timeline.lives
-        allows = [life.acl.permission_type is ALLOW for life in lives]
-        self._allows = np.array([False] * _BEFORE_LIVES + allows)
+        allows = (life.acl.permission_type is ALLOW for life in lives)
+        by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
+        self._answers = np.array([_NOT_BY_DEFAULT] * _BEFORE_LIVES + by_lives, np.int32)
         ids = [None] * _BEFORE_LIVES + [uuid_text(life.id) for life in lives]
         self._ids = pa.array(ids, pa.string())
         self._turns = _Turns(len(timeline))
@@ -120,16 +127,14 @@ class Deciding:
         eras = self._moments.eras[moments]
         is_super = self._are_super_users(principals, eras)
         is_open = (by == _UNREACHED) & self._opens[eras]
-        is_allowed = self._allows[by] | is_open | is_super
-        rules = np.where(by < _BEFORE_LIVES, _CLOSED, _MATCHED)
-        rules[is_open] = _OPEN
-        rules[is_super] = _SUPER
+        answers = self._answers[by]
+        answers[is_open] = _BY_DEFAULT
+        answers[is_super] = _TO_SUPER_USER
         by[is_super] = 0
         nothing = ~is_answered
         columns = (
             pa.array(self._moments.offsets[moments], mask=nothing),
-            _RESULTS.take(pa.array(is_allowed.astype(np.int8), mask=nothing)),
-            _RULES.take(pa.array(rules, mask=nothing)),
+            pa.array(answers, mask=nothing),
             self._ids.take(pa.array(by)),
             pa.array(self._moments.known[moments]),
         )

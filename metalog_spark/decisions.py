@@ -7,14 +7,16 @@ not know where requests and the state come from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
 
+from metalog_spark.deciding import ANSWERS, Asked, deciding
 from metalog_spark.tables import DECISIONS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from metalog_spark.configuration import Configuration
 
@@ -27,9 +29,7 @@ _ASKED: Final = (
     "pattern_type",
     "unix_micros(time)",
 )
-_DECIDED: Final = (
-    "log_offset BIGINT, decided STRING, decided_rule STRING, acl_id STRING, known BOOLEAN"
-)
+_DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING, known BOOLEAN"
 
 
 def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> DataFrame:
@@ -46,13 +46,20 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     eras = configuration.eras
 
     def decide(*asked: pa.Array) -> pa.Array:
-        from metalog_spark.deciding import Asked, deciding
-
         return deciding(state, eras).decide(Asked(*asked))
 
     ask = arrow_udf(decide, _DECIDED)  # type: ignore[call-overload]  # its stub knows no hints
-    found = requests.withColumn("decision", ask(*map(expr, _ASKED)))
-    answered = found.select("*", "decision.*").withColumn(
-        "disagrees", expr("CASE WHEN known THEN decided <> result END")
-    )
+    found = requests.withColumn("decision", ask(*map(expr, _ASKED))).select("*", "decision.*")
+    results, rules = zip(*ANSWERS, strict=True)
+    answered = found.withColumns(
+        {"decided": _word("answer", results), "decided_rule": _word("answer", rules)}
+    ).withColumn("disagrees", expr("CASE WHEN known THEN decided <> result END"))
     return answered.select(*DECISIONS.columns)
+
+
+def _word(place: str, words: Iterable[str]) -> Column:
+    """The word at a place; null where that is. (``element_at`` takes a null for a place.)"""
+    from pyspark.sql.functions import expr
+
+    cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))
+    return expr(f"CASE {place} {' '.join(cases)} END")

@@ -19,7 +19,7 @@ from authorizer.timeline import AclChange, Edge, Timeline, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid, parse_uuid
 from metalog_spark.configuration import Configuration, Era
-from metalog_spark.deciding import Asked, Deciding
+from metalog_spark.deciding import ANSWERS, Asked, Deciding
 from metalog_spark.state import State
 
 START_MS = 100
@@ -40,6 +40,15 @@ def asked(rows: Sequence[Sequence[Any]]) -> Asked:
     columns = zip(*rows, strict=True) if rows else [()] * 7
     types = [*[pa.string()] * 6, pa.int64()]
     return Asked(*(pa.array(list(one), kind) for one, kind in zip(columns, types, strict=True)))
+
+
+def answers(deciding: Deciding, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """With the result and its rule for ``answer``."""
+    found: list[dict[str, Any]] = deciding.decide(asked(rows)).to_pylist()
+    for each in found:
+        answer = each.pop("answer")
+        each["decided"], each["rule"] = (None, None) if answer is None else ANSWERS[answer]
+    return found
 
 
 configs = st.builds(
@@ -81,7 +90,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
     deciding = Deciding(State(timeline, ()), configuration.eras)
     for _ in ("anew", "remembered"):
         rows = some_rows(choose, changes)
-        for row, found in zip(rows, deciding.decide(asked(rows)).to_pylist(), strict=True):
+        for row, found in zip(rows, answers(deciding, rows), strict=True):
             if row.time < START_MS * 1000:
                 assert found == dict.fromkeys(found) | {"known": False}
                 continue
@@ -97,7 +106,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
             )
             if row.principal in config.super_users:
                 expected = ALLOWED_TO_SUPER_USER
-            answer = found["decided"], found["decided_rule"], found["known"]
+            answer = found["decided"], found["rule"], found["known"]
             assert answer == (expected.result.name, expected.rule, True)
             if expected.rule == MATCHING_ACL:
                 assert bound[parse_uuid(found["acl_id"])] == expected.acl
@@ -119,14 +128,14 @@ ALLOW = Acl(
 )
 ONE = tuple(lives({Uuid(bytes(16)): ALLOW}, []))
 READ = Row("User:a", HOST, "READ", "TOPIC", "t", "LITERAL", 7_000)
-NO_ANSWER = {"log_offset": None, "decided": None, "decided_rule": None, "acl_id": None}
+NO_ANSWER = {"log_offset": None, "decided": None, "rule": None, "acl_id": None}
 
 
 def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
     state = State(Timeline(Edge(0, 1), ONE), ((None, 2), (5, 6), (8, None)))
     deciding = Deciding(state, Configuration().eras)
     times = [1_000, 1_999, 2_000, 4_999, 5_000, 5_999, 6_000, 7_999, 8_000, 1 << 50]
-    found = deciding.decide(asked([READ._replace(time=time) for time in times])).to_pylist()
+    found = answers(deciding, [READ._replace(time=time) for time in times])
     assert [each["known"] for each in found] == [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]
     assert {(each["decided"], each["acl_id"]) for each in found} == {("ALLOWED", "A" * 22)}
 
@@ -139,11 +148,11 @@ def test_what_no_authorizer_answers_has_no_answer() -> None:
         READ._replace(resource_type="QUEUE"),
         *(READ._replace(**{name: None}) for name in READ._fields),
     ]
-    found = deciding.decide(asked([READ, *odd])).to_pylist()
+    found = answers(deciding, [READ, *odd])
     assert found[0] == NO_ANSWER | {
         "log_offset": 3,
         "decided": "ALLOWED",
-        "decided_rule": MATCHING_ACL,
+        "rule": MATCHING_ACL,
         "acl_id": "A" * 22,
         "known": True,
     }
@@ -155,8 +164,8 @@ def test_what_no_authorizer_answers_has_no_answer() -> None:
 
 def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
     deciding = Deciding(State(None, ()), Configuration().eras)
-    assert deciding.decide(asked([READ])).to_pylist() == [NO_ANSWER | {"known": False}]
-    assert deciding.decide(asked([])).to_pylist() == []
+    assert answers(deciding, [READ]) == [NO_ANSWER | {"known": False}]
+    assert answers(deciding, []) == []
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,5 +173,5 @@ def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.Monkey
     deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     for _ in range(3):
         rows = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
-        found = deciding.decide(asked(rows)).to_pylist()
+        found = answers(deciding, rows)
         assert [each["decided"] == "ALLOWED" for each in found] == [True, *[False] * 3, True]
