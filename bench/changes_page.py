@@ -11,6 +11,7 @@ import time
 from statistics import median
 from typing import Any, NamedTuple
 
+_LOAD = os.getloadavg()[0]
 LINGER = "controller.quorum.append.linger.ms"
 OURS = "kraft-metalog"
 _CREATES = f"""\
@@ -44,17 +45,23 @@ def page(
     kafka_version: str,
 ) -> str:
     parts = [
-        "# Changes, Kafka's and ours side by side",
-        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
-        f"{os.cpu_count()} CPUs with a load of {os.getloadavg()[0]:.1f}, {platform.system()} "
-        f"{platform.machine()}, Kafka {kafka_version}, Python {platform.python_version()}; medians "
-        "of the rounds.",
+        heading("Changes, Kafka's and ours side by side", command, kafka_version),
         _CREATES,
         _of_creates(creates),
         _SNAPSHOTS,
         _of_snapshots(*snapshots),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def heading(title: str, command: str, kafka_version: str) -> str:
+    return (
+        f"# {title}\n\n"
+        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
+        f"{os.cpu_count()} CPUs with a load of {_LOAD:.1f} before it, {platform.system()} "
+        f"{platform.machine()}, Kafka {kafka_version}, Python {platform.python_version()}; medians "
+        "of the rounds."
+    )
 
 
 def _of_creates(creates: dict[str, dict[int, list[Round]]]) -> str:
@@ -67,7 +74,7 @@ def _of_creates(creates: dict[str, dict[int, list[Round]]]) -> str:
             cost = f"{_cost(rounds) * 1e6:,.0f}"
             rows.append([str(callers), side, f"{_speed(rounds):,.0f}", cost, *said])
     heads = ["callers", "side", "creates/s", "CPU µs each", "ours is faster by", "cheaper by"]
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _of_snapshots(kafka: dict[str, Any], ours: dict[str, Any]) -> str:
@@ -79,7 +86,7 @@ def _of_snapshots(kafka: dict[str, Any], ours: dict[str, Any]) -> str:
             row += [f"{theirs:,.0f}", f"{mine:,.0f}", f"{theirs / mine:.2f}"]
         rows.append(row)
     heads = ["", "Kafka, clock", "ours", "ratio", "Kafka, CPU", "ours", "ratio"]
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _speed(rounds: list[Round]) -> float:
@@ -91,6 +98,6 @@ def _cost(rounds: list[Round]) -> float:
     return median(each.cpu_s / each.creates for each in rounds if each.creates)
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> str:
+def table(heads: list[str], rows: list[list[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

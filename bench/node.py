@@ -1,12 +1,11 @@
-"""Measures a node and a real Kafka side by side, over sockets, in one run: prints one table.
+"""Measures a node and a real Kafka side by side, over sockets, and writes bench/node.md.
 
-2,000 clients are connected and idle all the while. 64 others create ACLs, one at a time each
-and each one durable before its answer; before that some list 10,000 ACLs, of which none changes
-meanwhile (a node keeps the answer until one does). The requests are written once
-and the answers only counted, so that the client costs both the same, and little. Kafka comes
-twice: as it is, and with a linger of nothing.
-
-    PYTHONPATH=tests/support .venv/bin/python bench/node.py [--quick]
+All the while 2,000 clients are connected and silent. Some list 10,000 ACLs, first while none of
+them changes and then while one does; 64 create ACLs, one at a time each and each one durable
+before its answer; at last they create and delete by turns, so that nothing is left of it, and it
+is seen what stays in memory. The requests are written once and the answers only counted, so that
+the client, which runs on the same machine, costs both sides the same, and little. Every number
+in the page is put there by this program.
 """
 
 from __future__ import annotations
@@ -19,36 +18,51 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from admin_requests import create, creation, describe
-from kafka_tools import JARS, KafkaTools, RealKafka, free_ports
+import workloads
+from admin_requests import acl_filter, create, creation, delete, describe
+from changes import ROOT, Server, cpu_of
+from changes_page import LINGER, OURS
+from kafka_tools import JARS, KAFKA_VERSION, RealKafka, free_ports
+from node_page import BUSY, IDLE, LISTED, LISTERS, Load, Measured, page
 from written_log import formatted
 
 from metalog.wire.frames import framed
 from metalog.wire.messages import write_request
-from metalog.wire.schema import request_type
+from metalog.wire.schema import Body, request_type
 
-IDLE, BUSY, LISTERS, LISTED = 2_000, 64, 4, 10_000
 ACLS_A_REQUEST = 1_000
-HELLO = framed(write_request(request_type(18, 0)(), 1, "bench"))
-LIST = framed(write_request(describe(principal_filter=None), 1, "bench"))
-LINGER = "controller.quorum.append.linger.ms"
+LOOKS = 6
+"""How often it is looked what is in memory, while nothing is left of what is done."""
+
+
+class Effort(NamedTuple):
+    """Seconds by the clock; ``lasting_s`` is what memory is watched for."""
+
+    warmup_s: float
+    round_s: float
+    rounds: int
+    lasting_s: float
+
+
+FULL = Effort(10, 4, 5, 60)
+QUICK = Effort(4, 2, 3, 6)
 
 
 class Side(NamedTuple):
     name: str
     port: int
-    pid: int
+    process: int
 
     @property
     def mebibytes(self) -> float:
         """What of it is in memory."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
+        status = Path(f"/proc/{self.process}/status").read_text()
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         return int(found[1]) / 1024 if found else 0.0
 
@@ -63,84 +77,115 @@ class Client:
         await client.ask(HELLO)
         return client
 
-    async def ask(self, frame: bytes) -> int:
-        """How long the answer is."""
+    async def ask(self, frame: bytes) -> None:
+        """Returns when the answer is here, whatever it says."""
         self._writer.write(frame)
         size = int.from_bytes(await self._reader.readexactly(4), "big")
         await self._reader.readexactly(size)
-        return size
 
     def close(self) -> None:
         self._writer.close()
 
 
-class Load(NamedTuple):
-    """A second's worth: how many, and the longest that one of a hundred waited."""
-
-    per_s: float
-    p99_ms: float
+def frame_of(body: Body) -> bytes:
+    return framed(write_request(body, 1, "bench"))
 
 
-async def load(clients: list[Client], frames: Iterator[bytes], seconds: float) -> Load:
-    until = time.perf_counter() + seconds
-    took: list[float] = []
-
-    async def ask_on(client: Client) -> None:
-        while (began := time.perf_counter()) < until:
-            await client.ask(next(frames))
-            took.append(time.perf_counter() - began)
-
-    began = time.perf_counter()
-    await asyncio.gather(*map(ask_on, clients))
-    elapsed = time.perf_counter() - began
-    return Load(len(took) / elapsed, sorted(took)[int(len(took) * 0.99)] * 1000)
+HELLO = frame_of(request_type(18, 0)())
+LIST = frame_of(describe(principal_filter=None))
 
 
 def creations() -> Iterator[bytes]:
     for number in count():
-        one = create(creation(resource_name=f"busy-{number}"))
-        yield framed(write_request(one, 1, "bench"))
+        yield frame_of(create(creation(resource_name=f"busy-{number}")))
 
 
-def listing() -> Iterator[bytes]:
+def by_turns(caller: int) -> Iterator[bytes]:
+    """Nothing is left of two of them."""
+    name = f"turn-{caller}"
+    made = frame_of(create(creation(resource_name=name)))
+    unmade = frame_of(delete(acl_filter(resource_name_filter=name)))
+    while True:
+        yield from (made, unmade)
+
+
+def listings() -> Iterator[bytes]:
     while True:
         yield LIST
 
 
-async def measured(side: Side, seconds: float) -> list[str]:
+async def load(side: Side, asking: list[tuple[Client, Iterator[bytes]]], seconds: float) -> Load:
+    began, cpu = time.perf_counter(), cpu_of(side.process)
+    until = began + seconds
+    took: list[float] = []
+
+    async def ask_on(client: Client, frames: Iterator[bytes]) -> None:
+        while (asked := time.perf_counter()) < until:
+            await client.ask(next(frames))
+            took.append(time.perf_counter() - asked)
+
+    await asyncio.gather(*(ask_on(*each) for each in asking))
+    spent = time.perf_counter() - began
+    p99_s = sorted(took)[int(len(took) * 0.99)]
+    return Load(len(took) / spent, p99_s, (cpu_of(side.process) - cpu) / len(took))
+
+
+async def rounds(
+    side: Side, asking: list[tuple[Client, Iterator[bytes]]], effort: Effort
+) -> list[Load]:
+    await load(side, asking, effort.warmup_s)
+    return [await load(side, asking, effort.round_s) for _ in range(effort.rounds)]
+
+
+async def measured(side: Side, effort: Effort) -> Measured:
     first = await Client.connected(side.port)
     for begin in range(0, LISTED, ACLS_A_REQUEST):
         names = [f"listed-{each}" for each in range(begin, begin + ACLS_A_REQUEST)]
-        many = create(*(creation(resource_name=name, principal="User:listed") for name in names))
-        await first.ask(framed(write_request(many, 1, "bench")))
+        many = [creation(resource_name=name, principal="User:listed") for name in names]
+        await first.ask(frame_of(create(*many)))
     at_start = side.mebibytes
     idle = [await Client.connected(side.port) for _ in range(IDLE)]
     with_idle = side.mebibytes
-    listers = [await Client.connected(side.port) for _ in range(LISTERS)]
-    await load(listers, listing(), seconds / 4)
-    listed = await load(listers, listing(), seconds)
+    listers = [(await Client.connected(side.port), listings()) for _ in range(LISTERS)]
+    unchanged = await rounds(side, listers, effort)
+    async with changing(first):
+        changed = await rounds(side, listers, effort)
     busy = [await Client.connected(side.port) for _ in range(BUSY)]
     frames = creations()
-    await load(busy, frames, seconds / 4)
-    created = await load(busy, frames, seconds)
-    half = side.mebibytes
-    again = await load(busy, frames, seconds)
-    for client in (first, *idle, *listers, *busy):
+    created = await rounds(side, [(each, frames) for each in busy], effort)
+    turns = [(each, by_turns(number)) for number, each in enumerate(busy)]
+    await load(side, turns, effort.warmup_s)
+    lasting = [side.mebibytes]
+    for _ in range(LOOKS - 1):
+        await load(side, turns, effort.lasting_s / (LOOKS - 1))
+        lasting.append(side.mebibytes)
+    for client in (first, *idle, *(each for each, _ in listers), *busy):
         client.close()
-    return [
-        side.name,
-        f"{created.per_s:,.0f} ({created.p99_ms:,.0f} ms)",
-        f"{again.per_s:,.0f} ({again.p99_ms:,.0f} ms)",
-        f"{listed.per_s:,.1f} ({listed.p99_ms:,.0f} ms)",
-        f"{at_start:,.0f} → {with_idle:,.0f} → {half:,.0f} → {side.mebibytes:,.0f}",
-    ]
+    return Measured(created, unchanged, changed, at_start, with_idle, lasting)
+
+
+@asynccontextmanager
+async def changing(client: Client) -> AsyncIterator[None]:
+    """Meanwhile ``client`` creates and deletes an ACL, by turns and without a pause."""
+    is_over = False
+
+    async def change() -> None:
+        for frame in by_turns(-1):
+            await client.ask(frame)
+            if is_over:
+                return
+
+    task = asyncio.create_task(change())
+    yield
+    is_over = True
+    await task
 
 
 @contextmanager
 def kafka(name: str, **overrides: str) -> Iterator[Side]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        RealKafka.started(KafkaTools(JARS), Path(folder), overrides=overrides) as started,
+        RealKafka.started(Server(JARS), Path(folder), overrides=overrides) as started,
     ):
         yield Side(name, started.port, _listening(started.port))
 
@@ -159,7 +204,7 @@ def ours() -> Iterator[Side]:
         try:
             while _listening(port) == 0:
                 time.sleep(0.1)
-            yield Side("metalog serve", port, node.pid)
+            yield Side(OURS, port, node.pid)
         finally:
             node.terminate()
             node.wait()
@@ -174,25 +219,22 @@ def _listening(port: int) -> int:
     return int(found[1]) if found else 0
 
 
-HEADS = (
-    "",
-    f"creates/s by {BUSY} (p99)",
-    "the same again",
-    f"lists of {LISTED:,}/s by {LISTERS} (p99)",
-    f"MiB: begun, {IDLE:,} idle, busy, later",
-)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="too rough to keep")
-    seconds = 3.0 if parser.parse_args().quick else 15.0
+    parser.add_argument("--quick", action="store_true", help="rough, in two minutes")
+    is_quick = parser.parse_args().quick
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
-    for begun in (ours(), kafka("Kafka 4.3.1"), kafka("Kafka, no linger", **{LINGER: "0"})):
+    found = {}
+    for begun in (kafka("Kafka"), kafka("Kafka, which waits for nothing", **{LINGER: "0"}), ours()):
         with begun as side:
-            print(f"| {' | '.join(asyncio.run(measured(side, seconds)))} |", flush=True)
+            found[side.name] = asyncio.run(measured(side, QUICK if is_quick else FULL))
+    command = "make bench-node" + (" QUICK=1" if is_quick else "")
+    text = page(found, command, KAFKA_VERSION)
+    target = workloads.FOLDER if is_quick else ROOT / "bench"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "node.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":
