@@ -8,10 +8,11 @@ once, wherever the process was killed. This module must not know how batches com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from authorizer.timeline import Life
 from metalog.acl import words_of
@@ -29,7 +30,7 @@ from metalog_spark.follow.alerts import (
     of_grants,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
-from metalog_spark.requests import Named, read_files
+from metalog_spark.requests import Named, read_files, rejected_of, requests_of
 from metalog_spark.state import packed
 from metalog_spark.tables import (
     ALERTS,
@@ -42,8 +43,6 @@ from metalog_spark.tables import (
 )
 
 if TYPE_CHECKING:
-    import re
-
     from pyspark.sql import DataFrame
 
     from authorizer.audit_layout import Zone
@@ -53,6 +52,7 @@ FOLLOW: Final = "follow"
 """The fact under which a folder has its ``Progress``."""
 PATH: Final = "path"
 """The column of a batch that has the file that came, or null for news of the log."""
+_GONE: Final = "the file was gone before it was read"
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 """Denials are counted on for so long behind the newest."""
 
@@ -99,80 +99,81 @@ class Following(NamedTuple):
         alerts = list(of_grants(lives, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
         looked_to = max([done.looked_to, *(each.end for each in history.stretches)])
         if paths or is_due or alerts:
-            _Batch(self, tables, number, history, alerts).commit(
-                paths, done._replace(batch=number, looked_to=looked_to), horizon_ms
-            )
+            progress = done._replace(batch=number, looked_to=looked_to)
+            written = _Batch(self, tables, history, progress, alerts)
+            if paths or is_due:
+                written.commit_lines(sorted(map(_local, paths)), horizon_ms)
+            else:
+                written.commit({}, {})
 
 
 class _Batch:
-    """What one batch writes."""
+    """What one batch writes; ``progress`` is that after it, and ``alerts`` are not all yet."""
 
     def __init__(
         self,
         following: Following,
         tables: Tables,
-        number: int,
         history: History,
+        progress: Progress,
         alerts: list[Alert],
     ) -> None:
         self._following = following
         self._tables = tables
         self._session = tables.session
-        self._number = number
         self._history = history
+        self._progress = progress
         self._alerts = alerts
 
-    def commit(self, paths: Sequence[str], progress: Progress, horizon_ms: int) -> None:
+    def commit(self, added: dict[Table, DataFrame], replaced: Mapping[Table, DataFrame]) -> None:
+        number = self._progress.batch
+        if self._alerts:
+            rows = [_alert_row(number, each) for each in self._alerts]
+            added = {**added, ALERTS: self._rows(ALERTS, rows)}
+        facts = {FOLLOW: self._progress._asdict()}
+        self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
+
+    def commit_lines(self, files: Sequence[str], horizon_ms: int) -> None:
+        """With the lines of ``files`` and what waited, as far as the log is known."""
         from pyspark.sql import functions as f
 
-        read = read_files(self._session, self._named(paths), self._following.zone)
-        came = read.where("reason IS NULL").select(*WAITING.columns)
-        requests = self._tables.read(WAITING).unionByName(came)
-        whole = read.where("reason IS NOT NULL").persist()
+        there = [file for file in files if Path(file).is_file()]
+        read = read_files(self._session, self._named(there), self._following.zone).persist()
+        gone = [(file, None, "", _GONE) for file in files if file not in there]
+        rejected = rejected_of(read).unionByName(self._rows(REJECTED, gone))
+        requests = self._tables.read(WAITING).unionByName(requests_of(read)).persist()
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
-        requests = requests.persist()
-        due, waiting = requests.where(is_known), requests.where(~is_known)
+        due = requests.where(is_known)
         answers = decided(due, self._state(), self._following.configuration).persist()
         try:
-            self._write(progress, whole, due, waiting, answers)
+            added = {REQUESTS: due, DECISIONS: answers, REJECTED: rejected}
+            replaced = {**self._waits(requests.where(~is_known)), **self._counts(answers)}
+            self.commit(added, replaced)
         finally:
-            for each in (whole, requests, answers):
+            for each in (read, requests, answers):
                 each.unpersist()
 
-    def _write(
-        self,
-        progress: Progress,
-        rejected: DataFrame,
-        due: DataFrame,
-        waiting: DataFrame,
-        answers: DataFrame,
-    ) -> None:
+    def _waits(self, waiting: DataFrame) -> dict[Table, DataFrame]:
         from pyspark.sql import functions as f
 
         [first] = waiting.select(f.min(f.unix_millis("time"))).collect()
-        added = {REQUESTS: due, DECISIONS: answers, REJECTED: rejected}
-        replaced = {}
-        if first[0] is not None or progress.waits_from_ms is not None:
-            replaced[WAITING] = waiting
-        alerts = self._alerts
-        if denials := _denials(answers):
-            before = _counted(self._tables.read(DENIALS))
-            counted, storms = of_denials(before, denials, self._following.storm_from)
-            replaced[DENIALS] = self._rows(DENIALS, map(_denials_row, _kept(counted)))
-            alerts = [*alerts, *storms]
-        if alerts:
-            rows = [_alert_row(self._number, each) for each in alerts]
-            added[ALERTS] = self._rows(ALERTS, rows)
-        progress = progress._replace(waits_from_ms=first[0])
-        name = f"batch-{self._number}"
-        self._tables.commit(name, added=added, replaced=replaced, **{FOLLOW: progress._asdict()})
+        waited = self._progress.waits_from_ms is not None
+        self._progress = self._progress._replace(waits_from_ms=first[0])
+        return {WAITING: waiting} if waited or first[0] is not None else {}
 
-    def _named(self, paths: Iterable[str]) -> list[Named]:
-        local = sorted(unquote(urlsplit(path).path) for path in paths)
-        files = find_files(local) if local else []
-        return [
-            Named(each, each.path, broker_of(each.path, self._following.broker)) for each in files
-        ]
+    def _counts(self, answers: DataFrame) -> dict[Table, DataFrame]:
+        denials = _denials(answers)
+        if not denials:
+            return {}
+        before = _counted(self._tables.read(DENIALS))
+        counted, storms = of_denials(before, denials, self._following.storm_from)
+        self._alerts = [*self._alerts, *storms]
+        return {DENIALS: self._rows(DENIALS, map(_denials_row, _kept(counted)))}
+
+    def _named(self, files: Sequence[str]) -> list[Named]:
+        pattern = self._following.broker
+        found = find_files(files) if files else []
+        return [Named(each, each.path, broker_of(each.path, pattern)) for each in found]
 
     def _state(self) -> bytes:
         source = self._following.source
@@ -183,6 +184,11 @@ class _Batch:
 
     def _rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
         return self._session.createDataFrame(list(rows), table.schema)
+
+
+def _local(path: str) -> str:
+    """As Spark names a file of this machine, or of a disk that all share: ``file:/logs/x``."""
+    return re.sub(r"^file:/+", "/", path)
 
 
 def _denials(answers: DataFrame) -> list[Denials]:

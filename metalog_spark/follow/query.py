@@ -48,7 +48,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 
 
 def start(
-    following: Following, tables: Tables, audit: str, *, every_s: float | None, files_at_once: int
+    following: Following, tables: Tables, audit: str, *, every_s: int | None, files_at_once: int
 ) -> StreamingQuery:
     """Looks every ``every_s`` seconds; None: reads all that there is, and ends."""
     from pyspark.sql import functions as f

@@ -9,6 +9,7 @@ import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.audit_layout import Zone
@@ -121,8 +122,9 @@ def run(arguments: Namespace, output: Output) -> int:
         from metalog_spark.follow.batch import Following
         from metalog_spark.follow.query import follow_tables, start
 
+        tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
         following = Following(
-            arguments.out,
+            tables.path,
             arguments.log,
             _log(arguments),
             configuration,
@@ -131,7 +133,6 @@ def run(arguments: Namespace, output: Output) -> int:
             arguments.lateness * 1000,
             arguments.storm,
         )
-        tables = follow_tables(session, following.out, arguments.log, arguments.audit)
         query = start(
             following,
             tables,
@@ -142,7 +143,9 @@ def run(arguments: Namespace, output: Output) -> int:
         try:
             _tell_until_it_ends(query, tables, output)
         except KeyboardInterrupt:
-            output.note("stopping")
+            output.note("stopping when this batch is done")
+            while query.status["isTriggerActive"]:
+                sleep(_LOOK_S)
         finally:
             query.stop()
         _complete(following, tables, output)

@@ -73,14 +73,14 @@ def followed(tmp_path: Path) -> Followed:
     storm = [line(50, "User:bad", allowed=False) for _ in range(STORM - 1)]
     appears(world.audit, "b1.log.1", [*storm, "no audit line\n"])
     last = [line(55, "User:bad", allowed=False), line(30, "User:app", allowed=True)]
-    appears(world.audit, "b1.log.2", [*last, line(80, "User:app", allowed=False)])
+    appears(world.audit, "b1.a %20#?[2]", [*last, line(80, "User:app", allowed=False)])
     return world
 
 
 EVERY_LINE = [
     ("b1.log.0", 1),
     *(("b1.log.1", number) for number in range(1, STORM + 1)),
-    *(("b1.log.2", number) for number in range(1, 4)),
+    *(("b1.a %20#?[2]", number) for number in range(1, 4)),
 ]
 
 
@@ -112,7 +112,7 @@ def test_requests_are_decided_as_of_their_time_once_the_log_is_known_so_far(
     assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
     assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr
     check_each_line_counts_once(spark, followed)
-    assert followed.lines_in(spark, WAITING) == [("b1.log.2", 3)]
+    assert followed.lines_in(spark, WAITING) == [("b1.a %20#?[2]", 3)]
     disagree = followed.rows(spark, DECISIONS, "principal", "decided", "disagrees")
     assert Counter(disagree) == {
         ("User:app", "ALLOWED", False): 1,
