@@ -10,10 +10,10 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from metalog.acl import Operation
-from metalog_spark.demo.calendar import DAY, HOUR, SECOND, START, moment, stamp, weekday
+from metalog_spark.demo.calendar import HOUR, SECOND, START, moment, stamp
 from metalog_spark.demo.judge import Judge
 from metalog_spark.demo.traffic import BROKER_COUNT, FORGED, PROBES, Activity, Request
 
@@ -86,12 +86,13 @@ class Tally:
 
 
 class _File:
-    """The log of one broker, in a compressed file a week."""
+    """The log of one broker, in a compressed file a month."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         self._folder = folder
-        self._monday = -1
+        self._month = ""
+        self._raw: BinaryIO | None = None
         self._file: gzip.GzipFile | None = None
         self._lines: list[str] = []
 
@@ -100,24 +101,22 @@ class _File:
         """To be added to."""
         return self._lines
 
-    def hour_is_over(self, day: int) -> None:
+    def hour_is_over(self, begin: int) -> None:
         if not self._lines:
             return
-        monday = max(0, day - weekday(day))
-        if self._file is None or monday != self._monday:
+        month = stamp(begin)[:7]
+        if self._file is None or month != self._month:
             self.close()
-            self._monday = monday
-            name = f"kafka-authorizer.log.{stamp(START + monday * DAY)[:10]}.gz"
-            raw = (self._folder / name).open("wb")
-            self._file = gzip.GzipFile("", "wb", _COMPRESSION, raw, mtime=0)
-            self._raw = raw
+            self._month = month
+            self._raw = (self._folder / f"kafka-authorizer.log.{month}.gz").open("wb")
+            self._file = gzip.GzipFile("", "wb", _COMPRESSION, self._raw, mtime=0)
         self._file.write("".join(self._lines).encode())
         self._lines.clear()
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._raw.close()
+        for each in (self._file, self._raw):
+            if each is not None:
+                each.close()
 
 
 def write_audit(
@@ -134,7 +133,7 @@ def write_audit(
                 tally.rejected += text.count("\n")
         _write_hour(begin, requests, judge, asked, [file.lines for file in files], tally)
         for file in files:
-            file.hour_is_over(number // 24)
+            file.hour_is_over(begin)
     for file in files:
         file.close()
     return tally

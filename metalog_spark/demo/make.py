@@ -1,6 +1,6 @@
 """Makes the whole year: a metadata log, the brokers' audit logs, their configurations.
 
-``OUT/log`` is a ``metadata.log.dir``, ``OUT/audit/BROKER/`` has compressed files, a week each,
+``OUT/log`` is a ``metadata.log.dir``, ``OUT/audit/BROKER/`` has compressed files, a month each,
 ``OUT/config`` the brokers' ``server.properties`` before and after the middle of the year,
 ``OUT/owners.yaml`` which team answers for what, and ``OUT/truth.json`` what is to be found in
 all that. This module must not know Spark.
