@@ -84,7 +84,7 @@ def contents(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
             _dangers(exposed),
-            Number(disagreeing.requests, "answers that are not the ACLs'", "disagreements"),
+            Number(disagreeing.requests, "answers that the ACLs do not give", "disagreements"),
         ),
         window=_window(found, whose, traffic),
         excess=tuple(map(_excess, excess[:TOP])),
@@ -185,7 +185,7 @@ def _dangers(exposed: Sequence[Row]) -> Number:
     errors, warnings = (
         sum(row["severity"] == severity for row in exposed) for severity in ("ERROR", "WARNING")
     )
-    said = f"dangers, {errors:,} of them errors"
+    said = f"dangers, {counted(errors, 'error')} among them"
     return Number(errors + warnings, said, "exposure")
 
 

@@ -99,9 +99,9 @@
         if (!value) return null;
         const [left, top] = api.coord([api.value(0), value]);
         const [right, bottom] = api.coord([api.value(0) + step * DAY, 0]);
-        const gap = right - left > 4 ? 1 : 0;
-        const x = Math.round(left);
-        const width = Math.max(1, Math.round(right) - x - gap);
+        const wide = Math.round(right) - Math.round(left);
+        const width = clamp(wide > 4 ? wide - 1 : wide, 1, 48);
+        const x = Math.round(left) + Math.max(0, Math.floor((wide - width) / 2));
         const base = Math.round(bottom);
         const tall = Math.max(1, base - top);
         return { type: 'rect', shape: { x, y: base - tall, width, height: tall }, style: { fill } };
@@ -376,7 +376,7 @@
       chart.setOption(
         {
           animation: false,
-          grid: { left: left(), right: 26, top, height: room },
+          grid: { left: left(), width: Math.min(inner, columns * 40), top, height: room },
           xAxis: {
             ...axis(shown.columns.map((column) => patternName(patterns[column]))),
             position: 'top',

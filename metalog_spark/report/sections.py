@@ -90,7 +90,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
         use,
         row["requests"],
         _moment(row["last_use"]),
-        lines(row["remedy"]),
+        _remedy(row),
     )
 
 
@@ -125,7 +125,7 @@ def least(found: Rows, path: str, rows: Sequence[Row]) -> Section:
             row["acls_today"],
             row["acls_least"],
             row["requests"],
-            lines(row["remedy"]),
+            _remedy(row),
         )
         for row in rows
     ]
@@ -195,7 +195,7 @@ def exposure(rows: Sequence[Row]) -> Section:
             "; ".join(_acl(row[name]) for name in ("acl", "other") if row[name]),
             row["requests"],
             _moment(row["last_use"]),
-            lines(row["remedy"]),
+            _remedy(row),
         )
         for row in rows
     ]
@@ -234,7 +234,7 @@ def denied(rows: Sequence[Row]) -> Section:
             moment(row["first_time"]),
             moment(row["last_time"]),
             _acl(row["near"]) if row["near"] else "",
-            lines(row["remedy"]),
+            _remedy(row),
         )
         for row in rows
     ]
@@ -256,7 +256,7 @@ def drift(rows: Sequence[Row], since: str) -> Section:
             grant(row),
             resource(row),
             row["resource_name"],
-            lines(row["remedy"]),
+            _remedy(row),
         )
         for row in rows
     ]
@@ -371,3 +371,9 @@ def _between(row: Row) -> str:
 
 def lines(remedy: str | None) -> tuple[str, ...]:
     return tuple(remedy.splitlines()) if remedy else ()
+
+
+def _remedy(row: Row) -> Cell:
+    """Commands, to be opened and copied, or a sentence that stands as it is."""
+    told: str | None = row["remedy"]
+    return lines(told) if told and "kafka-acls --" in told else told
