@@ -91,6 +91,7 @@ class NodeConfig(NamedTuple):
     controller_listener: str
     scram_passwords: ScramPasswordConfig
     max_connections: int
+    max_connections_per_ip: int
     idle_s: float
     refused_after_s: float
     request_max_bytes: int
@@ -163,6 +164,7 @@ class _Reading:
                 SCRAM_PASSWORD_KEYS[0], scram_password_config, given.properties
             ),
             max_connections=settings.max_connections,
+            max_connections_per_ip=settings.max_connections_per_ip,
             idle_s=settings.idle_ms / 1000,
             refused_after_s=settings.failed_login_delay_ms / 1000,
             request_max_bytes=settings.request_max_bytes,

@@ -83,7 +83,7 @@ class Node:
         self._apis = apis
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
-        self._seats = seats_for(config.max_connections)
+        self._seats = seats_for(config.max_connections, config.max_connections_per_ip)
         self._starting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}

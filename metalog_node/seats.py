@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import resource
+from collections import Counter
 from typing import Final
 
 _log = logging.getLogger(__name__)
@@ -18,39 +19,45 @@ _FILES_OF_THE_NODE: Final = 128
 
 
 class Seats:
-    """At most ``most`` clients together."""
+    """At most ``most`` clients together, of which ``most_of_one`` may be at one address."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
+        self._most_of_one = most_of_one
         self._taken = 0
+        self._of: Counter[str] = Counter()
         self._refused = 0
 
-    def take(self, listener: str) -> bool:
+    def take(self, listener: str, host: str) -> bool:
         """False where there is none left, which the log says once and not for each client."""
+        why = None
         if self._taken >= self._most:
+            why = f"{self._most} together, by max.connections and the limit of open files"
+        elif self._of[host] >= self._most_of_one:
+            why = f"{self._most_of_one} of {host}, by max.connections.per.ip"
+        if why is not None:
             if not self._refused:
-                _log.warning(
-                    "%s: no more than %d client%s at a time, by max.connections and the limit of "
-                    "open files (ulimit -n); the next are closed",
-                    listener,
-                    self._most,
-                    "" if self._most == 1 else "s",
-                )
+                _log.warning("%s: no more clients than %s; the next are closed", listener, why)
             self._refused += 1
             return False
         self._taken += 1
+        self._of[host] += 1
         return True
 
-    def leave(self) -> None:
+    def leave(self, host: str) -> None:
         self._taken -= 1
+        self._of[host] -= 1
+        if not self._of[host]:
+            del self._of[host]
         if self._refused:
             _log.warning("there is room for clients again; closed meanwhile: %d", self._refused)
             self._refused = 0
 
 
-def seats_for(max_connections: int) -> Seats:
+def seats_for(max_connections: int, max_per_address: int) -> Seats:
     """As many as are allowed, and as this process may have files for."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
-        return Seats(max_connections)
-    return Seats(min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2)))
+        return Seats(max_connections, max_per_address)
+    most = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))
+    return Seats(most, max_per_address)

@@ -90,10 +90,11 @@ class OpenListener:
                 _log.warning("%s: a client cannot be taken: %s", name, _said(error))
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
-            if not self._door.seats.take(name):
+            host = host_of(peer)
+            if not self._door.seats.take(name, host):
                 connected.close()
                 continue
-            task = asyncio.create_task(self._serve(connected, host_of(peer)))
+            task = asyncio.create_task(self._serve(connected, host))
             self._clients[task] = None
 
     async def _serve(self, connected: socket.socket, host: str) -> None:
@@ -127,7 +128,7 @@ class OpenListener:
             _log.exception("%s: %s: closed by a fault", self._door.listener.name, host)
         finally:
             del self._clients[task]
-            self._door.seats.leave()
+            self._door.seats.leave(host)
 
     async def _streams(
         self, connected: socket.socket

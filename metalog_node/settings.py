@@ -92,6 +92,9 @@ class Settings(BaseModel):
     max_connections: _Positive = Field(
         (1 << 31) - 1, alias="max.connections", description="clients at a time"
     )
+    max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
+        (1 << 31) - 1, alias="max.connections.per.ip", description="those of one address"
+    )
     idle_ms: _Positive = Field(
         600_000,
         alias="connections.max.idle.ms",

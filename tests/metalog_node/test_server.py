@@ -109,7 +109,7 @@ def test_whoever_does_not_finish_tls_has_a_seat_and_loses_it(
         assert eventually(lambda: measured(node, failures, "SSL") == 1)
     refused = "SSL: 127.0.0.1: connection closed: no TLS: too slow to agree on it"
     assert refused in caplog.text
-    assert caplog.text.count("no more than 1 client at a time") == 1
+    assert caplog.text.count("no more clients than 1 together, by max.connections") == 1
     assert "there is room for clients again; closed meanwhile: 1" in caplog.text
 
 
@@ -220,8 +220,18 @@ def test_some_files_are_left_for_the_node(
 ) -> None:
     """A log that has none for its next segment is fenced."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
-    found = seats_for(configured)
-    assert [found.take("X") for _ in range(seats + 1)] == [True] * seats + [False]
+    found = seats_for(configured, 1 << 31)
+    taken = [found.take("X", "127.0.0.1") for _ in range(seats + 1)]
+    assert taken == [True] * seats + [False]
+
+
+def test_one_address_does_not_take_the_seats_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    seats = seats_for(10, 2)
+    hosts = ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2"]
+    assert [seats.take("X", host) for host in hosts] == [True, True, False, True]
+    assert "X: no more clients than 2 of 10.0.0.1, by max.connections.per.ip" in caplog.text
+    seats.leave("10.0.0.1")
+    assert seats.take("X", "10.0.0.1")
 
 
 def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
