@@ -133,6 +133,10 @@ vendor: npm ## Make the report's charts again from the Apache ECharts that their
 	@cd build/vendor && cp echarts.js LICENSE* NOTICE SHA256SUMS $(CURDIR)/$(VENDOR)
 	@cd $(VENDOR) && wc -c echarts.js
 
+.PHONY: bench-pipeline
+bench-pipeline: .venv/test-ready | jdk ## Requests decided on Spark, beside other ways, into bench/pipeline.md
+	$(BIN)/python bench/pipeline.py $(if $(QUICK),--quick)
+
 .PHONY: bench-node
 bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, with 2,000 clients, into bench/node.md
 	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)

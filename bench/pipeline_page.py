@@ -1,0 +1,163 @@
+"""Turns what ``pipeline`` measured into the page bench/pipeline.md.
+
+It must not measure, and holds no number but those of the cases and the goals.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from statistics import median
+from typing import NamedTuple
+
+from changes_page import table
+
+_LOAD = os.getloadavg()[0]
+OURS, UDF, JOINS = "Arrow batches", "a Python UDF", "joins in SQL"
+SKEWED, DISTINCT, STRANGE = "skewed", "distinct", "strange"
+SIZES = (10_000, 200_000)
+YEAR, LONG = 2_000, 100_000
+"""So many changes of ACLs within the year that the requests are of."""
+GROWTH = 10
+GOALS = {SKEWED: 500_000, DISTINCT: 250_000}
+WORKER_MIB = 1_536
+
+_WHAT = f"""\
+A request is a row with all columns of the table `requests`, its time somewhere in a year in which
+{YEAR:,} ACLs went or came. It is decided by the ACLs of its time, with the rule and the id of the
+ACL, into a sink that keeps nothing. Rows are made by Spark from their numbers; what that costs is
+measured by itself in the same session and taken off. A core's second is one of CPU, of the JVM
+(its collector and compiler too) and its Python worker together; Spark runs one task at a time.
+
+*skewed*: {SKEWED} as audit logs are, 100,000 questions of which some come again and again.
+*distinct*: no two rows have principal, host, operation and resource in common. *strange*: each row
+names a resource that no other row names and no ACL has."""
+_BESIDE = """\
+## Beside other ways
+
+*A Python UDF*: the row's fields to `StandardAuthorizer.is_allowed` and a boolean back, by the ACLs
+of today; without time, rule and ACL. *Joins in SQL*: the test's oracle, which gives all that ours
+gives; of each request and ACL it asks whether they meet, so that its cost grows with both."""
+_GROWTH = """\
+## More rows
+
+The same skewed requests at {acls:,} ACLs: CPU of the whole job, the rows being made too."""
+_MEMORY = f"""\
+## Memory of a worker
+
+The most that a Python worker had in memory (RSS), with Spark's own part, at {LONG:,} changes too:
+what it keeps goes by the ACLs that ever lived, not by the versions. Goal: {WORKER_MIB:,} MiB."""
+
+
+class Case(NamedTuple):
+    way: str
+    traffic: str
+    acls: int
+    changes: int
+    rows: int
+
+
+class Measured(NamedTuple):
+    """Rounds of making ``rows``, and of making and deciding them: seconds of CPU and by the clock;
+    and the most that a Python worker had in memory."""
+
+    rows: int
+    making: Sequence[tuple[float, float]]
+    deciding: Sequence[tuple[float, float]]
+    worker_mib: float
+
+    @property
+    def per_core(self) -> float:
+        """Requests decided in a second of CPU."""
+        return self.rows / (_cpu(self.deciding) - _cpu(self.making))
+
+
+def page(found: Mapping[Case, Measured], command: str) -> str:
+    [acls, *_] = SIZES
+    parts = [
+        "# Deciding by the million",
+        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
+        f"{os.cpu_count()} CPUs with a load of {_LOAD:.1f} before it, {platform.system()} "
+        f"{platform.machine()}, Spark {version('pyspark')}, Python {platform.python_version()}; "
+        "medians of the rounds.",
+        _WHAT,
+        table(
+            ["ACLs", "requests", "decided a core's second", "goal", "µs each", *_CLOCK],
+            list(_of(found)),
+        ),
+        _BESIDE,
+        table(["ACLs", "requests", OURS, UDF, "ratio", JOINS, "ratio"], list(_beside(found))),
+        _GROWTH.format(acls=acls),
+        table(["rows", "CPU s", "µs a row"], list(_growing(found))),
+        _MEMORY,
+        table(["ACLs", "changes", "requests", "MiB"], list(_memory(found))),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_CLOCK = ("whole job, µs of CPU each", "rows a second by the clock")
+
+
+def _of(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        if case.way == OURS and case.changes == YEAR and case.rows == _rows(found):
+            goal = GOALS.get(case.traffic)
+            yield [
+                f"{case.acls:,}",
+                case.traffic,
+                f"{each.per_core:,.0f}",
+                _goal(each.per_core, goal) if goal else "",
+                f"{1e6 / each.per_core:.2f}",
+                f"{_cpu(each.deciding) / each.rows * 1e6:.2f}",
+                f"{each.rows / median(clock for _, clock in each.deciding):,.0f}",
+            ]
+
+
+def _goal(reached: float, goal: float) -> str:
+    return f"{goal:,}" if reached >= goal else f"{goal:,}: **not met**"
+
+
+def _beside(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        if case.way == UDF:
+            ours, joins = (_found(found, way, case.traffic, case.acls) for way in (OURS, JOINS))
+            row = [f"{case.acls:,}", case.traffic, f"{ours.per_core:,.0f}"]
+            for other in (each, joins):
+                said = ["", ""]
+                if other is not None:
+                    ratio = ours.per_core / other.per_core
+                    said = [f"{other.per_core:,.0f}", f"{ratio:,.0f}"]
+                row += said
+            yield row
+
+
+def _growing(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        if case[:4] == (OURS, SKEWED, SIZES[0], YEAR):
+            cpu = _cpu(each.deciding)
+            yield [f"{each.rows:,}", f"{cpu:,.1f}", f"{cpu / each.rows * 1e6:.2f}"]
+
+
+def _memory(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        if case.way == OURS:
+            sizes = f"{case.acls:,}", f"{case.changes:,}"
+            yield [*sizes, f"{case.traffic}, {each.rows:,}", f"{each.worker_mib:,.0f}"]
+
+
+def _found(found: Mapping[Case, Measured], way: str, traffic: str, acls: int) -> Measured | None:
+    for case, each in found.items():
+        if case[:4] == (way, traffic, acls, YEAR):
+            return each
+    return None
+
+
+def _rows(found: Mapping[Case, Measured]) -> int:
+    return min(case.rows for case in found if case.way == OURS)
+
+
+def _cpu(rounds: Sequence[tuple[float, float]]) -> float:
+    return median(cpu for cpu, _ in rounds)
