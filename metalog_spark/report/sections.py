@@ -24,6 +24,7 @@ _REASONS: Final = {
     "YOUNGER": "younger than the window",
     "GAP": "its requests fall into a gap of the log",
     "DISAGREES": "brokers answered otherwise",
+    "WAS_SUPER": "who used it was a super user then",
     "SHADOW_GONE": "what stood in for it is gone",
     "COVERAGE": "allowed lines are missing",
     "OPENS": "without it the name is open to all",
