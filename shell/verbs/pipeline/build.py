@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import os
 import re
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from shell.context import add_command_config
+from shell.context import SUPER_USERS_KEY, add_command_config
 from shell.output import Cell, Output
 from shell.safe import safe
 from shell.spark import add_spark, spark_session
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
     from metalog_spark.build import FileRead, Given
+    from metalog_spark.configuration import Configuration
     from metalog_spark.summary import Summary
 
 USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
@@ -65,14 +67,23 @@ def configure(parser: ArgumentParser) -> None:
         help="a table of requests that was made otherwise, with the same columns",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
-    group.add_argument(
+    add_command_config(group)
+    brokers = parser.add_argument_group("the brokers' configuration, which the log does not hold")
+    brokers.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="[MOMENT=]FILE",
-        help="the brokers' server.properties, from a moment on; repeatable",
+        help="their server.properties, from a moment on; repeatable",
     )
-    add_command_config(group)
+    brokers.add_argument(
+        "--super-users", metavar="USERS", help="super.users all the time, separated by semicolons"
+    )
+    brokers.add_argument(
+        "--allow-everyone",
+        action=BooleanOptionalAction,
+        help="allow.everyone.if.no.acl.found all the time",
+    )
     lines = parser.add_argument_group("how audit lines are read")
     lines.add_argument(
         "--zone",
@@ -132,15 +143,11 @@ def _given(arguments: Namespace, output: Output) -> Given:
             f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
         ) from None
     from authorizer.audit_layout import Zone
-    from metalog_spark.configuration import read_configuration
 
-    configuration, warnings = read_configuration(arguments.config or named_config(arguments.log))
-    for warning in warnings:
-        output.warn(warning)
     command_config = arguments.command_config
     return Given(
         log=arguments.log,
-        configuration=configuration,
+        configuration=_configuration(arguments, output),
         zone=Zone(arguments.zone),
         audit=arguments.audit,
         requests=arguments.requests,
@@ -149,6 +156,29 @@ def _given(arguments: Namespace, output: Output) -> Given:
         skip_damaged=arguments.skip_damaged,
         command_config=None if command_config is None else Path(command_config),
     )
+
+
+def _configuration(arguments: Namespace, output: Output) -> Configuration:
+    """By the files, and by what overrides them."""
+    from authorizer.config import from_properties
+    from metalog_spark.configuration import Configuration, read_configuration
+
+    texts = arguments.config or named_config(arguments.log)
+    users, everyone = arguments.super_users, arguments.allow_everyone
+    told, warnings = from_properties({} if users is None else {SUPER_USERS_KEY: users})
+    read, odd = read_configuration(texts)
+    if texts or users is None:
+        warnings += odd
+    for warning in warnings:
+        output.warn(warning)
+
+    def over(config: AuthorizerConfig) -> AuthorizerConfig:
+        return config._replace(
+            super_users=config.super_users if users is None else told.super_users,
+            allow_everyone=config.allow_everyone if everyone is None else everyone,
+        )
+
+    return Configuration(era._replace(config=over(era.config)) for era in read.eras)
 
 
 def named_config(log: str) -> list[str]:
