@@ -45,6 +45,8 @@ Verdicts = tuple[AuthorizationResult, ...]
 Masks = tuple[int, int]
 """The operations that are allowed, and those that are denied, a bit each."""
 
+_RESOURCE_TYPES: Final = len(ResourceType)
+
 
 class Decider:
     """``scopes``, by resource type and session, are those asked for; ``scope`` gives any."""
@@ -85,7 +87,7 @@ class Decider:
 
     def _forget(self) -> None:
         self._remembered = 0
-        self.scopes = [NO_SCOPES] * len(ResourceType)
+        self.scopes = [NO_SCOPES] * _RESOURCE_TYPES
 
 
 class Scope:

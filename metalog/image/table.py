@@ -79,22 +79,20 @@ class Table(Mapping[K, V]):
         bulk = self._bulk
         if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _KEPT_APART:
             return Table.owning(self._replaced(changes))
-        nodes = (_NO_CHANGES if self._nodes is None else self._nodes).copy()
-        copied: set[int] = set()  # leaves by their number, nodes by the complement of theirs
+        before = _NO_CHANGES if self._nodes is None else self._nodes
+        nodes = before.copy()
         count, size = self._count, self._size
         for key, value in changes.items():
             bits = hash(key) >> _HIGH & _MASK
             high, low = bits >> 6, bits & 63
-            if ~high not in copied:
-                copied.add(~high)
-                nodes[high] = nodes[high].copy()
-            node = nodes[high]
-            if bits not in copied:
-                copied.add(bits)
-                node[low] = node[low].copy()
+            node, shared = nodes[high], before[high]
+            if node is shared:
+                node = nodes[high] = shared.copy()
             leaf = node[low]
-            before, entries = leaf.get(key), len(leaf)
-            was_there = key in bulk if before is None else before is not _GONE
+            if leaf is shared[low]:
+                leaf = node[low] = leaf.copy()
+            found, entries = leaf.get(key), len(leaf)
+            was_there = key in bulk if found is None else found is not _GONE
             if value is not None:
                 leaf[key] = value
             elif key in bulk:
