@@ -139,7 +139,8 @@ async def _serve(config: NodeConfig, is_trial: bool, output: Output) -> None:
             )
         output.flush()
 
-    async with Node(config, on_open=say) as node:
-        loop.add_signal_handler(signal.SIGHUP, node.reload_certificates)
+    node = Node(config, on_open=say)
+    loop.add_signal_handler(signal.SIGHUP, node.reload_certificates)
+    async with node:
         await node.until(stopping)
     output.line("Stopped.")
