@@ -1,0 +1,202 @@
+"""A pipeline's folder, built in one go or bit by bit: the same rows, whatever files are called."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from command import run_here
+from tiny_log import ace
+
+from authorizer.audit_layout import NOT_AUDIT
+from metalog.log.layout import PARTITION_FOLDER, segment_name
+from metalog.records.batch import batch_bytes, build_batch
+from metalog.records.messages import LeaderChangeMessage
+from metalog_spark.auditlog import EMPTY
+from metalog_spark.folder import Tables
+from metalog_spark.tables import DECISIONS, REJECTED, TABLES, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DAY_MS = 86_400_000
+NOON_MS = DAY_MS // 2
+
+
+def write_log(folder: Path, *records: tuple[int, Any]) -> None:
+    """A log of one record a batch, each at its time."""
+    path = folder / PARTITION_FOLDER / segment_name(0)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    timed = [(0, LeaderChangeMessage(0, 1)), *records]
+    batches = (
+        build_batch(offset, 1, time, [(record, 0)]) for offset, (time, record) in enumerate(timed)
+    )
+    path.write_bytes(b"".join(map(batch_bytes, batches)))
+
+
+def line(time: str, topic: str, result: str = "Allowed", principal: str = "User:a") -> str:
+    return (
+        f"[{time},000] INFO Principal = {principal} is {result} operation = READ from host ="
+        f" 10.0.0.1 on resource = Topic:LITERAL:{topic} for request = Fetch with"
+        " resourceRefCount = 1 based on rule DefaultDeny (kafka.authorizer.logger)\n"
+    )
+
+
+def rows(tables: Tables, table: Table) -> Counter[str]:
+    return Counter(map(str, tables.read(table).toArrow().to_pylist()))
+
+
+def everything(spark: SparkSession, folder: Path) -> dict[str, Counter[str]]:
+    tables = Tables.open(spark, folder)
+    return {name: rows(tables, table) for name, table in TABLES.items()}
+
+
+class Pipeline:
+    """A cluster's logs, and ``metalog pipeline build`` on them."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+        (folder / "server.properties").write_text("super.users=User:root\n")
+
+    def audit(self, name: str, *lines: str, packed: bool = False) -> Path:
+        path = self.folder / "logs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = "".join(lines).encode()
+        path.write_bytes(gzip.compress(data) if packed else data)
+        return path
+
+    def build(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
+        return run_here(
+            self._capsys,
+            *("pipeline", "build", "--json", "--log", self.folder / "log"),
+            *("--config", self.folder / "server.properties"),
+            *("--audit", self.folder / "logs", "--out", self.folder / out),
+            *arguments,
+        )
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pipeline:
+    return Pipeline(tmp_path, capsys)
+
+
+def test_bit_by_bit_is_as_in_one_go(
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """Two days of three brokers: logs that grow, are rotated, packed and left out; a log that
+    tells later what was allowed; lines that are none."""
+    first = ace(1, "a")
+    write_log(tmp_path / "log", (0, first))
+    day_1 = [line(f"1970-01-01 {hour:02}:00:00", "a") for hour in range(24)]
+    day_2 = [line("1970-01-02 13:00:00", "b"), line("1970-01-02 14:00:00", "c", "Denied")]
+    pipeline.audit("b1/kafka-authorizer.log", *day_1, day_2[0])
+    gone = pipeline.audit("b3.log", line("1970-01-02 01:00:00", "a", "Denied"))
+    done = pipeline.build("bits")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["allowed"], told["denied"], told["brokers"]) == (25, 1, ["b1", "b3"])
+    assert told["disagree"] == 2
+
+    write_log(tmp_path / "log", (0, first), (DAY_MS + NOON_MS, ace(2, "b")))
+    (tmp_path / "logs" / "b1" / "kafka-authorizer.log").unlink()
+    packed = pipeline.audit("b1/kafka-authorizer.log.1.gz", *day_1, day_2[0], packed=True)
+    pipeline.audit("b1/kafka-authorizer.log", day_2[1], "\n", day_2[0].replace("READ", "REED"))
+    copy = pipeline.audit("b1/copy.log", *day_1)
+    pipeline.audit(
+        "b2/kafka-authorizer.log", line("1970-01-02 23:30:00", "a", principal="User:root")
+    )
+    picture = pipeline.audit("picture", "\x89PNG\n", "\0\n")
+    table = tmp_path / "more.parquet"
+    spark.createDataFrame(
+        [("1970-01-02T23:59:59Z", "DENIED"), (None, "DENIED"), ("1970-01-02T00:00:00Z", "PERHAPS")],
+        "time STRING, result STRING",
+    ).selectExpr(
+        *("timestamp(time) AS time", "'User:a' AS principal", "'10.0.0.1' AS host", "result"),
+        *("'READ' AS operation", "'TOPIC' AS resource_type", "'b' AS resource_name"),
+    ).write.parquet(str(table))
+    whole = pipeline.build("whole", "--requests", table, "--super-users", "User:root")
+    fresh = everything(spark, tmp_path / "whole")
+    gone.unlink()
+    done = pipeline.build("bits", "--requests", table)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"note: {copy}: left out, {packed} holds its lines",
+        f"warning: {picture}: no audit log: none of its 2 lines is of one",
+    ]
+    assert done.stdout == whole.stdout
+    assert everything(spark, tmp_path / "bits") == fresh
+
+    told = json.loads(whole.stdout)
+    assert (told["allowed"], told["denied"], told["disagree"]) == (26, 3, 2)
+    assert told["rejected"] == {"notAudit": 3, "broken": 3}
+    assert told["brokers"] == ["b1", "b2", "b3", "more"]
+    tables = Tables.open(spark, tmp_path / "whole")
+    rejected = tables.read(REJECTED).collect()
+    assert sorted((Path(row.file).name, row.line or 0, row.reason[:30]) for row in rejected) == [
+        ("kafka-authorizer.log", 2, EMPTY),
+        ("kafka-authorizer.log", 3, "the audit line's operation REE"),
+        ("more.parquet", 0, "its result is neither ALLOWED "),
+        ("more.parquet", 0, "one of time, principal, host, "),
+        ("picture", 1, NOT_AUDIT[:30]),
+        ("picture", 2, NOT_AUDIT[:30]),
+    ]
+    decisions = tables.read(DECISIONS).where("day = DATE '1970-01-02'").collect()
+    assert {
+        (row.broker, row.resource_name, row.decided, row.decided_rule, row.disagrees)
+        for row in decisions
+    } == {
+        ("b1", "b", "ALLOWED", "MatchingAcl", False),
+        ("b1", "c", "DENIED", "DefaultDeny", False),
+        ("b2", "a", "ALLOWED", "SuperUser", False),
+        ("b3", "a", "ALLOWED", "MatchingAcl", True),
+        ("more", "b", "ALLOWED", "MatchingAcl", True),
+    }
+    assert {Path(row.file).name for row in decisions if row.broker == "b1"} == {
+        "kafka-authorizer.log",
+        "kafka-authorizer.log.1.gz",
+    }
+
+
+def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
+    """The one line of a build that is refused."""
+    done = pipeline.build("out", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    [said] = [each for each in done.stderr.splitlines() if each.startswith("metalog: ")]
+    return said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--zone", "Mars"], "'Mars' is no time zone; write one as in Europe/Berlin, UTC"),
+        (["--broker-from", "b("], "--broker-from b(: no regular expression: missing )"),
+        (["--config", "/nowhere"], "/nowhere: cannot be read: No such file or directory"),
+        (["--super-users", "root"], "super.users"),
+        (["--audit"], "expected at least one argument"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused_before_spark_starts(
+    pipeline: Pipeline, arguments: list[str], said: str
+) -> None:
+    assert said in fault(pipeline, *arguments)
+
+
+def test_what_cannot_be_built_is_refused_and_changes_nothing(
+    spark: SparkSession, pipeline: Pipeline
+) -> None:
+    write_log(pipeline.folder / "log", (0, ace(1, "a")))
+    audit = pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
+    said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
+    assert "/nowhere: no Parquet table can be read there" in said
+    assert "/nowhere/x*: no such file, and none that" in fault(pipeline, "--audit", "/nowhere/x*")
+    assert "'x(.)y' finds no broker's name in it" in fault(pipeline, "--broker-from", "x(.)y")
+    assert "/nowhere" in fault(pipeline, "--log", "/nowhere")
+    said = fault(pipeline, "--out", audit.parent)
+    assert f"{audit.parent}: holds files that are no pipeline's" in said
+    assert [each.read_text() for each in audit.parent.iterdir()] == [audit.read_text()]
