@@ -54,9 +54,10 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 
 
 def share(text: str) -> float:
+    """``0.5%`` or ``0.005``; 1 alone, which may be meant for one percent, is refused."""
     match = _PERCENT.fullmatch(text)
     found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
-    if found > 1:
+    if found > 1 or (found == 1 and not (match and match[2])):
         raise InvalidRequest(f"{text} is no share; write it as 0.5% or 0.005")
     return found
 

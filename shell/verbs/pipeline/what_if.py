@@ -68,18 +68,21 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if
-    from metalog_spark.findings.window import usage_in
+    from metalog_spark.findings.window import seen_in, usage_in
 
     with opened_folder(arguments, output) as tables:
         today = acls_now(tables)
         proposed = _proposed(today, arguments, output)
         config = _config(config_now(tables), arguments, output)
         window = window_asked(arguments, tables, output)
+        seen = seen_in(tables, window)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
             rows = [row.asDict(recursive=True) for row in timed.collect()]
             [total] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
+    if seen.without_allowed:
+        output.warn(f"{seen.said()}: whom it would break then is not known")
     if output.format == "json":
         for row in rows:
             output.record(_as_json(row))

@@ -180,6 +180,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
     [
         (["unused", "DIR", "--from", "soon"], "'soon' is no moment"),
         (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
+        (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),
         (["unused", "NOWHERE"], "NOWHERE: not a pipeline's folder; metalog pipeline build makes"),
     ],
