@@ -107,6 +107,7 @@ class Tables:
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
+        self._check_is_not_added_to(table)
         place = self._other_side(table)
         self._write(table, rows, place)
         self._note({"places": {table.name: place}})
@@ -141,14 +142,20 @@ class Tables:
         the others stay. Each day is replaced as a whole, and all of them not at one moment."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
+        self._check_is_not_added_to(table)
         place = self._contents.places.get(table.name)
         if place is None:
             self.replace(table, rows)
             return
-        if table.name in self._contents.parts:
-            raise InvalidTarget(f"{self.path}: metalog pipeline follow adds to its {table.name}")
         writer = self._writer(table, rows).option("partitionOverwriteMode", "dynamic")
         writer.save(self._inside(place))
+
+    def _check_is_not_added_to(self, table: Table) -> None:
+        if table.name in self._contents.parts:
+            raise InvalidTarget(
+                f"{self.path}: metalog pipeline follow adds to its table {table.name}; "
+                "build into a folder of its own"
+            )
 
     def _write(self, table: Table, rows: DataFrame, place: str) -> None:
         self._writer(table, rows).save(self._inside(place))

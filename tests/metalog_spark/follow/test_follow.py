@@ -15,7 +15,10 @@ from followed_world import READ_T, WrittenLog, appears, line
 from pyspark.sql import SparkSession
 
 from metalog.acl import Operation, ResourceType
+from metalog.errors import InvalidTarget
 from metalog_spark.folder import Tables
+from metalog_spark.follow.batch import FOLLOW, Progress
+from metalog_spark.follow.query import follow_tables
 from metalog_spark.tables import (
     ALERTS,
     COVERAGE,
@@ -129,16 +132,27 @@ def test_requests_are_decided_as_of_their_time_once_the_log_is_known_so_far(
     check_each_line_counts_once(spark, followed)
 
 
-def test_a_folder_that_is_followed_follows_one_thing(
-    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    follow(capsys, followed)
-    other = followed.out.parent / "other"
-    other.mkdir()
-    words = ["--log", followed.log.folder, "--audit", other, "--out", followed.out, "--once"]
-    done = run_here(capsys, "pipeline", "follow", *words)
-    assert done.returncode == 2
-    assert "follow others into another folder" in done.stderr
+    out = tmp_path / "out"
+    tables = follow_tables(spark, str(out), "log", "audit")
+    follow_tables(spark, str(out), "log", "audit")
+    with pytest.raises(InvalidTarget, match="follow others into another folder"):
+        follow_tables(spark, str(out), "log", "elsewhere")
+    nothing = spark.createDataFrame([], REQUESTS.schema)
+    done = Progress(batch=0)._asdict()
+    tables.commit("batch-0", added={REQUESTS: nothing}, replaced={}, **{FOLLOW: done})
+    with pytest.raises(InvalidTarget, match="checkpoint in it is gone"):
+        follow_tables(spark, str(out), "log", "audit")
+    for replaced in (Tables.replace, Tables.replace_days):
+        with pytest.raises(InvalidTarget, match="build into a folder of its own"):
+            replaced(Tables.open(spark, out), REQUESTS, nothing)
+
+    built = Tables.make(spark, tmp_path / "built")
+    built.replace(REQUESTS, nothing)
+    with pytest.raises(InvalidTarget, match="what build made"):
+        follow_tables(spark, built.path, "log", "audit")
 
 
 def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
