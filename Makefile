@@ -51,11 +51,13 @@ test: check kafka-if-possible browser-if-possible ## All checks and tests, on 3.
 
 # What bytes mean does not depend on the Python that reads them, nor does what the source says:
 # the second one runs all of our code on the repository's own logs, which so are shown to be
-# enough, and is without Kafka, the rules of the house, and the longest searches (`once`).
+# enough, and is without Kafka, Spark, the rules of the house, the laws that run all of it many
+# times, and other long searches (`once`).
 .PHONY: test-second
 test-second: $(SECOND)/test-ready
 	METALOG_SHARED=build/no-shared $(SECOND)/bin/python $(PYTEST) \
-	    --ignore=tests/compat --ignore=tests/house -m 'not once'
+	    --ignore=tests/compat --ignore=tests/house --ignore=tests/laws --ignore=tests/bench \
+	    -m 'not once'
 
 .PHONY: wheel
 wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
