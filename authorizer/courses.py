@@ -79,16 +79,15 @@ class Courses:
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._spans: dict[Acl, list[_Span]] = {}
+        spans: dict[Acl, list[_Span]] = {}
         for number, life in enumerate(timeline.lives):
             begin, end = timeline.span(life)
             if begin < end:
-                self._spans.setdefault(life.acl, []).append((begin, end, number))
-        for spans in self._spans.values():
-            spans.sort()
-        self._index = AclIndex.of(self._spans)
-        self.principals = _numbers((acl.principal for acl in self._spans), WILDCARD_PRINCIPAL)
-        self.hosts = _numbers((acl.host for acl in self._spans), WILDCARD)
+                spans.setdefault(life.acl, []).append((begin, end, number))
+        self._held = {acl: _held(found, len(timeline)) for acl, found in spans.items()}
+        self._index = AclIndex.of(self._held)
+        self.principals = _numbers((acl.principal for acl in self._held), WILDCARD_PRINCIPAL)
+        self.hosts = _numbers((acl.host for acl in self._held), WILDCARD)
         self._principals = list(self.principals)
         self._hosts = list(self.hosts)
         self._reached: list[_Reached] = []
@@ -148,32 +147,51 @@ class Courses:
 
     def _decided(self, found: list[Acl], operation: Operation, reached: _Reached) -> Course:
         """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
-        unmatched, versions = reached.unmatched, len(self.timeline)
+        unmatched = reached.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
         if not matching:
             return unmatched
         denies = [acl for acl in matching if acl.permission_type is not ALLOW]
         allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
-        ranked = [self._spans[acl] for acl in (*denies, *allows)]
-        begin, end, by = ranked[0][0]
-        if begin == 0 and end == versions:
-            return Course((0,), (by,))
-        edges = {edge for spans in ranked for span in spans for edge in span[:2]}
-        since = sorted({0, *edges, *unmatched.since} - {versions})
-        return _course(since, [_alive(ranked, version, unmatched) for version in since])
+        ranked = [self._held[acl] for acl in (*denies, *allows)]
+        if len(ranked[0].by) == 1:
+            return ranked[0]
+        since = sorted({version for course in (*ranked, unmatched) for version in course.since})
+        return _course(since, [_first(ranked, version, unmatched) for version in since])
 
     def _unmatched(self, buckets: list[Bucket]) -> Course:
         """Where any ACL reaches, though none matches, and where none does."""
         turns = Counter[int]()
         for acl in chain.from_iterable(buckets):
-            for begin, end, _ in self._spans[acl]:
-                if (begin, end) == (0, len(self.timeline)):
-                    return ALWAYS_UNMATCHED
-                turns[begin] += 1
-                turns[end] -= 1
-        since = sorted({0, *turns} - {len(self.timeline)})
+            held = self._held[acl]
+            if len(held.by) == 1:
+                return ALWAYS_UNMATCHED
+            was_there = False
+            for version, by in zip(*held, strict=True):
+                turns[version] += (by >= 0) - was_there
+                was_there = by >= 0
+        since = sorted({0, *turns})
         reaching = accumulate(turns[version] for version in since)
         return _course(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
+
+
+def _held(spans: list[_Span], versions: int) -> Course:
+    """By which life an ACL is in force, the first that began where several are; UNREACHED where
+    it is not."""
+    begun: dict[int, list[int]] = {0: []}
+    ended: dict[int, list[int]] = {}
+    for begin, end, number in spans:
+        begun.setdefault(begin, []).append(number)
+        ended.setdefault(end, []).append(number)
+    since = sorted((begun.keys() | ended.keys()) - {versions})
+    alive: dict[int, None] = {}
+    by = []
+    for version in since:
+        for number in ended.get(version, ()):
+            del alive[number]
+        alive.update(dict.fromkeys(begun.get(version, ())))
+        by.append(next(iter(alive), UNREACHED))
+    return _course(since, by)
 
 
 def _course(since: list[int], by: list[int]) -> Course:
@@ -182,12 +200,13 @@ def _course(since: list[int], by: list[int]) -> Course:
     return Course(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
 
 
-def _alive(ranked: list[list[_Span]], version: int, unmatched: Course) -> int:
-    for spans in ranked:
-        for begin, end, number in spans:
-            if begin <= version < end:
-                return number
-    return unmatched.at(version)
+def _first(ranked: list[Course], version: int, otherwise: Course) -> int:
+    """By the first of ``ranked`` in which a life is there."""
+    for course in ranked:
+        by = course.at(version)
+        if by >= 0:
+            return by
+    return otherwise.at(version)
 
 
 def _numbers(texts: Iterable[str], wildcard: str) -> dict[str, int]:
