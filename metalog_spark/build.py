@@ -98,10 +98,9 @@ def build(
     at("reading the metadata log")
     _log(tables, given, environ)
     at(f"reading {_counted(len(files.taken), 'audit file')}")
+    taken = {name: file.head for file, name in files.taken if file.begins}
+    tables.state(**{_FILES: heads | taken})
     told, touched = _take(tables, read, files.gone.union(given.requests))
-    heads = {name: head for name, head in heads.items() if name not in files.gone}
-    heads |= {name: file.head for file, name in files.taken if file.begins}
-    tables.state(**{_FILES: heads})
     at("counting what brokers logged")
     days = _cover(tables, None if before is None else touched)
     moment = ALWAYS if before is None else differ_from(before, deciding_in(tables))
@@ -110,7 +109,8 @@ def build(
         touched |= {day for day in days if day >= first.date()}
     at(f"deciding the requests of {_counted(len(touched), 'day')}")
     _decide(tables, given.configuration, None if before is None else touched, days)
-    tables.state(**{_WHOLE: True})
+    left = {name: head for name, head in heads.items() if name not in files.gone}
+    tables.state(**{_WHOLE: True, _FILES: left | taken})
     return told + [
         FileRead(file.path, 0, 0, 0, None, None, other.path) for file, other in files.same
     ]
