@@ -30,7 +30,9 @@ def server_side(identity: Certified) -> ssl.SSLContext:
 
 
 def client_side(authority: Path) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=str(authority))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(authority)
+    return context
 
 
 async def served(
