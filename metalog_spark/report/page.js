@@ -507,21 +507,25 @@
   function filterOfTables() {
     const sections = [...document.querySelectorAll('section.filtered')].map((section) => {
       const count = section.querySelector('.count');
-      return { count, said: count.textContent, rows: [...section.querySelectorAll('tbody tr')], texts: null };
+      const titles = [...section.querySelectorAll('thead th')].map((title) => title.textContent);
+      const rows = [...section.querySelectorAll('tbody tr')];
+      return { count, said: count.textContent, rows, texts: null, resource: titles.indexOf('Resource') };
     });
     return ({ text, type }) => {
-      const words = [text, type.toLowerCase()].filter(Boolean);
       for (const section of sections) {
-        if (words.length) section.texts ??= section.rows.map((row) => row.textContent.toLowerCase());
+        const { count, said, rows, resource } = section;
+        const isOf = (row) => row.cells[resource].textContent.split(' ')[0] === type;
+        if (text) section.texts ??= rows.map((row) => row.textContent.toLowerCase());
         let kept = 0;
-        section.rows.forEach((row, at) => {
-          const fits = words.every((word) => section.texts[at].includes(word));
+        rows.forEach((row, at) => {
+          const fits = (!text || section.texts[at].includes(text)) && (!type || resource < 0 || isOf(row));
           row.hidden = !fits;
           kept += fits;
         });
-        section.count.textContent = words.length
-          ? `${number.format(kept)} of the ${counted(section.rows.length, 'row')} shown.`
-          : section.said;
+        const isFiltered = text || (type && resource >= 0);
+        count.textContent = isFiltered
+          ? `${number.format(kept)} of the ${counted(rows.length, 'row')} shown.`
+          : said;
       }
     };
   }

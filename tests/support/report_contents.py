@@ -35,8 +35,8 @@ CELLS = (
     AccessCell(3, 1, "ALL", "", 0.0, True),
 )
 ROWS = (
-    ("ERROR", QUOTED, "topic", HOSTILE, 41, datetime(2025, 3, 1, 12, 30), (COMMAND,)),
-    ("INFO", "User:app", "group", "g", 1_000, None, (COMMAND, COMMAND)),
+    ("ERROR", QUOTED, "TOPIC PREFIXED", HOSTILE, 41, datetime(2025, 3, 1, 12, 30), (COMMAND,)),
+    ("INFO", "User:app-of-no-TOPIC", "GROUP", "g", 1_000, None, (COMMAND, COMMAND)),
 )
 
 
@@ -44,7 +44,7 @@ def small_contents(rows: tuple[tuple[object, ...], ...] = ROWS, **changed: objec
     columns = (
         Column("Severity", Kind.SEVERITY),
         Column("Principal", Kind.NAME),
-        Column("On"),
+        Column("Resource"),
         Column("Name", Kind.NAME),
         Column("Requests", Kind.NUMBER),
         Column("Last", Kind.MOMENT),

@@ -130,6 +130,8 @@ def test_a_filter_leaves_what_fits(opened: Browser) -> None:
     opened.run(FILTER, "", "GROUP", "")
     assert opened.run(ROWS_SHOWN) == 1
     assert read(opened, "#access-read").startswith("1 of 5 cells: 1 principal, 1 pattern.")
+    opened.run(FILTER, "", "TOPIC", "")
+    assert opened.run(ROWS_SHOWN) == 1
     opened.run(FILTER, "", "", "deny")
     assert opened.run(ROWS_SHOWN) == 2
     assert read(opened, "#access-read").startswith("1 of 5 cells")
