@@ -16,7 +16,14 @@ from authorizer.timeline import Edge, Life
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text
 from metalog_spark.folder import Tables
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, DECISIONS, USAGE
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    CONFIGURATION,
+    COVERAGE,
+    DECISIONS,
+    USAGE,
+    Table,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +70,8 @@ class World(NamedTuple):
     dark: frozenset[tuple[str, int]] = frozenset()
     """Brokers' hours with denials only."""
 
-    def folder(self, session: SparkSession, path: Path) -> Tables:
+    def folder(self, session: SparkSession, path: Path, *only: Table) -> Tables:
+        """With the tables ``only``, if some are named."""
         tables = Tables.make(session, path)
         decided = [self._decided(ask) for ask in self.asks]
         rows = {
@@ -74,6 +82,8 @@ class World(NamedTuple):
             DECISIONS: [row for row in decided for row in _both_ends(row)],
         }
         for table, listed in rows.items():
+            if only and table not in only:
+                continue
             tables.replace(table, session.createDataFrame(listed, table.schema))
         return tables
 

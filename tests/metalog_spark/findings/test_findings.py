@@ -42,11 +42,15 @@ from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.findings.unused import Totals, judged, unused
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import Window, usage_in, window_of
+from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from metalog_spark.folder import Tables
+
+
+READ_BY_DAY = (ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE)
 
 
 def acl_in(row: Row) -> Acl:
@@ -241,7 +245,7 @@ def test_without_any_allowed_line_the_line_for_log4j_is_said(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     dark = SHOP._replace(dark=frozenset(("1", hour) for hour in range(24)))
-    tables = dark.folder(spark, tmp_path / "dark")
+    tables = dark.folder(spark, tmp_path / "dark", COVERAGE)
     for refused in (unused, least_privilege):
         with pytest.raises(InvalidRequest, match=r"kafka\.authorizer\.logger=DEBUG") as caught:
             refused(tables, window_of(tables))
@@ -250,7 +254,7 @@ def test_without_any_allowed_line_the_line_for_log4j_is_said(
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
     dusk = SHOP._replace(brokers=("1", "2"), dark=frozenset({("2", 7)}))
-    tables = dusk.folder(spark, tmp_path / "dusk")
+    tables = dusk.folder(spark, tmp_path / "dusk", *READ_BY_DAY)
     day = window_of(tables)
     rows = by_acl(unused(tables, day))
     assert rows[PAYMENTS].reason == "COVERAGE"
@@ -272,7 +276,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
         Ask(DAVE, READ, "was-open", result="ALLOWED", known=False),
     )
     world = World(lives, asks, allow_everyone=True)
-    tables = world.folder(spark, tmp_path / "open")
+    tables = world.folder(spark, tmp_path / "open", *READ_BY_DAY)
     day = window_of(tables)
     found = least_set(tables, day)
     assert found.closes
