@@ -51,7 +51,7 @@ class Reason(Enum):
     WAS_SUPER = "WAS_SUPER"
     """It matches requests of a principal that was a super user then, and is none now."""
     SHADOW_GONE = "SHADOW_GONE"
-    """An ACL that decided in its stead is in force no more."""
+    """An ACL that decided in its stead, or a DENY that overrode it, is in force no more."""
     COVERAGE = "COVERAGE"
     """Brokers' hours without lines of the kind that would show it."""
     OPENS = "OPENS"
@@ -213,7 +213,8 @@ def _verdict(
         shadow = None if most == NOBODY else lives.acls[most]
     else:
         sight = Sight.ONLY_DENIED if Kind.OVERRIDDEN in kinds else Sight.NEVER
-    gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in shadows)
+    instead = {by for kind, by in said if kind in (Kind.BESIDE, Kind.OVERRIDDEN)}
+    gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in instead)
     reason = None if uses is not None else _reason(acl, own, kinds, gone, given)
     state = State.USED if uses is not None else State.UNKNOWN if reason else State.UNUSED
     return Verdict(acl, own, sight, state, reason, uses, matched, shadow)

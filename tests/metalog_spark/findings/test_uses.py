@@ -145,6 +145,14 @@ def test_what_a_vanished_acl_stood_in_for_is_not_unused() -> None:
     assert (verdict.sight, verdict.reason) == (Sight.SHADOWED, Reason.SHADOW_GONE)
 
 
+def test_what_a_vanished_deny_held_back_is_not_unused() -> None:
+    gone = AGAINST._replace(end=Edge(20, 8_000))
+    denied = [read(AGAINST, result="DENIED")]
+    verdict = Traffic((LITERAL, gone), denied).verdict(LITERAL.acl)
+    assert (verdict.sight, verdict.reason) == (Sight.ONLY_DENIED, Reason.SHADOW_GONE)
+    assert Traffic((LITERAL, AGAINST), denied).verdict(LITERAL.acl).can_go
+
+
 def test_an_acl_not_yet_in_force_at_the_request_is_not_beside_it() -> None:
     later = LITERAL._replace(begin=Edge(11, 900))
     verdict = Traffic((later, PREFIXED), [read(PREFIXED, offset=10)]).verdict(later.acl)
