@@ -262,10 +262,8 @@ def _epoch_time(number: object, nanos: object = None) -> Instant | None:
 
 def _zone(name: str) -> tzinfo:
     offset = _OFFSET.fullmatch(name)
-    if offset is not None:
-        return _fixed(offset)
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(name) if offset is None else _fixed(offset)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidRequest(
             f"{name!r} is no time zone; write one as in Europe/Berlin, UTC or +02:00"

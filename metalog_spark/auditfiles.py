@@ -9,6 +9,7 @@ at LF alone. This module must not know what a line says, nor Spark.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -24,7 +25,8 @@ BLOCK_BYTES: Final = 1 << 20
 DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 _SHOWN: Final = 1_000
-_HEAD_BYTES: Final = 1 << 10
+_HEAD_BYTES: Final = 16 << 10
+"""More than a container's start scripts print, which is the same each time."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _KAFKAS_NAME: Final = "kafka-authorizer"
@@ -88,11 +90,37 @@ def find_files(patterns: Sequence[str]) -> list[AuditFile]:
 
 
 def _files_of(pattern: str) -> Iterator[str]:
+    if not pattern:
+        raise InvalidRequest("an audit log is named by nothing: is a variable of the shell empty?")
     path = Path(pattern).absolute()
-    anchor = Path(path.anchor)
-    for root in [path] if path.exists() else anchor.glob(str(path.relative_to(anchor))):
-        inside = root.rglob("*") if root.is_dir() else [root]
+    for root in [path] if path.exists() else _matching(path):
+        inside = _below(root) if root.is_dir() else [root]
         yield from (str(each) for each in inside if each.is_file())
+
+
+def _matching(pattern: Path) -> list[Path]:
+    anchor = Path(pattern.anchor)
+    try:
+        return list(anchor.glob(str(pattern.relative_to(anchor))))
+    except ValueError as error:
+        raise InvalidRequest(f"{pattern}: no pattern of files: {error}") from None
+
+
+def _below(root: Path) -> Iterator[Path]:
+    """What is in all folders below, behind links too; OSError where one cannot be looked into."""
+    seen: set[Path] = set()
+    for place, folders, names in os.walk(root, onerror=_raise, followlinks=True):
+        folder = Path(place)
+        if folder.resolve() in seen:
+            folders.clear()
+            continue
+        seen.add(folder.resolve())
+        folders.sort(key=lambda name: ((folder / name).is_symlink(), name))
+        yield from (folder / name for name in names)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _audit_file(path: str) -> AuditFile:
@@ -121,18 +149,18 @@ def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedO
     A file that begins as another did is that one: rotated, packed, copied or grown. Of several
     such the longest is taken.
     """
-    names = {head: name for name, head in known.items() if head.length}
-    lengths = {head.length for head in names}
-    longest = {id(each): max(group, key=_length) for group in _alike(files) for each in group}
+    names: dict[Head, list[str]] = {}
+    for name, head in known.items():
+        if head.length:
+            names.setdefault(head, []).append(name)
+    lengths = sorted({head.length for head in names})
+    longest: dict[int, AuditFile] = {}
+    for group in _alike(files):
+        longest |= dict.fromkeys(map(id, group), _longest(group))
     taken = [file for file in files if longest[id(file)] is file]
-    heads = (
-        _head(file.begins[:length])
-        for file in taken
-        for length in lengths
-        if length <= len(file.begins)
-    )
-    gone = {names[head] for head in heads if head in names}
-    used = set(names.values()) - gone
+    heads = (head for file in taken for head in _heads(file.begins, lengths))
+    gone = {name for head in heads for name in names.get(head, ())}
+    used = {name for each in names.values() for name in each} - gone
     named = [(file, _unused(file.path, used)) for file in taken]
     return SortedOut(
         named,
@@ -141,20 +169,34 @@ def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedO
     )
 
 
-def _alike(files: Sequence[AuditFile]) -> Iterable[list[AuditFile]]:
-    """Files of which each begins as the first, as far as it goes."""
-    sizes = {len(file.begins) for file in files} - {0}
-    groups: list[list[AuditFile]] = []
-    beginning: dict[bytes, list[AuditFile]] = {}
-    for file in sorted(files, key=lambda file: -len(file.begins)):
-        group = beginning.get(file.begins)
-        if group is None:
-            groups.append([file])
-            its = (file.begins[:size] for size in sizes if size <= len(file.begins))
-            beginning.update(dict.fromkeys(its, groups[-1]))
-        else:
+def _heads(begins: bytes, lengths: Sequence[int]) -> Iterator[Head]:
+    """Those of ``lengths``, which ascend, that ``begins`` has."""
+    digest, reached = hashlib.sha256(), 0
+    for length in lengths:
+        if length > len(begins):
+            return
+        digest.update(begins[reached:length])
+        reached = length
+        yield Head(length, digest.hexdigest())
+
+
+def _alike(files: Sequence[AuditFile]) -> Iterator[list[AuditFile]]:
+    """Files of which each begins as the first, as far as it goes. In the order of their bytes
+    what begins like a file follows it at once."""
+    group: list[AuditFile] = []
+    for file in sorted(files, key=lambda file: file.begins, reverse=True):
+        if group and file.begins and group[0].begins.startswith(file.begins):
             group.append(file)
-    return groups
+            continue
+        if group:
+            yield group
+        group = [file]
+    if group:
+        yield group
+
+
+def _longest(group: Sequence[AuditFile]) -> AuditFile:
+    return group[0] if len(group) == 1 else max(group, key=_length)
 
 
 def _length(file: AuditFile) -> int:

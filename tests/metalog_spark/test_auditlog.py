@@ -196,6 +196,22 @@ def test_files_are_named_by_path_folder_or_glob(tmp_path: Path) -> None:
     assert found("b?") == ["b1/a.log", "b1/a.log.1", "b2/other", "b2/x/a.log"]
     with pytest.raises(InvalidRequest, match="b3: no such file, and none that matches"):
         found("b1", "b3")
+    with pytest.raises(InvalidRequest, match=r"\*\*\.gz: no pattern of files"):
+        found("**.gz")
+    with pytest.raises(InvalidRequest, match="named by nothing"):
+        find_files([""])
+
+
+def test_links_are_followed_once_and_not_in_circles(tmp_path: Path) -> None:
+    for name in "elsewhere/a.log", "logs/b1/a.log":
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "logs" / "b0").symlink_to("b1")
+    (tmp_path / "logs" / "b2").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "logs" / "b1" / "up").symlink_to("..")
+    (tmp_path / "logs" / "gone").symlink_to("nowhere")
+    found = [Path(file.path) for file in find_files([str(tmp_path / "logs")])]
+    assert [str(each.relative_to(tmp_path / "logs")) for each in found] == ["b1/a.log", "b2/a.log"]
 
 
 def sort_out(folder: Path, known: dict[str, Head]) -> tuple[Any, Any, Any, dict[str, Head]]:
@@ -235,6 +251,42 @@ def test_a_file_is_known_by_how_it_begins(tmp_path: Path) -> None:
     assert set(taken) == {"a.log", "a.log.1.gz", "b.log", "empty"}
     assert same == {"a.log.0": "a.log.1.gz"}
     assert gone == {"a.log.1", "a.log.1.gz", "a.log", "b.log", "empty"}
+
+
+def test_files_that_begin_with_the_same_banner_are_two(tmp_path: Path) -> None:
+    """As a container's start script prints it, without times, whenever it starts."""
+    banner = "".join(f"KAFKA_SETTING_{number}=value\n" for number in range(200))
+    written(tmp_path, f"{banner}{LINE}\n", name="a.log")
+    written(tmp_path, f"{banner}{LINE.replace('app', 'other')}\n", name="b.log")
+    taken, same, _, known = sort_out(tmp_path, {})
+    assert (set(taken), same) == ({"a.log", "b.log"}, {})
+    (tmp_path / "a.log").unlink()
+    assert f"{tmp_path}/a.log" in sort_out(tmp_path, known)[3]
+
+
+def test_all_names_of_a_file_give_way(tmp_path: Path) -> None:
+    """A build that was cut may have left rows by the old name, or by the new one."""
+    [file] = find_files([str(written(tmp_path, f"{LINE}\n"))])
+    known = {"/a.log.1": file.head, "/a.log": file.head}
+    assert sorted_out([file], known).gone == {"/a.log", "/a.log.1", file.path}
+
+
+def test_a_packed_file_is_measured_only_beside_one_that_begins_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measuring unpacks all of it."""
+    measured: list[str] = []
+    length = auditfiles._length
+
+    def noted(file: auditfiles.AuditFile) -> int:
+        measured.append(Path(file.path).name)
+        return length(file)
+
+    monkeypatch.setattr(auditfiles, "_length", noted)
+    for name, text in ("a.gz", f"{LINE}\n{LINE}\n"), ("b.gz", f"{LINE}\n"), ("c.gz", "x\n"):
+        written(tmp_path, gzip.compress(text.encode()), name=name)
+    assert sort_out(tmp_path, {})[1] == {"b.gz": "a.gz"}
+    assert sorted(measured) == ["a.gz", "b.gz"]
 
 
 def test_rows_of_a_file_that_is_not_given_again_keep_their_name(tmp_path: Path) -> None:
