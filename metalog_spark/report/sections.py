@@ -377,4 +377,4 @@ def lines(remedy: str | None) -> tuple[str, ...]:
 def _remedy(row: Row) -> Cell:
     """Commands, to be opened and copied, or a sentence that stands as it is."""
     told: str | None = row["remedy"]
-    return lines(told) if told and "kafka-acls --" in told else told
+    return lines(told) if told and "kafka-acls --" in told else told and told.removeprefix("# ")

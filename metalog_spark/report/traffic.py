@@ -138,7 +138,7 @@ def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     found = [
         _strip(
-            f"broker {broker}",
+            f"broker {broker}" if broker.isdigit() else broker,
             [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
             bars,
         )
