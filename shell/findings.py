@@ -122,4 +122,4 @@ def time_json(us: int | None) -> str | None:
 def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
     """Their commands, each once; what no command says is a comment."""
     for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
-        output.line(line if line.startswith("kafka-acls") else f"# {line}")
+        output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

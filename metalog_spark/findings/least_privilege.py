@@ -62,6 +62,7 @@ _DID: Final = (
 _DONE: Final = ("operation", "resource_type", "resource_name", "host", "by", "requests")
 _LEAST: Final = f"{ACL_SQL}, whose STRING, used BIGINT, requests BIGINT"
 _BY_DEFAULT: Final = -1
+_LAST: Final = "# last of all: others live by it until they have ACLs of their own"
 
 
 class Share(NamedTuple):
@@ -315,5 +316,12 @@ def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
         len(share.plan.steps) - len(gone),
         len(gone),
         severity.name,
-        commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps) or None,
+        _remedy(share),
     )
+
+
+def _remedy(share: Share) -> str | None:
+    told = commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps)
+    if told and share.principal == WILDCARD_PRINCIPAL:
+        return f"{_LAST}\n{told}"
+    return told or None

@@ -1,7 +1,8 @@
 """How severe a finding is, and what to do about it: the columns ``severity`` and ``remedy``.
 
 Severities are lint's, by name. A remedy is kafka-acls' commands, one a line, or where it has
-none a sentence without names: either is safe to print. This module must not know Spark.
+none a sentence or a comment, without names: safe to print and to paste. This module must not
+know Spark.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from authorizer.insight.lint import all_topics, everyone, super_user_like
 from authorizer.insight.lint.finding import Severity, Subject
 from metalog.acl import Acl
 
-NO_COMMAND: Final = "kafka-acls has no words for it; metalog apply --prune can"
+NO_COMMAND: Final = "# kafka-acls has no words for it; metalog apply --prune can"
+"""A comment, since it stands among commands."""
 _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[Change, Acl]]) -> str:
-    """The commands for ``changes``, in their order; a line of words where one has none."""
-    said = [kafka_acls_command(*change) for change in changes]
-    lines = [line for line in said if line is not None]
-    return "\n".join(lines if len(lines) == len(said) else [*lines, NO_COMMAND])
+    """The commands for ``changes``, in their order; ``NO_COMMAND`` at the end where one has none.
+    Where something to be added has none nothing is removed, as it may stand in for that."""
+    said = [(change, kafka_acls_command(change, acl)) for change, acl in changes]
+    unsayable = {change for change, line in said if line is None}
+    left_out = {Change.REMOVE} if Change.ADD in unsayable else set()
+    lines = [line for change, line in said if line is not None and change not in left_out]
+    return "\n".join([*lines, NO_COMMAND] if unsayable else lines)
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:

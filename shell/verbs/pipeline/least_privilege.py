@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.insight.commands import Change as Command
+from authorizer.insight.commands import kafka_acls_command
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from shell.acls import sentence
@@ -22,6 +25,7 @@ from snapshot.exchange.formats.document import Document, Entry, Notes, Own
 
 if TYPE_CHECKING:
     from metalog_spark.findings.least_privilege import LeastSet, Share
+    from snapshot.exchange.plan import Step
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "commands", "yaml")
@@ -88,8 +92,7 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(each))
         output.note(_proof_said(found))
     elif output.format == "commands":
-        for each in shares:
-            print_commands(each.plan.steps, output)
+        print_commands(_sayable(shares, output), output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal).encode())
     else:
@@ -112,11 +115,22 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
     return chosen
 
 
+def _sayable(shares: Sequence[Share], output: Output) -> list[Step]:
+    """The steps of all of them in the order in which to take them: what User:* allowed goes when
+    it is each principal's own. Nothing is removed where kafka-acls cannot add what stands in."""
+    from snapshot.exchange.plan import Change, phases
+
+    ordered = list(chain(*phases([step for each in shares for step in each.plan.steps])))
+    added = [step for step in ordered if step.change is Change.ADD]
+    if all(kafka_acls_command(Command.ADD, step.acl) for step in added):
+        return ordered
+    output.warn("these commands remove nothing, since what stands in for it is not all among them")
+    return added
+
+
 def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
-    least, today = (
-        sum(len(acls) for acls in sets)
-        for sets in zip(*((each.least, each.today) for each in shares), strict=True)
-    )
+    least = sum(len(each.least) for each in shares)
+    today = sum(len(each.today) for each in shares)
     allows = "ALLOW" if least == 1 else "ALLOWs"
     are = "is" if today == 1 else "are"
     output.prose(f"{least:,} {allows} would do where there {are} {today:,} today.")

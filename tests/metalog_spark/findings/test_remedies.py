@@ -1,0 +1,128 @@
+"""What is to be pasted does what it says and nothing else, whatever the names are."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from command import run_here
+from small_acls import BOB, allow
+from small_pipeline import Ask, World, life
+
+from authorizer.insight.commands import Change
+from metalog.acl import Acl, Operation
+from metalog_spark.findings.remedy import NO_COMMAND, commands
+from snapshot.exchange.formats.yaml import read_yaml
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.folder import Tables
+
+READ = Operation.READ
+UNSAYABLE = allow(" begins with a blank")
+EVERY_TOPIC = allow("*")
+CAROL = "User:carol'; touch pwned; $(touch pwned) `touch pwned`\n\x1b[2J\u202e # x"
+HOSTILE = allow("x\ntouch pwned", principal=CAROL)
+EVERYBODYS = allow("wide.", principal="User:*", prefixed=True)
+WORLD = World(
+    (life(1, EVERY_TOPIC), life(2, HOSTILE), life(3, EVERYBODYS), life(4, allow("-x "))),
+    (
+        Ask(BOB, READ, UNSAYABLE.resource_name),
+        Ask(BOB, READ, "wide.a"),
+        Ask("User:dave", READ, "wide.a"),
+        Ask(CAROL, READ, "wide.$(touch pwned)"),
+    ),
+)
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return WORLD.folder(spark, tmp_path_factory.mktemp("remedies") / "hostile")
+
+
+def pasted(script: str, folder: Path) -> list[list[str]]:
+    """The arguments of each kafka-acls that bash runs; there is no other command to run."""
+    bin_folder = folder / "bin"
+    bin_folder.mkdir()
+    asked = folder / "asked"
+    tool = bin_folder / "kafka-acls"
+    tool.write_text(f'#!/bin/bash\nprintf "%s\\0" "$@" "" >> {asked}\n')
+    for name in ("metalog", "touch"):
+        (bin_folder / name).write_text(f"#!/bin/bash\necho > {folder / 'pwned'}\n")
+    for each in bin_folder.iterdir():
+        each.chmod(0o755)
+    given = {"PATH": f"{bin_folder}:/bin:/usr/bin", "BOOTSTRAP": "b:9092"}
+    done = subprocess.run(
+        ["/bin/bash", "-e"], input=script.encode(), env=given, cwd=folder, check=False
+    )
+    assert done.returncode == 0
+    assert not (folder / "pwned").exists()
+    told = asked.read_bytes().decode().split("\0\0") if asked.exists() else []
+    return [each.split("\0") for each in told if each]
+
+
+def test_nothing_is_removed_where_what_stands_in_cannot_be_added() -> None:
+    changes = [(Change.ADD, UNSAYABLE), (Change.ADD, allow("a")), (Change.REMOVE, EVERY_TOPIC)]
+    first, last = commands(changes).splitlines()
+    assert "--add" in first
+    assert last == NO_COMMAND
+    assert "--remove" in commands(changes[1:])
+
+
+def test_what_kafka_acls_cannot_say_is_a_comment(tmp_path: Path) -> None:
+    assert pasted(commands([(Change.REMOVE, UNSAYABLE)]), tmp_path) == []
+
+
+def test_unused_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "unused", hostile.path, "-o", "commands")
+    assert done.returncode == 1
+    [removal] = pasted(done.stdout, tmp_path)
+    assert removal[2:] == [
+        *("--remove", "--allow-principal", CAROL, "--operation", "Read"),
+        *("--topic", HOSTILE.resource_name),
+    ]
+
+
+def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -> None:
+    done = run_here(capsys, "pipeline", "least-privilege", hostile.path, "-o", "commands")
+    assert done.returncode == 1
+    changes = [words[2] for words in pasted(done.stdout, tmp_path)]
+    assert changes
+    assert set(changes) == {"--add"}
+    assert "these commands remove nothing" in done.stderr
+
+
+def test_least_privilege_of_everybody_is_added_before_the_wildcard_goes(
+    spark: SparkSession, tmp_path: Path, capsys: Captured
+) -> None:
+    world = World((life(1, EVERYBODYS),), (Ask(BOB, READ, "wide.a"), Ask("User:x", READ, "wide.b")))
+    tables = world.folder(spark, tmp_path / "tables")
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "-o", "commands")
+    assert [words[2] for words in pasted(done.stdout, tmp_path)] == ["--add", "--add", "--remove"]
+
+
+def test_the_yaml_of_hostile_names_says_them_as_they_are(
+    hostile: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    done = run_here(capsys, "pipeline", "least-privilege", hostile.path, "-o", "yaml")
+    wanted: set[Acl] = {
+        UNSAYABLE,
+        allow("wide.a"),
+        allow("wide.a", principal="User:dave"),
+        allow("wide.$(touch pwned)", principal=CAROL),
+    }
+    assert set(read_yaml(done.stdout, "least.yaml").acls) == wanted
+
+
+def test_where_there_is_nothing_to_propose_that_is_said(
+    spark: SparkSession, tmp_path: Path, capsys: Captured
+) -> None:
+    world = World((), (Ask("User:root", READ, "a"),), super_users=("User:root",))
+    tables = world.folder(spark, tmp_path / "tables")
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("0 ALLOWs would do where there are 0 today.")
