@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
@@ -17,6 +17,9 @@ from snapshot.exchange.formats.document import Own
 from snapshot.exchange.formats.nodes import fault, fields_of, items_of
 from snapshot.exchange.formats.rules import read_own
 from snapshot.exchange.formats.yaml_nodes import yaml_documents
+
+_LETTERS: Final = 60
+"""Of a team's name in that of its file."""
 
 
 class Team(NamedTuple):
@@ -35,6 +38,8 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
     owned: dict[str, list[Own]] = {}
     for document in yaml_documents(text, file):
         for name, node in fields_of(document, "the owners", None).items():
+            if not name.strip():
+                raise fault(node.place, "a team has no name")
             owns = [own for item in items_of(node, name) for own in read_own(item)]
             if not owns:
                 raise fault(node.place, f"{name} owns nothing; list its principals or resources")
@@ -48,7 +53,7 @@ def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
     """A file for each team's page beside ``stem``, by name; no two are the same."""
     names: dict[str, str] = {}
     for team in teams:
-        plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower()).strip("-") or "team"
+        plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_LETTERS].strip("-") or "team"
         taken, name, number = set(names.values()), f"{stem}-{plain}.html", 2
         while name in taken:
             name, number = f"{stem}-{plain}-{number}.html", number + 1

@@ -68,6 +68,7 @@ def test_two_documents_may_speak_of_one_team() -> None:
         ("a: [{topic: x}]", "o.yaml, line 1, column 6: unknown key 'topic'"),
         ("a: [{principal: [}]", "o.yaml, line 1, column 18: no YAML"),
         ("- a", "o.yaml, line 1, column 1: the owners is no mapping"),
+        ('" ": [{principal: User:x}]', "o.yaml, line 1, column 6: a team has no name"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:
@@ -84,3 +85,9 @@ def test_each_team_has_a_file_of_its_own() -> None:
         "report-team.html",
         "report-team-2.html",
     ]
+
+
+def test_a_long_name_is_shortened_in_that_of_its_file() -> None:
+    found = file_names("report", [Team("é" + "x" * 300, ()), Team("x" * 400, ())])
+    assert len(set(found.values())) == len(found)
+    assert max(map(len, found.values())) < 100
