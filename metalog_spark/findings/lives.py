@@ -120,11 +120,11 @@ class Lives:
         """Of those, the ones in force at ``offset``."""
         return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
 
-    def bound(self, acl_id: str, among: Iterable[Acl]) -> Acl | None:
-        """Which of ``among`` was once bound to the id."""
+    def bound(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
+        """Which of ``among`` was bound to the id at ``offset``: an id may change hands."""
         uuid = parse_uuid(acl_id)
         for acl in among:
-            if any(life.id == uuid for life in self.by_acl[acl]):
+            if any(life.id == uuid and life.holds_at(offset) for life in self.by_acl[acl]):
                 return acl
         return None
 

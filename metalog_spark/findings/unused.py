@@ -153,8 +153,8 @@ def conditions(
     return Conditions(
         window.start_us // 1000,
         window.end_us // 1000,
-        seen.without_allowed <= tolerated * seen.hours,
-        seen.without_any <= tolerated * seen.hours,
+        seen.missing <= tolerated,
+        seen.silent <= tolerated,
         config.allow_everyone,
     )
 

@@ -121,13 +121,13 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
     doubt = _doubt(request)
     if doubt is not None:
         for acl in lives.could_match(request.asked):
-            if is_allow(acl) is allowed:
+            if is_allow(acl) is allowed or doubt is Kind.DISAGREES:
                 yield lives.number(acl), doubt, NOBODY
         return
     if request.acl_id is None:
         return
     matching = lives.matching(request.asked, request.log_offset)
-    decider = lives.bound(request.acl_id, matching)
+    decider = lives.bound(request.acl_id, matching, request.log_offset)
     by = NOBODY if decider is None else lives.number(decider)
     for acl in matching:
         if acl is decider:

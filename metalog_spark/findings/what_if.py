@@ -130,17 +130,13 @@ def _row(
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     """The ACL by which the answer turns, and what would keep it as it is."""
-    if before.result:
-        if after.acl is not None:
-            return after.acl, commands([(Change.REMOVE, after.acl)])
-        if before.acl is not None:
-            return before.acl, commands([(Change.ADD, before.acl)])
-        return None, _NO_SUPER_USER if before.rule == SUPER_USER else _CLOSED
-    if before.acl is not None:
-        return before.acl, commands([(Change.ADD, before.acl)])
-    if after.acl is not None:
-        return after.acl, commands([(Change.REMOVE, after.acl)])
-    return None, _SUPER_USER if after.rule == SUPER_USER else _OPENS
+    if SUPER_USER in (before.rule, after.rule):
+        return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
+    turns = [(Change.REMOVE, after.acl), (Change.ADD, before.acl)]
+    for change, acl in turns if before.result else reversed(turns):
+        if acl is not None:
+            return acl, commands([(change, acl)])
+    return None, _CLOSED if before.result else _OPENS
 
 
 def _names(schema: str) -> list[str]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR_US: Final = 3_600_000_000
 DAY_US: Final = 24 * HOUR_US
+_DECIMALS: Final = 6
+"""Of a share in percent, as ``--tolerate`` takes it."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -63,7 +65,15 @@ class Seen(NamedTuple):
     @property
     def missing(self) -> float:
         """The share in which what was allowed is not known."""
-        return self.without_allowed / self.hours if self.hours else 1.0
+        return self._share(self.without_allowed)
+
+    @property
+    def silent(self) -> float:
+        """The share of which there is no line at all."""
+        return self._share(self.without_any)
+
+    def _share(self, hours: int) -> float:
+        return hours / self.hours if self.hours else 1.0
 
     def said(self) -> str:
         """``31 of 26,280 broker-hours have no allowed line (broker 2: 31)``."""
@@ -155,10 +165,10 @@ def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:
 
 
 def tolerance(missing: float) -> str:
-    """As percent, rounded up to two digits."""
+    """As percent, rounded up to two digits, and no finer than may be written."""
     percent = 100 * missing
-    scale = 10.0 ** (1 - floor(log10(percent)))
-    return f"{ceil(percent * scale) / scale:g}%"
+    scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))
+    return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"
 
 
 def refuse_without_allowed(seen: Seen, window: Window) -> None:

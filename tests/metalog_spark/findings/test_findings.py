@@ -39,10 +39,11 @@ from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege, least_set
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
-from metalog_spark.findings.unused import Totals, judged, unused
+from metalog_spark.findings.unused import Totals, conditions, judged, unused
 from metalog_spark.findings.what_if import what_if
-from metalog_spark.findings.window import Window, usage_in, window_of
+from metalog_spark.findings.window import Seen, Window, tolerance, usage_in, window_of
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE
+from shell.findings import share
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -161,6 +162,34 @@ def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window)
         "DefaultDeny",
         None,
     )
+    assert row.remedy == "it would be no super user any more: give it ACLs first"
+
+
+def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: Window) -> None:
+    supers = AuthorizerConfig(frozenset({ADMIN, DAVE}))
+    [row] = what_if(tables, day, [each.acl for each in LIVES], supers).collect()
+    assert (row.principal, row.before, row.after_rule, row.acl) == (
+        DAVE,
+        "DENIED",
+        "SuperUser",
+        None,
+    )
+    assert row.remedy == "it would be a super user, whom no ACL holds back"
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [(0.29, "29%"), (1.0, "100%"), (1 / 3, "34%"), (0.00123, "0.13%"), (1e-9, "0.000001%")],
+)
+def test_the_share_that_is_advised_is_one_that_is_taken(missing: float, said: str) -> None:
+    assert tolerance(missing) == said
+    assert share(said) >= missing
+
+
+def test_what_is_tolerated_to_the_last_hour_is_tolerated() -> None:
+    given = conditions(Seen(100, 29, 29), Window(0, 1), AuthorizerConfig(), share("29%"))
+    assert given.is_allowed_seen
+    assert given.is_any_seen
 
 
 def test_exposure(tables: Tables, day: Window) -> None:

@@ -73,6 +73,14 @@ def test_what_decides_is_used_and_the_rest_that_match_are_shadowed_by_it() -> No
     assert (beside.matched, beside.can_go) == (8, True)
 
 
+def test_an_id_means_the_acl_that_has_it_then() -> None:
+    handed_on = LITERAL._replace(end=Edge(8, 3_000))
+    again, other = lived(7, LITERAL.acl), lived(1, PREFIXED.acl)._replace(begin=Edge(8, 900))
+    traffic = Traffic((handed_on, again, other), [read(other)])
+    assert traffic.verdict(PREFIXED.acl).sight is Sight.USED
+    assert traffic.verdict(LITERAL.acl).sight is Sight.SHADOWED
+
+
 def test_what_matches_nothing_is_unused() -> None:
     verdict = Traffic((OTHER, LITERAL), [read(LITERAL)]).verdict(OTHER.acl)
     assert (verdict.sight, verdict.state, verdict.can_go) == (Sight.NEVER, State.UNUSED, True)
@@ -137,6 +145,9 @@ def test_a_broker_that_answers_otherwise_leaves_what_matches_in_doubt() -> None:
     traffic = Traffic((LITERAL, OTHER), [read(None, result="ALLOWED", decided="DENIED")])
     assert traffic.verdict(LITERAL.acl).reason is Reason.DISAGREES
     assert traffic.verdict(OTHER.acl).state is State.UNUSED
+    late = Traffic((LITERAL, OTHER), [read(LITERAL, result="DENIED", decided="ALLOWED")])
+    assert late.verdict(LITERAL.acl).reason is Reason.DISAGREES
+    assert late.verdict(OTHER.acl).state is State.UNUSED
 
 
 def test_what_a_vanished_acl_stood_in_for_is_not_unused() -> None:
