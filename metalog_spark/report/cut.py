@@ -6,6 +6,7 @@ This module must not know how the page is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import NamedTuple
 
 from metalog_spark.report.contents import Access, Section
@@ -39,12 +40,15 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """What follows the first is a remark, so that what is copied still runs."""
-        more = len(lines) - self._limits.lines
-        if more <= 0:
+        """What follows the first is a remark, so that what is copied still runs. Lines of long
+        names count as several; none is cut within."""
+        room = self._limits.lines * self._limits.name
+        sizes = accumulate(map(len, lines[: self._limits.lines]))
+        fit = sum(size <= room for size in sizes)
+        if fit == len(lines):
             return lines
         self._shorter += 1
-        return (*lines[: self._limits.lines], f"# and {more:,} more")
+        return (*lines[:fit], f"# and {len(lines) - fit:,} more")
 
     def section(self, section: Section) -> Section:
         rows = section.rows[: self._limits.rows]
@@ -79,5 +83,6 @@ class Cut:
             names = "a name" if len(self._shortened) == 1 else f"{len(self._shortened):,} names"
             parts.append(f"{names} of more than {self._limits.name} characters, shortened")
         if self._shorter:
-            parts.append(f"{self._shorter:,} lists of commands after {self._limits.lines:,} lines")
+            what = "a list" if self._shorter == 1 else f"{self._shorter:,} lists"
+            parts.append(f"{what} of commands, after {self._limits.lines:,} lines at most")
         return f"Cut: {'; '.join(parts)}." if parts else "Nothing was cut."

@@ -132,8 +132,17 @@ def test_names_that_would_fill_the_page_are_cut_until_it_fits() -> None:
     assert "names of more than" in said
 
 
+def test_commands_on_long_names_are_left_out_whole() -> None:
+    command = f"kafka-acls --topic '{'x' * (MAX_BYTES // 10)}'"
+    rows = tuple(("INFO", "User:a", "topic", "t", 1, None, (COMMAND, command)) for _ in range(30))
+    made = page(small_contents(rows), shown)
+    assert len(made) <= MAX_BYTES
+    read = ReadPage(made.decode())
+    assert f"{COMMAND}\n# and 1 more" in read.all("pre")
+    [said] = [text for text in read.all("p") if text.startswith("Cut: ")]
+    assert "30 lists of commands" in said
+
+
 def test_what_cannot_be_cut_enough_is_refused() -> None:
-    command = "x" * (MAX_BYTES // 10)
-    rows = tuple(("INFO", "User:a", "topic", "t", 1, None, (command,)) for _ in range(30))
     with pytest.raises(InvalidRequest, match="longer than 5,242,880 bytes"):
-        page(small_contents(rows), shown)
+        page(small_contents(sentence="x" * MAX_BYTES), shown)
