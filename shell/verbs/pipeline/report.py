@@ -63,6 +63,8 @@ def run(arguments: Namespace, output: Output) -> int:
     out = Path(arguments.out)
     if out.suffix not in (".html", ".htm"):
         raise InvalidRequest(f"--out {arguments.out}: a page; name it {out.stem or 'report'}.html")
+    if not out.parent.is_dir():
+        raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         meant = None if arguments.meant is None else Tables.open(tables.session, arguments.meant)

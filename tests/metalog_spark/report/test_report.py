@@ -212,6 +212,7 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
     ("options", "said"),
     [
         (("--out", "report.txt"), "--out report.txt: a page; name it report.html"),
+        (("--out", "nowhere/r.html"), "--out nowhere/r.html: there is no folder nowhere"),
         (("--owners", "no.yaml"), "no.yaml: No such file or directory"),
         (("--owners", "README.md"), "README.md, line "),
     ],
