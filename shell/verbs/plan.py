@@ -34,7 +34,8 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog plan cluster://broker:9092 acls/ --command-config admin.properties
 metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it would break
-metalog plan @prod acls/ --prune --save plan.json && metalog apply @prod plan.json
+metalog plan @prod acls/ --prune --save plan.json
+metalog apply @prod plan.json                                         no more than that
 
 Exit code: 0 nothing to do, 1 changes, 2 no plan."""
 _SHOWN: Final = 20

@@ -33,7 +33,8 @@ PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline least-privilege DIR --from -90d
 metalog pipeline least-privilege DIR --principal User:app            what would come and go
-metalog pipeline least-privilege DIR -o yaml > least.yaml && metalog plan @prod least.yaml --prune
+metalog pipeline least-privilege DIR -o yaml > least.yaml
+metalog plan @prod least.yaml --prune
 metalog pipeline what-if DIR least.yaml                              whom it would break
 
 A principal gets literal ALLOWs for what it did, or a prefixed one where so many names share it

@@ -40,7 +40,8 @@ FORMATS: Final = ("text", "json", "commands")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline what-if DIR acls/ --from -30d          what git would break
-metalog plan @prod acls/ --prune --save plan.json && metalog pipeline what-if DIR plan.json
+metalog plan @prod acls/ --prune --save plan.json
+metalog pipeline what-if DIR plan.json                  whom that plan would break
 metalog pipeline what-if DIR cluster://staging:9092     had staging's ACLs been in force
 
 Held against the ACLs in force where the history ends, so that what changed within the window
