@@ -13,7 +13,7 @@ import glob
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -323,13 +323,16 @@ def cluster_of(source: Source) -> str | None:
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
     """Two logs that have the same epoch at an offset have the same records below it (KIP-595)."""
+    both = f"{earlier.source.text} and {later.source.text} are not of one log"
     epochs = [_epoch_before(offset, each.log) for each in (earlier, later)]
     if None not in epochs and epochs[0] != epochs[1]:
         raise InvalidSource(
-            f"{earlier.source.text} and {later.source.text} are not of one log, or one of them has"
-            f" a tail that was never committed: before offset {offset} they have epochs"
-            f" {epochs[0]} and {epochs[1]}"
+            f"{both}, or one of them has a tail that was never committed: before offset {offset}"
+            f" they have epochs {epochs[0]} and {epochs[1]}"
         )
+    sums = [_sum_before(offset, each.log) for each in (earlier, later)]
+    if None not in sums and sums[0] != sums[1]:
+        raise InvalidSource(f"{both}: before offset {offset} they have different records")
 
 
 def _epoch_before(offset: int, log: OpenedLog) -> int | None:
@@ -340,6 +343,15 @@ def _epoch_before(offset: int, log: OpenedLog) -> int | None:
     if log.leader_epochs.starts:
         return log.leader_epochs.epoch_at(offset - 1)
     return next((batch.epoch for batch in log.batches(offset - 1)), None)
+
+
+def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
+    """Where the batch that holds the record before ``offset`` begins, and its checksum."""
+    if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
+        return None
+    with suppress(CorruptLog):
+        return next(((each.base_offset, each.crc) for each in log.batches(offset - 1)), None)
+    return None
 
 
 def _missing(start: int, end: int, file: str | None) -> CorruptLog:

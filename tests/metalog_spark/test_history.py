@@ -11,7 +11,7 @@ from cases import KafkaCase, kafka_case
 from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid
 
 from authorizer.timeline import Edge, lives
-from metalog.errors import CorruptLog
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.log.directory import DirectoryLog
 from metalog.records.batch import assemble_batch, batch_bytes
 from metalog.records.messages import RemoveAccessControlEntryRecord
@@ -105,6 +105,16 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
         3: (Edge(10, 9000), False, None, True),
         4: (second(12), True, None, True),
     }
+
+
+def test_folders_that_overlap_have_the_same_records(tmp_path: Path) -> None:
+    """Two clusters, of which no file says so, have the same epochs soon."""
+    ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
+    ArchiveFolder(tmp_path / "b").segment(0, ace(1), ace(2), ace(3))
+    assert len(told(tmp_path / "*").lives) == 3
+    ArchiveFolder(tmp_path / "c").segment(0, ace(1), ace(2), ace(9), ace(4))
+    with pytest.raises(InvalidSource, match=r"c and .*b are not of one log: before offset 4"):
+        told(tmp_path / "*")
 
 
 def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
