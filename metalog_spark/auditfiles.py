@@ -48,6 +48,11 @@ class AuditFile(NamedTuple):
     begins: bytes
 
     @property
+    def name(self) -> str:
+        """``path`` as text that a table can hold: what is no UTF-8 shows as ``\\xf6``."""
+        return os.fsencode(self.path).decode(errors="backslashreplace")
+
+    @property
     def head(self) -> Head:
         return _head(self.begins)
 
@@ -161,7 +166,7 @@ def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedO
     heads = (head for file in taken for head in _heads(file.begins, lengths))
     gone = {name for head in heads for name in names.get(head, ())}
     used = {name for each in names.values() for name in each} - gone
-    named = [(file, _unused(file.path, used)) for file in taken]
+    named = [(file, _unused(file.name, used)) for file in taken]
     return SortedOut(
         named,
         [(file, longest[id(file)]) for file in files if longest[id(file)] is not file],
@@ -258,8 +263,11 @@ def count_lines(part: Part) -> int:
 
 
 def read_blocks(part: Part) -> Iterator[Block]:
-    with Path(part.path).open("rb") as file:
-        yield from _whole_lines(_unpacked(file) if part.is_packed else _ranged(file, part))
+    try:
+        with Path(part.path).open("rb") as file:
+            yield from _whole_lines(_unpacked(file) if part.is_packed else _ranged(file, part))
+    except OSError as error:
+        raise InvalidRequest(f"{part.path}: cannot be read: {error.strerror}") from None
 
 
 def _ranged(file: BinaryIO, part: Part) -> Iterator[bytes]:

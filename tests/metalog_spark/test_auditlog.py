@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -150,6 +151,14 @@ def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
         assert names == [f"topic-{number * 7919 % 10_007}" for number in range(len(names))]
 
 
+def test_a_file_that_is_gone_when_it_is_read_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{LINE}\n")
+    [part] = parts_of(find_files([str(path)])[0])
+    path.unlink()
+    with pytest.raises(InvalidRequest, match=r"a\.log: cannot be read: No such file"):
+        list(read_blocks(part))
+
+
 def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     long = "x" * (3 << 20)
     rows = read(written(tmp_path, f"{LINE}\n{long}\n{LINE}\n{long}"))
@@ -262,6 +271,14 @@ def test_files_that_begin_with_the_same_banner_are_two(tmp_path: Path) -> None:
     assert (set(taken), same) == ({"a.log", "b.log"}, {})
     (tmp_path / "a.log").unlink()
     assert f"{tmp_path}/a.log" in sort_out(tmp_path, known)[3]
+
+
+def test_a_file_whose_name_is_no_utf_8_has_one_that_a_table_can_hold(tmp_path: Path) -> None:
+    written(tmp_path, f"{LINE}\n", name=os.fsdecode(b"b\xf6.log"))
+    [(file, name)] = sorted_out(find_files([str(tmp_path)]), {}).taken
+    assert name == f"{tmp_path}/b\\xf6.log"
+    [batch] = read_batches(Told(parts_of(file)[0], name, broker_of(name, None), 1), Zone("UTC"))
+    assert batch.column("broker").to_pylist() == ["b\\xf6"]
 
 
 def test_all_names_of_a_file_give_way(tmp_path: Path) -> None:
