@@ -133,7 +133,9 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
     turns = [(Change.REMOVE, after.acl), (Change.ADD, before.acl)]
-    for change, acl in turns if before.result else reversed(turns):
+    if not before.result:
+        turns.reverse()
+    for change, acl in turns:
         if acl is not None:
             return acl, commands([(change, acl)])
     return None, _CLOSED if before.result else _OPENS

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR_US: Final = 3_600_000_000
 DAY_US: Final = 24 * HOUR_US
+_LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
+"""Where the calendar ends, as it begins in 1970."""
 _DECIMALS: Final = 6
 """Of a share in percent, as ``--tolerate`` takes it."""
 
@@ -103,10 +105,10 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     last_us = row["last"] + HOUR_US
     start_us = row["first"] if start is None else _time(tables, parse_moment(start), last_us)
     end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
-    window = Window(start_us, end_us)
-    if start_us >= end_us:
+    window = Window(max(0, start_us), min(_LAST_DAY_US, end_us))
+    if window.start_us >= window.end_us:
         raise InvalidMoment(f"nothing lies between --from and --to: {window}")
-    if end_us <= row["first"] or start_us >= last_us:
+    if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)
         raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
     return window
