@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit_layout import Zone
-from metalog.errors import MetalogError
+from metalog.errors import InvalidRequest, MetalogError
 from metalog_spark.auditfiles import (
     DAMAGED,
+    AuditFile,
     Head,
     SortedOut,
     broker_of,
@@ -31,6 +32,7 @@ from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, covered
 from metalog_spark.decisions import decided
 from metalog_spark.differing import ALWAYS, deciding_in, differ_from
+from metalog_spark.folder import placed
 from metalog_spark.requests import Named, read_files, read_table, rejected_of, requests_of
 from metalog_spark.state import packed
 from metalog_spark.tables import (
@@ -91,7 +93,10 @@ def build(
 ) -> list[FileRead]:
     """Fills every table; ``at`` is told what is being done."""
     heads = {name: Head(*head) for name, head in tables.facts.get(_FILES, {}).items()}
-    files = sorted_out(find_files(given.audit), heads)
+    given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
+    found = find_files(given.audit)
+    _refuse_own_files(tables.path, found)
+    files = sorted_out(found, heads)
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
     before = deciding_in(tables) if tables.facts.get(_WHOLE, False) else None
@@ -112,14 +117,29 @@ def build(
     left = {name: head for name, head in heads.items() if name not in files.gone}
     tables.state(**{_WHOLE: True, _FILES: left | taken})
     return told + [
-        FileRead(file.path, 0, 0, 0, None, None, other.path) for file, other in files.same
+        FileRead(file.name, 0, 0, 0, None, None, other.name) for file, other in files.same
     ]
+
+
+def was_cut(tables: Tables) -> bool:
+    """Whether a build into the folder began to change it and did not come to its end."""
+    return tables.has(REJECTED) and tables.facts.get(_WHOLE) is False
+
+
+def _refuse_own_files(out: str, files: Sequence[AuditFile]) -> None:
+    own = Path(out).resolve()
+    for file in files:
+        if Path(file.path).resolve().is_relative_to(own):
+            raise InvalidRequest(
+                f"--audit names {file.path}, which is of the pipeline's folder {out};"
+                " name the logs alone, or build into another folder"
+            )
 
 
 def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
     """What is given now, as rows of ``requests.READ``."""
     named = [
-        Named(file, name, broker_of(file.path, given.broker_from)) for file, name in files.taken
+        Named(file, name, broker_of(file.name, given.broker_from)) for file, name in files.taken
     ]
     read = read_files(session, named, given.zone)
     for path in given.requests:

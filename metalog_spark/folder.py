@@ -26,6 +26,7 @@ _KIND: Final = "kraft-metalog pipeline"
 _VERSION: Final = 1
 _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
+_PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 
@@ -48,13 +49,13 @@ class Tables:
 
     def __init__(self, session: SparkSession, path: str | Path, contents: _Contents) -> None:
         self.session = session
-        self.path = _absolute(path)
+        self.path = placed(path)
         self._contents = contents
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
         """``InvalidSource`` where ``path`` is not there, or no pipeline's folder."""
-        contents = _read_list(session, _absolute(path))
+        contents = _read_list(session, literal(path))
         if contents is None:
             raise InvalidSource(
                 f"{path}: not a pipeline's folder; metalog pipeline build makes one"
@@ -64,7 +65,7 @@ class Tables:
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
         """A pipeline's folder as it is, or a new one; ``InvalidTarget`` where other files lie."""
-        place = _absolute(path)
+        place = literal(path)
         contents = _read_list(session, place)
         if contents is None:
             if not _is_empty(session, place):
@@ -238,6 +239,18 @@ def _is_empty(session: SparkSession, path: str) -> bool:
         raise
 
 
-def _absolute(path: str | Path) -> str:
+def literal(path: str | Path) -> str:
+    """``placed``; ``InvalidRequest`` where Spark would not read what it wrote there."""
+    place = placed(path)
+    if found := _PATTERN.search(place):
+        raise InvalidRequest(
+            f"{place}: Spark takes the {found[0]} in it for part of a pattern;"
+            " name a folder without * ? [ ] { } or \\"
+        )
+    return place
+
+
+def placed(path: str | Path) -> str:
+    """A URI as it is, a path made absolute."""
     text = str(path).rstrip("/") or "/"
     return text if _SCHEME.match(text) else str(Path(text).absolute())

@@ -31,8 +31,9 @@ LOCAL: Final = "local[*]"
 _HERE: Final = "local"
 """How each master begins whose workers are on this machine."""
 _SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
-    "spark.sql.session.timeZone": "UTC",
+    _TIME_ZONE: "UTC",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
@@ -63,11 +64,14 @@ def open_session(
     Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` for one that is started here); of
     all this machine's cores without either.
 
-    ``settings`` are Spark's, and win over ours. What the JVM prints is added to the file
+    ``settings`` are Spark's, and win over ours, but for the time zone, by which tables have
+    their days and hours. What the JVM prints is added to the file
     ``log``, or goes where our errors go. ``InvalidRequest`` where none can be had.
     """
     if master is not None and remote is not None:
         raise InvalidRequest("--master starts Spark and --remote asks one; give one of them")
+    if (settings or {}).get(_TIME_ZONE, "UTC") != "UTC":
+        raise InvalidRequest(f"{_TIME_ZONE}: days and hours of the tables are those of UTC")
     try:
         errors = errors_of_spark()
     except ModuleNotFoundError as error:

@@ -173,7 +173,7 @@ class _Batch:
     def _named(self, files: Sequence[str]) -> list[Named]:
         pattern = self._following.broker
         found = find_files(files) if files else []
-        return [Named(each, each.path, broker_of(each.path, pattern)) for each in found]
+        return [Named(each, each.name, broker_of(each.name, pattern)) for each in found]
 
     def _state(self) -> bytes:
         source = self._following.source

@@ -7,11 +7,12 @@ This module must not know what a batch does.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog_spark.datasource import NAME, register
-from metalog_spark.folder import Tables
+from metalog_spark.folder import Tables, placed
 from metalog_spark.follow.batch import FOLLOW, PATH, Following, progress_of
 from metalog_spark.tables import REQUESTS
 
@@ -28,6 +29,7 @@ _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
     """The folder to follow into, new or as it was left; ``InvalidTarget`` where it is another's."""
+    _refuse_own_files(out, audit)
     tables = Tables.make(session, out)
     followed = {"log": source, "audit": audit}
     known = tables.facts.get(_FOLLOWED)
@@ -45,6 +47,14 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
         )
     tables.state(**{_FOLLOWED: followed})
     return tables
+
+
+def _refuse_own_files(out: str, audit: str) -> None:
+    is_here = placed(out).startswith("/")
+    if is_here and Path(out).resolve().is_relative_to(Path(audit).resolve()):
+        raise InvalidTarget(
+            f"{out}: lies in --audit {audit}, where all files are read; follow into another folder"
+        )
 
 
 def start(

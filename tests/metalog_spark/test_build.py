@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
+from shutil import rmtree
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
 
@@ -187,8 +188,30 @@ def test_what_is_asked_wrongly_is_refused_before_spark_starts(
     assert said in fault(pipeline, *arguments)
 
 
+def test_a_table_of_requests_counts_once_however_it_is_called(
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """And after a build that was cut it is said that not all of it may be there."""
+    write_log(tmp_path / "log", (0, ace(1, "a")))
+    pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
+    table = tmp_path / "r.parquet"
+    spark.sql(
+        "SELECT timestamp '1970-01-01 01:00:00' time, 'User:a' principal, 'h' host,"
+        " 'READ' operation, 'TOPIC' resource_type, 'a' resource_name, 'ALLOWED' result"
+    ).write.parquet(str(table))
+    done = pipeline.build("out", "--requests", table, "--requests", f"{tmp_path}/./r.parquet/")
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["allowed"] == 2
+    Tables.open(spark, tmp_path / "out").state(whole=False)
+    done = pipeline.build("out", "--requests", table)
+    assert json.loads(done.stdout)["allowed"] == 2
+    [said] = done.stderr.splitlines()
+    assert "the last build was cut off; what it was given is in there in part" in said
+    assert pipeline.build("out").stderr == ""
+
+
 def test_what_cannot_be_built_is_refused_and_changes_nothing(
-    spark: SparkSession, pipeline: Pipeline
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     write_log(pipeline.folder / "log", (0, ace(1, "a")))
     audit = pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
@@ -197,6 +220,9 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     assert "/nowhere/x*: no such file, and none that" in fault(pipeline, "--audit", "/nowhere/x*")
     assert "'x(.)y' finds no broker's name in it" in fault(pipeline, "--broker-from", "x(.)y")
     assert "/nowhere" in fault(pipeline, "--log", "/nowhere")
+    said = fault(pipeline, "--audit", tmp_path, "--out", tmp_path / "logs" / "tables")
+    assert "which is of the pipeline's folder" in said
+    rmtree(tmp_path / "logs" / "tables")
     said = fault(pipeline, "--out", audit.parent)
     assert f"{audit.parent}: holds files that are no pipeline's" in said
     assert [each.read_text() for each in audit.parent.iterdir()] == [audit.read_text()]

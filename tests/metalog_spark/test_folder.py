@@ -90,6 +90,14 @@ def test_a_folder_that_is_none(spark: SparkSession, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"thesis.txt", "changes"}
 
 
+@pytest.mark.parametrize("name", ["out[1]", "o*", "q?", "{a,b}", "a\\b"])
+def test_a_name_that_spark_reads_as_a_pattern_is_refused(spark: SparkSession, name: str) -> None:
+    """It would write to that name, and read from others."""
+    for take in Tables.make, Tables.open:
+        with pytest.raises(InvalidRequest, match="part of a pattern; name a folder without"):
+            take(spark, f"/nowhere/{name}/tables")
+
+
 def test_every_table_has_a_schema_that_spark_knows(spark: SparkSession) -> None:
     for table in TABLES.values():
         columns = spark.createDataFrame([], table.schema).columns

@@ -35,6 +35,8 @@ def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:
 def test_spark_is_started_or_asked() -> None:
     with pytest.raises(InvalidRequest, match="give one of them"):
         open_session(master="local", remote="sc://localhost")
+    with pytest.raises(InvalidRequest, match="days and hours of the tables are those of UTC"):
+        open_session(settings={"spark.sql.session.timeZone": "Europe/Berlin"})
 
 
 @pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]"])

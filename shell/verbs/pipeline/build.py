@@ -116,11 +116,16 @@ def run(arguments: Namespace, output: Output) -> int:
         )
     given = _given(arguments, output)
     with spark_session(arguments, output) as session:
-        from metalog_spark.build import build
+        from metalog_spark.build import build, was_cut
         from metalog_spark.folder import Tables
         from metalog_spark.summary import summary
 
         tables = Tables.make(session, arguments.out)
+        if was_cut(tables):
+            output.warn(
+                f"{arguments.out}: the last build was cut off; what it was given is in there"
+                " in part, until it is given again"
+            )
         with output.busy("looking at what there is") as progress:
             told = build(
                 tables,

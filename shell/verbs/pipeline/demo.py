@@ -61,8 +61,9 @@ def run(arguments: Namespace, output: Output) -> int:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidTarget(f"{out}: is there already; name a folder that is new or empty")
     with spark_session(arguments, output) as session:
-        from metalog_spark.folder import Tables
+        from metalog_spark.folder import Tables, literal
 
+        literal(out)
         out.mkdir(parents=True, exist_ok=True)
         made = _made(out, arguments, output)
         tables = Tables.make(session, out / "tables")

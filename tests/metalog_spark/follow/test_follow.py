@@ -149,6 +149,9 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         with pytest.raises(InvalidTarget, match="build into a folder of its own"):
             replaced(Tables.open(spark, out), REQUESTS, nothing)
 
+    with pytest.raises(InvalidTarget, match="where all files are read"):
+        follow_tables(spark, str(tmp_path / "logs" / "out"), "log", str(tmp_path / "logs"))
+
     built = Tables.make(spark, tmp_path / "built")
     built.replace(REQUESTS, nothing)
     with pytest.raises(InvalidTarget, match="what build made"):
