@@ -34,7 +34,7 @@ def mock_broker() -> Iterator[str]:
         "memory",
         "directory",
         "topic of a mock",
-        pytest.param("topic", marks=pytest.mark.xdist_group("real-kafka")),
+        pytest.param("topic", marks=[pytest.mark.xdist_group("real-kafka"), pytest.mark.once]),
     ]
 )
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:

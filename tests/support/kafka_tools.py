@@ -11,8 +11,9 @@ import shutil
 import socket
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import SystemRandom
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -31,6 +32,9 @@ QUICK_START = (
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 CLUSTER_ID = "kraft-metalog-tests-AA"
 START_LIMIT_S = 90.0
+_CHANCE = SystemRandom()
+_NOT_GIVEN = (10_240, 32_768)
+"""Below the ports that Linux takes for the own end of a connection."""
 
 
 def missing_for_kafka() -> str | None:
@@ -218,9 +222,11 @@ class RealKafka:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on just now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports of 127.0.0.1 that nobody listens on just now, nor is given by the system as its own
+    end of a connection: between this and the server's start, that happens."""
+    ports: set[int] = set()
+    while len(ports) < count:
+        port = _CHANCE.randrange(*_NOT_GIVEN)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.add(port)
+    return list(ports)
