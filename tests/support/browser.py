@@ -44,7 +44,8 @@ class Browser:
         return [entry["message"] for entry in self.window.get_log("browser")]
 
     def loaded(self) -> list[str]:
-        """The addresses that were asked for since the last look."""
+        """The addresses that were asked for since the last look, but for Chromium's own page,
+        the one that a new window begins with and that may still be loading."""
         events = (
             json.loads(entry["message"])["message"] for entry in self.window.get_log("performance")
         )
@@ -52,6 +53,7 @@ class Browser:
             event["params"]["request"]["url"]
             for event in events
             if event["method"] == "Network.requestWillBeSent"
+            and not event["params"]["documentURL"].startswith("chrome://")
         ]
 
     def resize(self, width: int, height: int, *, dark: bool = False, scale: float = 1) -> None:
