@@ -75,9 +75,7 @@ def open_session(
     try:
         errors = errors_of_spark()
     except ModuleNotFoundError as error:
-        raise InvalidRequest(
-            f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
-        ) from None
+        raise not_installed(error) from None
     try:
         if remote is not None:
             session = _connected(remote, settings or {}, log)
@@ -120,6 +118,11 @@ def error_of_ours(error: Exception) -> MetalogError | None:
             " machine where it runs, or set PYSPARK_PYTHON to one that has it"
         )
     return None
+
+
+def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
+    """What to say where a part of the ``[spark]`` extra cannot be imported."""
+    return InvalidRequest(f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'")
 
 
 def is_local(master: str) -> bool:

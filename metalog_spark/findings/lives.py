@@ -50,15 +50,7 @@ def life_of(row: Mapping[str, Any]) -> Life:
     return Life(parse_uuid(row["id"]), acl, begin, end)
 
 
-ACL_COLUMNS: Final = (
-    "resource_type",
-    "resource_name",
-    "pattern_type",
-    "principal",
-    "host",
-    "operation",
-    "permission_type",
-)
+ACL_COLUMNS: Final = Acl._fields
 """The columns of an ACL, in the order of its fields."""
 ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
 ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"

@@ -141,12 +141,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _given(arguments: Namespace, output: Output) -> Given:
+    from metalog_spark.session import not_installed
+
     try:
         from metalog_spark.build import Given
     except ModuleNotFoundError as error:
-        raise InvalidRequest(
-            f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'"
-        ) from None
+        raise not_installed(error) from None
     from authorizer.audit_layout import Zone
 
     command_config = arguments.command_config
