@@ -14,6 +14,8 @@ Seconds = dict[str, tuple[float, float]]
 WALL, CPU = 0, 1
 
 FIRST_DECISION = "from start to the first decision over 500,000 ACLs"
+LAPS = 10
+"""So many times the columns go round the list of W4, where they are skewed."""
 SIDES = ("kafka", "pure", "compiled")
 
 
