@@ -21,6 +21,8 @@ PYTHON ?= $(shell $(call TRY_PYTHONS,python3.11 $(call MANAGED,3.11) python3.12 
 SECOND_PYTHON ?= $(shell $(call TRY_PYTHONS,python3.13 $(call MANAGED,3.13)))
 PYTHON := $(PYTHON)
 SECOND_PYTHON := $(SECOND_PYTHON)
+# Looked for once, not again by each make that this one starts.
+export PYTHON SECOND_PYTHON
 
 BIN := .venv/bin
 VENDOR := metalog_spark/report/vendor
@@ -31,7 +33,8 @@ KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:
 JARS := build/kafka/$(KAFKA_VERSION)/jars
 ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
 ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
-PYTEST_WORKERS ?= auto
+# One more than there are cores: a test that waits, for a server or on purpose, costs none of them.
+PYTEST_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST_OPTIONS ?=
 PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS)
 
@@ -43,21 +46,23 @@ help: ## This list
 run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why
 	@PATH="$(CURDIR)/$(BIN):$$PATH" docs/tour
 
+# What is fetched, installed and checked has long waits in it: side by side.
 .PHONY: test
-test: check kafka-if-possible browser-if-possible ## All checks and tests, on 3.13 too where it is installed
+test: ## All checks and tests, on 3.13 too where it is installed
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line check kafka-if-possible browser-if-possible \
+	    $(if $(SECOND_PYTHON),$(SECOND)/test-ready)
 	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
 	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
 	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
 
 # What bytes mean does not depend on the Python that reads them, nor does what the source says:
-# the second one runs all of our code on the repository's own logs, which so are shown to be
-# enough, and is without Kafka, Spark, the rules of the house, the laws that run all of it many
-# times, and other long searches (`once`).
+# the second one runs our code on the repository's own logs, which so are shown to be enough, and
+# is without Kafka, Spark, the rules of the house, the laws that run all of it many times, and
+# other long searches (`once`).
 .PHONY: test-second
 test-second: $(SECOND)/test-ready
 	METALOG_SHARED=build/no-shared $(SECOND)/bin/python $(PYTEST) \
-	    --ignore=tests/compat --ignore=tests/house --ignore=tests/laws --ignore=tests/bench \
-	    -m 'not once'
+	    $(addprefix --ignore=tests/,bench compat house laws metalog_spark) -m 'not once'
 
 .PHONY: wheel
 wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
@@ -144,10 +149,12 @@ bench-node: .venv/test-ready $(JARS)/ready ## A node and Kafka over sockets, wit
 	PYTHONPATH=tests/support $(BIN)/python bench/node.py $(if $(QUICK),--quick)
 
 .PHONY: lock
-lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for the two requirements*.lock
+lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, for requirements*.lock
 	$(COMPILE) --upgrade --group build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --upgrade --constraint requirements.lock --extra node --extra zookeeper --extra spark --group test \
 	    --output-file requirements-test.lock pyproject.toml
+	$(COMPILE) --upgrade --constraint requirements-test.lock --extra node --extra zookeeper --group second \
+	    --output-file requirements-second.lock pyproject.toml
 
 .PHONY: clean
 clean: ## Remove all that make has made
@@ -156,12 +163,20 @@ clean: ## Remove all that make has made
 .venv/ready: requirements.lock pyproject.toml
 	$(call MAKE_VENV,$(PYTHON),.venv)
 
-%/test-ready: requirements-test.lock %/ready
-	@echo 'make: installing what tests need into $*'
-	@$*/bin/python -m pip $(PIP_INSTALL) --require-hashes -r requirements-test.lock
-	@touch $@
+.venv/test-ready: requirements-test.lock .venv/ready
+	$(call INSTALL_TESTS,.venv)
 
-$(SECOND)/ready: requirements.lock pyproject.toml
+$(SECOND)/test-ready: requirements-second.lock $(SECOND)/ready
+	$(call INSTALL_TESTS,$(SECOND))
+
+define INSTALL_TESTS
+@echo 'make: installing what tests need into $(1)'
+@$(1)/bin/python -m pip $(PIP_INSTALL) --require-hashes -r $<
+@touch $@
+endef
+
+# After the first: an editable install leaves files in the source.
+$(SECOND)/ready: requirements.lock pyproject.toml | .venv/ready
 	$(call MAKE_VENV,$(SECOND_PYTHON),$(SECOND))
 
 PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
@@ -200,7 +215,8 @@ endef
 define INSTALL_OR_SAY
 if [[ "$$(id -u)" == 0 ]] && command -v apt-get >/dev/null; then \
     export DEBIAN_FRONTEND=noninteractive; \
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; \
+    mkdir -p build; { flock 9; apt-get update -qq \
+        && apt-get install -y -qq --no-install-recommends $(1) >/dev/null </dev/null; } 9>build/apt-lock; \
 else echo 'make: $(2) is not installed; on Debian: sudo apt-get install $(1)' >&2; exit 2; fi
 endef
 
@@ -241,12 +257,13 @@ endef
 $(JARS)/ready: tests/compat/kafka/pom.xml | maven
 	$(FETCH_JARS)
 
-$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven
+# After the other: two Mavens at once would fetch the same files into one place.
+$(ZOOKEEPER_JARS)/ready: $(ZOOKEEPER_POM) | maven $(JARS)/ready
 	$(FETCH_JARS)
 
-%/classes.jsa: %/ready tests/support/kafka_classes.py | .venv/ready
+%/classes.jsa: %/ready tests/support/kafka_classes.py
 	@echo 'make: having Java keep the classes of $*'
-	@$(BIN)/python tests/support/kafka_classes.py $*
+	@"$(PYTHON)" tests/support/kafka_classes.py $*
 
 build/bench/ready: .venv/ready bench/libraries.txt bench/peer/pom.xml $(shell find bench/peer/src -name '*.java') | maven jdk
 	@echo 'make: building bench/peer over Apache Kafka by Maven'

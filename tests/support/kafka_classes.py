@@ -8,6 +8,7 @@ alone where it does not fit. This module must not know the code under test.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +21,10 @@ def keep_classes(jars: Path) -> None:
     tools = KafkaTools(jars)
     with TemporaryDirectory() as folder:
         kafka = RealKafka(tools._replace(keeps_classes=True), Path(folder), {})
-        tools.storage("format", "-t", CLUSTER_ID, "-c", kafka.config)
+        formatting = tools.command(
+            "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", kafka.config
+        )
+        subprocess.run(formatting, stdout=subprocess.DEVNULL, check=True)
         kafka.start()
         kafka.stop()
 
