@@ -169,13 +169,13 @@ class Table(Mapping[K, V]):
         if self._nodes is None:
             return self._bulk
         plain = self._bulk.copy()
-        gone: list[K] = []
-        for leaf in chain.from_iterable(self._nodes):
-            if leaf:
-                plain.update(leaf)
-                gone += [key for key, value in leaf.items() if value is _GONE]
-        for key in gone:
-            del plain[key]
+        leaves = [leaf for leaf in chain.from_iterable(self._nodes) if leaf]
+        for leaf in leaves:
+            plain.update(leaf)
+        if len(plain) > self._size:
+            changes = chain.from_iterable(leaf.items() for leaf in leaves)
+            for key in [key for key, value in changes if value is _GONE]:
+                del plain[key]
         return plain
 
 
