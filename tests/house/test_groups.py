@@ -1,4 +1,4 @@
-"""What a group shares is torn down when its last test ends, and once only."""
+"""What a group shares is torn down when its last test ends, and once only; or nothing is tested."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def test_a_server_ends_with_its_group(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SOURCE)
     result = pytester.inline_run("-p", "no:randomly", plugins=[GroupsEnd()])
     result.assertoutcome(passed=4)
+
+
+class Distributed:
+    """As xdist tells its workers."""
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.option.loadgroup = True
+
+
+def test_groups_that_do_not_stay_together_are_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SOURCE)
+    result = pytester.inline_run("-p", "no:randomly", plugins=[Distributed(), GroupsEnd()])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR

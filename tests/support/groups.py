@@ -13,6 +13,16 @@ from _pytest.runner import runtestprotocol
 class GroupsEnd:
     """A pytest plugin for a worker of xdist: the last test of a group tears down all there is."""
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """xdist hands out tests by what it adds to their ids; where that does not stay, each test
+        of a group is handed out by itself, and starts the group's servers anew."""
+        if session.config.getoption("loadgroup", False):
+            for item in session.items:
+                if _group(item) is not None and "@" not in item.nodeid.rpartition("]")[2]:
+                    raise pytest.UsageError(
+                        f"xdist does not keep the groups of pytest {pytest.__version__} together"
+                    )
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         if nextitem is None or _group(item) in {None, _group(nextitem)}:
