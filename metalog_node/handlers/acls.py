@@ -8,8 +8,7 @@ before pattern types: all that it says is LITERAL, and prefixed ACLs it neither 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any, Final
 
 from metalog.acl import (
@@ -32,9 +31,10 @@ from metalog.records.acl_codes import (
     resource_type_of,
 )
 from metalog.wire.frames import Malformed
-from metalog.wire.messages import write_response
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
+from metalog_node.handlers import listed
+from metalog_node.handlers.listed import DESCRIBE_ACLS
 from metalog_node.handlers.question import (
     NO_THROTTLING,
     Answer,
@@ -47,11 +47,9 @@ from metalog_node.handlers.question import (
     outcome_fields,
 )
 
-DESCRIBE_ACLS: Final = 29
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 
-_PATTERN_TYPES_SINCE: Final = 1
 _LITERAL: Final = int(PatternType.LITERAL)
 _FEW: Final = 200
 """So many ACLs are written in the time that a thread would take to begin."""
@@ -65,23 +63,17 @@ def describe(services: Services, question: Question) -> Answer:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     authorizer, version = services.authorizer, question.request.head.version
     if services.listings is None or authorizer.acl_count() <= _FEW:
-        return _listed(authorizer.acls(wanted), version)
+        return listed.described(version, authorizer.acls(wanted))
     correlation_id = question.request.head.correlation_id.to_bytes(4, "big", signed=True)
     written = services.listings.written(
         (DESCRIBE_ACLS, version, wanted),
-        lambda: write_response(_listed(authorizer.acls(wanted), version), 0),
+        lambda: listed.written(version, authorizer.acls(wanted)),
     )
     return after(written, lambda kept: correlation_id + kept.result()[4:])
 
 
-def _listed(acls: Iterable[Acl], version: int) -> Body:
-    found = sorted(acls, key=_pattern)
-    resources = tuple(_resource(version, list(group)) for _, group in groupby(found, key=_pattern))
-    return _described(version, SUCCESS, resources)
-
-
 def refuse_describe(question: Question, error: ApiError) -> Body:
-    return _described(question.request.head.version, error, ())
+    return listed.not_described(question.request.head.version, error)
 
 
 def create(services: Services, question: Question) -> Answer:
@@ -119,12 +111,6 @@ def _may_alter(services: Services, question: Question) -> None:
         raise SecurityDisabled("No Authorizer is configured.")
 
 
-def _described(version: int, error: ApiError, resources: tuple[Any, ...]) -> Body:
-    return response_parts(DESCRIBE_ACLS, version).DescribeAclsResponse(
-        throttle_time=NO_THROTTLING, **outcome_fields(error), resources=resources
-    )
-
-
 def _created(question: Question, errors: Sequence[ApiError]) -> Body:
     parts = response_parts(CREATE_ACLS, question.request.head.version)
     return parts.CreateAclsResponse(
@@ -151,29 +137,6 @@ def _is_for_filters(acl: Acl) -> bool:
     )
 
 
-def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
-    return acl.resource_type, acl.resource_name, acl.pattern_type
-
-
-def _resource(version: int, acls: Sequence[Acl]) -> Any:
-    parts = response_parts(DESCRIBE_ACLS, version)
-    first = acls[0]
-    return parts.DescribeAclsResource(
-        resource_type=int(first.resource_type),
-        resource_name=first.resource_name,
-        **_pattern_type(version, first),
-        acls=tuple(
-            parts.AclDescription(
-                principal=acl.principal,
-                host=acl.host,
-                operation=int(acl.operation),
-                permission_type=int(acl.permission_type),
-            )
-            for acl in acls
-        ),
-    )
-
-
 def _filter_result(version: int, result: AclDeleteResult) -> Any:
     parts = response_parts(DELETE_ACLS, version)
     return parts.DeleteAclsFilterResult(
@@ -183,7 +146,7 @@ def _filter_result(version: int, result: AclDeleteResult) -> Any:
                 **error_fields(SUCCESS),
                 resource_type=int(acl.resource_type),
                 resource_name=acl.resource_name,
-                **_pattern_type(version, acl),
+                **listed.pattern_type_field(version, acl),
                 principal=acl.principal,
                 host=acl.host,
                 operation=int(acl.operation),
@@ -192,10 +155,6 @@ def _filter_result(version: int, result: AclDeleteResult) -> Any:
             for acl in result.deleted
         ),
     )
-
-
-def _pattern_type(version: int, acl: Acl) -> dict[str, int]:
-    return {"pattern_type": int(acl.pattern_type)} if version >= _PATTERN_TYPES_SINCE else {}
 
 
 def _acl_of(creation: Any) -> Acl:

@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 from admin_requests import acl_filter, create, creation, delete, describe
 from running_node import running_in
+from small_acls import allow, deny
 from written_log import formatted
 
+from metalog.acl import Operation
 from metalog.wire.client import Connection
+from metalog.wire.messages import write_response
 from metalog.wire.security import PLAINTEXT
+from metalog_node.handlers import listed
 from metalog_node.node import Node
 
 MANY = 2_000
+READ, WRITE = BOTH = (Operation.READ, Operation.WRITE)
 
 
 @pytest.fixture
@@ -47,6 +52,17 @@ def test_a_long_listing_is_what_there_is_after_every_change(node: Node, version:
             assert names(one, version) == expected
         other.ask(delete(acl_filter(resource_type_filter=2, resource_name_filter=expected[0])))
         assert names(one, version) == expected[1:]
+
+
+@pytest.mark.parametrize("version", range(4))
+@pytest.mark.parametrize("topics", [0, 1, 126, 127, 128])
+def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: int) -> None:
+    """For each length of an array's length; the second time it is put together from memory."""
+    acls = [allow(f"topic-{each:03}", operation) for each in range(topics) for operation in BOTH]
+    for _ in range(2):
+        whole = write_response(listed.described(version, acls), 0)
+        assert listed.written(version, acls) == whole
+        acls = [deny("topic-000", READ), *acls[1:]]
 
 
 def test_kept_answers_are_told_apart(node: Node) -> None:
