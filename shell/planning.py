@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.insight.commands import Change as Command
-from authorizer.insight.commands import kafka_acls_command
+from authorizer.insight.commands import kafka_acls_commands
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from shell.acl_files import held_by
@@ -205,13 +205,17 @@ def _row(step: Step) -> tuple[str, ...]:
 
 
 def print_commands(steps: Sequence[Step], output: Output) -> None:
-    """In the order of the steps; a removal asks, as kafka-acls does."""
-    for step in steps:
-        command = kafka_acls_command(_COMMANDS[step.change], step.acl)
-        if command is None:
-            output.warn(f"kafka-acls cannot {step.change.value} {sentence(step.acl)}")
-        else:
-            output.line(command)
+    """In the order of the steps, all that there are; a removal asks, as kafka-acls does."""
+    said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
+    for change, acl in said.unsayable:
+        output.warn(f"kafka-acls cannot {change.name.lower()} {sentence(acl)}")
+    if said.held_back:
+        output.warn(
+            "these commands remove nothing, since what stands in for it is not all among them; "
+            "metalog apply can do both"
+        )
+    for line in said.lines:
+        output.line(line)
 
 
 def summary(steps: Sequence[Step]) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from metalog.acl import (
     CLUSTER_NAME,
@@ -66,6 +67,29 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
         words.append(_option(f"--{permission}-host", acl.host))
     words.append(_option("--operation", camel(acl.operation)))
     return " ".join(words + resource)
+
+
+class Commands(NamedTuple):
+    """``unsayable`` are the changes that have no command; ``held_back`` counts the removals
+    that have one and are not among ``lines``."""
+
+    lines: tuple[str, ...]
+    unsayable: tuple[tuple[Change, Acl], ...]
+    held_back: int
+
+
+def kafka_acls_commands(changes: Iterable[tuple[Change, Acl]]) -> Commands:
+    """In their order. Where something to be added has no command nothing is removed: it may be
+    what was to stand in for that."""
+    said = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
+    unsayable = tuple((change, acl) for change, acl, line in said if line is None)
+    gives_all = all(change is not Change.ADD for change, _ in unsayable)
+    lines = tuple(
+        line
+        for change, _, line in said
+        if line is not None and (gives_all or change is not Change.REMOVE)
+    )
+    return Commands(lines, unsayable, len(said) - len(unsayable) - len(lines))
 
 
 def quoted(value: str) -> str:

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Final
 
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import Change, kafka_acls_command
+from authorizer.insight.commands import Change, kafka_acls_commands
 from authorizer.insight.lint import all_topics, everyone, super_user_like
 from authorizer.insight.lint.finding import Severity, Subject
 from metalog.acl import Acl
@@ -23,13 +23,10 @@ _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[Change, Acl]]) -> str:
-    """The commands for ``changes``, in their order; ``NO_COMMAND`` at the end where one has none.
-    Where something to be added has none nothing is removed, as it may stand in for that."""
-    said = [(change, kafka_acls_command(change, acl)) for change, acl in changes]
-    unsayable = {change for change, line in said if line is None}
-    left_out = {Change.REMOVE} if Change.ADD in unsayable else set()
-    lines = [line for change, line in said if line is not None and change not in left_out]
-    return "\n".join([*lines, NO_COMMAND] if unsayable else lines)
+    """The commands for ``changes``, in their order; ``NO_COMMAND`` at the end where one has
+    none."""
+    said = kafka_acls_commands(changes)
+    return "\n".join([*said.lines, NO_COMMAND] if said.unsayable else said.lines)
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.insight.diff import Difference, UserChange, Users, difference
@@ -75,8 +76,7 @@ def run(arguments: Namespace, output: Output) -> int:
             print_table(steps, output)
         _print_users_table(found, output)
     else:
-        for phase in phases(steps):
-            print_commands(phase, output)
+        print_commands(list(chain(*phases(steps))), output)
         if found.users:
             output.note(f"{len(found.users):,} changes of SCRAM users have no kafka-acls command")
     return 1 if arguments.exit_code and not found.is_none else 0

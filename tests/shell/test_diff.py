@@ -88,6 +88,29 @@ def test_commands_make_the_other_of_the_one(
     assert main(["diff", str(path), LOG, "--exit-code", "-q"]) == 0
 
 
+def test_commands_take_nothing_away_that_they_cannot_give_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kafka-acls trims its values, so that it cannot add a name that begins with a blank."""
+    texts = []
+    for name in ("orders", " orders"):
+        acl = (
+            f"{{principal: User:app, operation: READ, resourceType: TOPIC, resourceName: '{name}'}}"
+        )
+        path = tmp_path / f"{len(name)}.yaml"
+        path.write_text(f"acls:\n  - {acl}\n")
+        texts.append(str(path))
+    assert main(["diff", *texts, "-o", "commands"]) == 0
+    done = capsys.readouterr()
+    assert done.out == ""
+    assert "kafka-acls cannot add ALLOW User:app READ on topic" in done.err
+    assert "these commands remove nothing" in done.err
+    assert main(["diff", *reversed(texts), "-o", "commands"]) == 0
+    done = capsys.readouterr()
+    assert "--add" in done.out
+    assert "kafka-acls cannot remove" in done.err
+
+
 def test_what_has_nothing_to_compare_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", LOG]) == 2
     assert "--from MOMENT" in capsys.readouterr().err

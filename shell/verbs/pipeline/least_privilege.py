@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.insight.commands import Change as Command
-from authorizer.insight.commands import kafka_acls_command
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from shell.acls import sentence
@@ -93,7 +91,7 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(each))
         output.note(_proof_said(found))
     elif output.format == "commands":
-        print_commands(_sayable(shares, output), output)
+        print_commands(_ordered(shares), output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal).encode())
     else:
@@ -116,17 +114,12 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
     return chosen
 
 
-def _sayable(shares: Sequence[Share], output: Output) -> list[Step]:
+def _ordered(shares: Sequence[Share]) -> list[Step]:
     """The steps of all of them in the order in which to take them: what User:* allowed goes when
-    it is each principal's own. Nothing is removed where kafka-acls cannot add what stands in."""
-    from snapshot.exchange.plan import Change, phases
+    it is each principal's own."""
+    from snapshot.exchange.plan import phases
 
-    ordered = list(chain(*phases([step for each in shares for step in each.plan.steps])))
-    added = [step for step in ordered if step.change is Change.ADD]
-    if all(kafka_acls_command(Command.ADD, step.acl) for step in added):
-        return ordered
-    output.warn("these commands remove nothing, since what stands in for it is not all among them")
-    return added
+    return list(chain(*phases([step for each in shares for step in each.plan.steps])))
 
 
 def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
