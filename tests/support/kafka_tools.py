@@ -22,6 +22,8 @@ from cases import BUILD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kafka_jvm import ToolsAnswer
+
 KAFKA_VERSION = "4.3.1"
 JARS = BUILD / "kafka" / KAFKA_VERSION / "jars"
 
@@ -47,32 +49,34 @@ def missing_for_kafka() -> str | None:
 
 
 class KafkaTools(NamedTuple):
-    """Kafka's command-line tools, each run in a Java process of its own (about 1 s)."""
+    """Kafka's command-line tools, run in one Java process: see ``kafka_jvm``."""
 
     jars: Path
     keeps_classes: bool = False
     """See ``kafka_classes``."""
 
-    def command(self, main: str, *arguments: str | Path, logging: str = QUIET) -> list[str]:
-        classpath = f"{self.jars}/*"
+    def command(
+        self, main: str, *arguments: str | Path, logging: str = QUIET, more_jars: str = ""
+    ) -> list[str]:
+        """What runs ``main`` in a Java process of its own."""
+        classpath = f"{self.jars}/*{more_jars}"
         kept = "ArchiveClassesAtExit" if self.keeps_classes else "SharedArchiveFile"
         classes = f"-XX:{kept}={self.jars / 'classes.jsa'}"
         texts = [str(argument) for argument in arguments]
         return ["java", *QUICK_START, classes, logging, "-cp", classpath, main, *texts]
 
-    def run(self, main: str, *arguments: str | Path, timeout_s: float = 60.0) -> str:
+    def answer(self, main: str, *arguments: str | Path) -> ToolsAnswer:
+        """What the tool printed, and its exit code."""
+        from kafka_jvm import tools_process
+
+        return tools_process(self).run(main, [str(argument) for argument in arguments])
+
+    def run(self, main: str, *arguments: str | Path) -> str:
         """Standard output of the tool; RuntimeError with all it printed if it failed."""
-        done = subprocess.run(
-            self.command(main, *arguments),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{main} {arguments} failed:\n{done.stdout}\n{done.stderr}")
-        return done.stdout
+        done = self.answer(main, *arguments)
+        if done.exit_code:
+            raise RuntimeError(f"{main} {arguments} failed:\n{done.out}\n{done.err}")
+        return done.out
 
     def dump_log(self, file: Path, *options: str) -> str:
         """DumpLogSegments of a segment or snapshot, records decoded."""

@@ -6,9 +6,7 @@ This module must not know what is asked of them.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -46,19 +44,10 @@ class TwoClusters(NamedTuple):
                 if by_controller
                 else ("--bootstrap-server", cluster.broker)
             )
-            done = subprocess.run(
-                self.tools.command(main, option, str(address), *arguments),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            said = (done.stdout + done.stderr).replace(str(address), "HOST:PORT")
-            return sorted(_lines(said))
+            done = self.tools.answer(main, option, str(address), *arguments)
+            return sorted(_lines((done.out + done.err).replace(str(address), "HOST:PORT")))
 
-        with ThreadPoolExecutor(2) as both:
-            return list(both.map(run, (self.theirs, self.ours)))
+        return [run(self.theirs), run(self.ours)]
 
 
 def _lines(text: str) -> list[str]:
