@@ -8,12 +8,12 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
-from command import run_here, run_metalog
+from command import Run
 
 from metalog.records.checksum import crc32c
 
@@ -52,28 +52,36 @@ def fingerprint(folder: Path) -> dict[str, tuple[str, int, int]]:
     return found
 
 
-def refused(*arguments: str | Path, stdin: str = "") -> str:
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(run: Run) -> Refused:
     """The one line on stderr of a command that has no answer."""
-    done = run_metalog(*arguments, stdin=stdin)
-    assert done.returncode == 2, done
-    assert done.stdout == ""
-    [line] = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
-    assert line.startswith("metalog: ")
-    return line
+
+    def refused(*arguments: str | Path) -> str:
+        done = run(*arguments)
+        assert done.returncode == 2, done
+        assert done.stdout == ""
+        [line] = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+        assert line.startswith("metalog: ")
+        return line
+
+    return refused
 
 
 @pytest.mark.parametrize("verb", ["status", "acls", "dump"])
-def test_a_folder_that_is_no_log(verb: str, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_log(verb: str, tmp_path: Path, refused: Refused) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     assert str(tmp_path) in refused(verb, tmp_path)
 
 
 @pytest.mark.parametrize("verb", ["status", "acls", "dump"])
-def test_an_empty_folder(verb: str, tmp_path: Path) -> None:
+def test_an_empty_folder(verb: str, tmp_path: Path, refused: Refused) -> None:
     assert str(tmp_path) in refused(verb, tmp_path)
 
 
-def test_nothing_there(tmp_path: Path) -> None:
+def test_nothing_there(tmp_path: Path, refused: Refused) -> None:
     assert "no such file or folder" in refused("acls", tmp_path / "nowhere")
 
 
@@ -108,7 +116,7 @@ def test_a_folder_without_read_permission(unreadable: Path) -> None:
     assert "permission" in done.stderr
 
 
-def test_the_log_of_an_ordinary_topic(tmp_path: Path) -> None:
+def test_the_log_of_an_ordinary_topic(tmp_path: Path, refused: Refused) -> None:
     segment = tmp_path / "00000000000000000000.log"
     segment.write_bytes(ordinary_batch(b"any value"))
     assert "ordinary topic" in refused("acls", segment)
@@ -129,7 +137,7 @@ def ordinary_batch(value: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("verb", ["acls", "users", "dump", "status"])
-def test_a_truncated_snapshot(verb: str, tmp_path: Path) -> None:
+def test_a_truncated_snapshot(verb: str, tmp_path: Path, refused: Refused) -> None:
     [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
     cut = tmp_path / whole.name
     cut.write_bytes(whole.read_bytes()[:-40])
@@ -138,7 +146,7 @@ def test_a_truncated_snapshot(verb: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["status", "acls", "dump"])
-def test_a_snapshot_that_lost_its_last_batch(verb: str, tmp_path: Path) -> None:
+def test_a_snapshot_that_lost_its_last_batch(verb: str, tmp_path: Path, refused: Refused) -> None:
     case = next(case for case in damaged_cases() if case.name == "snapshot-no-footer")
     [path] = case.log_dir.rglob("0*.checkpoint")
     line = refused(verb, Path(shutil.copy(path, tmp_path)))
@@ -146,20 +154,20 @@ def test_a_snapshot_that_lost_its_last_batch(verb: str, tmp_path: Path) -> None:
     assert "--salvage" in line
 
 
-def test_a_truncated_snapshot_can_be_salvaged(tmp_path: Path) -> None:
+def test_a_truncated_snapshot_can_be_salvaged(tmp_path: Path, run: Run) -> None:
     [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
     cut = tmp_path / whole.name
     cut.write_bytes(whole.read_bytes()[:-40])
-    done = run_metalog("acls", cut, "--salvage")
+    done = run("acls", cut, "--salvage")
     assert done.returncode == 0
     assert "ALLOW" in done.stdout
     assert "warning: " in done.stderr
 
 
-def test_salvaged_damage_is_one_problem() -> None:
+def test_salvaged_damage_is_one_problem(run: Run, refused: Refused) -> None:
     damaged = next(each.log_dir for each in damaged_cases() if each.name == "bit-middle-body-0")
     assert "the checksum of the batch does not match" in refused("status", damaged)
-    done = run_metalog("status", damaged, "--salvage")
+    done = run("status", damaged, "--salvage")
     assert done.returncode == 1
     assert done.stdout.count("the checksum of the batch does not match") == 1
 
@@ -170,42 +178,42 @@ COPIED_WHILE_KAFKA_RAN = [
 
 
 @pytest.mark.parametrize("case", COPIED_WHILE_KAFKA_RAN)
-def test_a_folder_that_a_live_kafka_writes(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_a_live_kafka_writes(case: str, run: Run) -> None:
     running = kafka_case(case).log_dir
     before = fingerprint(running)
     for verb, arguments in READING.items():
-        assert run_here(capsys, verb, running, *arguments).returncode in (0, 1), verb
+        assert run(verb, running, *arguments).returncode in (0, 1), verb
     assert fingerprint(running) == before
 
 
 @pytest.mark.parametrize("moment", ["99999999", "@99999999999999", "2999-01-01", "1999-01-01"])
-def test_a_moment_that_the_log_does_not_reach(moment: str) -> None:
+def test_a_moment_that_the_log_does_not_reach(moment: str, refused: Refused) -> None:
     line = refused("acls", LOG_DIR, "--at", moment)
     assert "future" in line or "before the log starts" in line
 
 
-def test_milliseconds_without_their_sign_are_told_it() -> None:
+def test_milliseconds_without_their_sign_are_told_it(refused: Refused) -> None:
     line = refused("acls", LOG_DIR, "--at", "1795286697336")
     assert line.endswith("as milliseconds write @1795286697336")
 
 
-def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl() -> None:
+def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl(run: Run) -> None:
     log_dir = kafka_case("frames-crafted/acl-record-version-1").log_dir
     question = ("User:x", "read", "topic:y")
-    done = run_metalog("can", log_dir, *question)
+    done = run("can", log_dir, *question)
     assert (done.returncode, done.stdout) == (2, "")
     assert "offset 23: a record was left out: " in done.stderr
     assert "yes or no may hang on it" in done.stderr
-    assert run_metalog("can", log_dir, *question, "--super-users", "User:x").returncode == 0
-    explained = run_metalog("explain", log_dir, *question)
+    assert run("can", log_dir, *question, "--super-users", "User:x").returncode == 0
+    explained = run("explain", log_dir, *question)
     assert explained.returncode == 0
     assert "warning: offset 23: a record was left out: " in explained.stderr
     known = kafka_case("frames-crafted/unknown-record-type").log_dir
-    assert run_metalog("can", known, *question).returncode == 1
+    assert run("can", known, *question).returncode == 1
 
 
-def test_a_record_that_may_mislead_is_pointed_out() -> None:
-    done = run_metalog("acls", kafka_case("frames-crafted/name-not-utf8").log_dir)
+def test_a_record_that_may_mislead_is_pointed_out(run: Run) -> None:
+    done = run("acls", kafka_case("frames-crafted/name-not-utf8").log_dir)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert "may not mean what it seems to" in done.stderr
 
@@ -217,29 +225,31 @@ def test_a_record_that_may_mislead_is_pointed_out() -> None:
         ("quorum-4.3/node-12-uncommitted", "nothing is proven to be committed: no snapshot"),
     ],
 )
-def test_what_is_not_proven_to_be_committed_is_never_shown_silently(case: str, said: str) -> None:
+def test_what_is_not_proven_to_be_committed_is_never_shown_silently(
+    case: str, said: str, run: Run
+) -> None:
     log_dir = kafka_case(case).log_dir
     for verb, arguments in (
         ("acls", ()),
         ("users", ()),
         ("explain", ("User:a", "read", "topic:t")),
     ):
-        assert f"note: {said}" in run_metalog(verb, log_dir, *arguments).stderr
-    assert "proven" not in run_metalog("acls", log_dir, "--quiet").stderr
-    assert "proven" not in run_metalog("acls", kafka_case("basic-4.3").log_dir).stderr
+        assert f"note: {said}" in run(verb, log_dir, *arguments).stderr
+    assert "proven" not in run("acls", log_dir, "--quiet").stderr
+    assert "proven" not in run("acls", kafka_case("basic-4.3").log_dir).stderr
 
 
-def test_what_is_proven_to_be_committed_is_shown_without_a_word() -> None:
+def test_what_is_proven_to_be_committed_is_shown_without_a_word(run: Run) -> None:
     log_dir = kafka_case("quorum-4.3/node-11").log_dir
     for option in ("--committed", "--at=229"):
-        assert "proven" not in run_metalog("acls", log_dir, option).stderr
+        assert "proven" not in run("acls", log_dir, option).stderr
 
 
-def test_a_moment_that_is_none() -> None:
+def test_a_moment_that_is_none(refused: Refused) -> None:
     assert "is no moment" in refused("acls", LOG_DIR, "--at", "yesterday")
 
 
-def test_a_moment_before_a_trimmed_log_starts() -> None:
+def test_a_moment_before_a_trimmed_log_starts(refused: Refused) -> None:
     trimmed = kafka_case("trimmed-4.3").log_dir
     assert "before what can be rebuilt" in refused("acls", trimmed, "--at", "100")
 
@@ -255,41 +265,43 @@ def test_a_moment_before_a_trimmed_log_starts() -> None:
         (["can", LOG_DIR, "User:a", "--api", "Prodce", "--topic", "t"], "Produce"),
     ],
 )
-def test_an_unknown_word_is_told_the_nearest(arguments: list[str | Path], nearest: str) -> None:
+def test_an_unknown_word_is_told_the_nearest(
+    arguments: list[str | Path], nearest: str, refused: Refused
+) -> None:
     assert f"did you mean {nearest}?" in refused(*arguments)
 
 
 @pytest.mark.parametrize("line", ["hello there", "Principal = User:a is Denied", "x" * 10_000])
-def test_a_pasted_line_that_is_no_audit_line(line: str) -> None:
+def test_a_pasted_line_that_is_no_audit_line(line: str, refused: Refused) -> None:
     assert "no audit line" in refused("explain", LOG_DIR, line)
 
 
 @pytest.mark.parametrize("option", ["--audit", "--requests"])
-def test_a_file_without_questions_is_pointed_out(option: str) -> None:
-    done = run_metalog("can", "@demo", option, "/dev/null")
+def test_a_file_without_questions_is_pointed_out(option: str, run: Run) -> None:
+    done = run("can", "@demo", option, "/dev/null")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("note: nothing was asked: /dev/null has no lines")
 
 
-def test_a_broken_requests_line_is_named_and_the_others_go_on() -> None:
+def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
     lines = [
         '{"principal":"User:admin","operation":"READ","resourceType":"TOPIC","resourceName":"t"}',
         '{"principal":"User:admin"',
         "",
         '{"principal":"User:nobody","operation":"Read","resourceType":"topic","resourceName":"t"}',
     ]
-    done = run_metalog("can", "@demo", "--requests", "-", "--json", stdin="\n".join(lines))
+    done = run("can", "@demo", "--requests", "-", "--json", stdin="\n".join(lines))
     assert done.returncode == 2
     assert [line.count('"ALLOWED"') for line in done.stdout.splitlines()] == [1, 0]
     assert done.stderr.startswith("metalog: stdin, line 2: no JSON: ")
     assert done.stderr.count("\n") == 1
 
 
-def test_a_missing_requests_file(tmp_path: Path) -> None:
+def test_a_missing_requests_file(tmp_path: Path, refused: Refused) -> None:
     assert "No such file" in refused("can", LOG_DIR, "--requests", tmp_path / "none")
 
 
-def test_a_missing_configuration(tmp_path: Path) -> None:
+def test_a_missing_configuration(tmp_path: Path, refused: Refused) -> None:
     missing = tmp_path / "server.properties"
     assert str(missing) in refused("can", LOG_DIR, "--config", missing, "User:a", "read", "topic:a")
 

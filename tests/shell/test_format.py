@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import run_metalog
+from command import Run
 
 from metalog import DirectoryLog
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -43,10 +43,10 @@ def first_records(folder: Path) -> list[object]:
     return [message for batch in batches if not batch.is_control for message in batch.messages()]
 
 
-def test_users_and_acls_are_there_from_the_start(tmp_path: Path) -> None:
+def test_users_and_acls_are_there_from_the_start(tmp_path: Path, run: Run) -> None:
     folder, users = tmp_path / "node", tmp_path / "users.txt"
     users.write_text("# ours\nSCRAM-SHA-512=[name=bob,password=b0b-secret,iterations=8192]\n")
-    done = run_metalog(
+    done = run(
         *("format", folder, "--json", "--add-scram", "SCRAM-SHA-256=[name=al,password=al-secret]"),
         *("--add-scram-file", users, "--add-acl", "allow User:app read,write topic:payments"),
     )
@@ -68,9 +68,9 @@ def test_users_and_acls_are_there_from_the_start(tmp_path: Path) -> None:
         assert secret not in done.stdout + done.stderr
 
 
-def test_credentials_come_from_standard_input(tmp_path: Path) -> None:
+def test_credentials_come_from_standard_input(tmp_path: Path, run: Run) -> None:
     line = "SCRAM-SHA-256=[name=eve,password=eve-secret]\n"
-    done = run_metalog("format", tmp_path / "node", "--add-scram-file", "-", stdin=line)
+    done = run("format", tmp_path / "node", "--add-scram-file", "-", stdin=line)
     assert done.returncode == 0
     assert done.stderr == ""
     assert any(
@@ -78,18 +78,18 @@ def test_credentials_come_from_standard_input(tmp_path: Path) -> None:
     )
 
 
-def test_what_another_folder_has_is_imported(tmp_path: Path) -> None:
+def test_what_another_folder_has_is_imported(tmp_path: Path, run: Run) -> None:
     """ACLs and credentials as they are; of two credentials the one that is typed counts."""
     old, new = tmp_path / "old", tmp_path / "new"
     file = tmp_path / "include-credentials.yaml"
     scram = "SCRAM-SHA-512=[name=a,password=a-secret]\nSCRAM-SHA-256=[name=b,password=b-secret]\n"
     acl = ("--add-acl", "ALLOW User:a READ,WRITE topic:t")
-    run_metalog("format", old, "--add-scram-file", "-", *acl, stdin=scram)
-    run_metalog("export", old, "--include-credentials", "--to", file)
+    run("format", old, "--add-scram-file", "-", *acl, stdin=scram)
+    run("export", old, "--include-credentials", "--to", file)
     typed = "SCRAM-SHA-256=[name=b,password=another]\n"
     more = ("--add-acl", "ALLOW User:a READ topic:t", "--add-acl", "DENY User:b READ topic:t")
     options = ("--import", file, *more, "--add-scram-file", "-")
-    assert run_metalog("format", new, *options, stdin=typed).returncode == 0
+    assert run("format", new, *options, stdin=typed).returncode == 0
     kinds = (UserScramCredentialRecord, AccessControlEntryRecord)
     (users, acls), (old_users, _) = (
         [[each for each in first_records(folder) if isinstance(each, kind)] for kind in kinds]
@@ -101,28 +101,28 @@ def test_what_another_folder_has_is_imported(tmp_path: Path) -> None:
     assert len(users) == 2
 
 
-def test_users_without_credentials_are_left_out_aloud(tmp_path: Path) -> None:
+def test_users_without_credentials_are_left_out_aloud(tmp_path: Path, run: Run) -> None:
     old, file = tmp_path / "old", tmp_path / "old.jsonl"
-    run_metalog("format", old, "--add-scram", "SCRAM-SHA-512=[name=a,password=a-secret]")
-    run_metalog("export", old, "-o", "json", "--to", file)
-    done = run_metalog("format", tmp_path / "new", "--import", file)
+    run("format", old, "--add-scram", "SCRAM-SHA-512=[name=a,password=a-secret]")
+    run("export", old, "-o", "json", "--to", file)
+    done = run("format", tmp_path / "new", "--import", file)
     assert "left out: 1 SCRAM users of --import whose credentials are not in it" in done.stderr
     assert not any(
         isinstance(each, UserScramCredentialRecord) for each in first_records(tmp_path / "new")
     )
 
 
-def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path) -> None:
+def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) -> None:
     data, log = tmp_path / "data", tmp_path / "log"
     config = written(tmp_path, log_dirs=str(data), metadata_log_dir=str(log))
-    done = run_metalog("format", "--config", config, "--standalone", "--cluster-id", "mine")
+    done = run("format", "--config", config, "--standalone", "--cluster-id", "mine")
     assert done.stdout == (
         f"Formatted data directory {data} with metadata.version 4.3-IV0, node 7, cluster mine.\n"
         f"Formatted dynamic metadata voter directory {log} with metadata.version 4.3-IV0,"
         " node 7, cluster mine.\n"
     )
     assert DirectoryLog(log).voters.ids == (7,)
-    again = run_metalog("format", log, "--config", config, "--standalone", "--ignore-formatted")
+    again = run("format", log, "--config", config, "--standalone", "--ignore-formatted")
     assert again.stdout == "All of the log directories are already formatted.\n"
 
 
@@ -146,26 +146,26 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path) -> None:
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(
-    tmp_path: Path, changes: dict[str, str], options: list[str], why: str
+    tmp_path: Path, changes: dict[str, str], options: list[str], why: str, run: Run
 ) -> None:
     config = written(tmp_path, log_dirs=str(tmp_path / "log"), **changes)
-    done = run_metalog("format", *options, "--config", config)
+    done = run("format", *options, "--config", config)
     assert done.returncode == 2
     assert why in done.stderr
     assert not (tmp_path / "log").exists()
 
 
-def test_a_brokers_folders_need_no_voters(tmp_path: Path) -> None:
+def test_a_brokers_folders_need_no_voters(tmp_path: Path, run: Run) -> None:
     config = written(tmp_path, process_roles="broker", log_dirs=str(tmp_path / "log"))
-    done = run_metalog("format", "--config", config, "-t", "mine")
+    done = run("format", "--config", config, "-t", "mine")
     assert done.returncode == 0
     assert done.stdout.startswith("Formatted metadata directory")
 
 
-def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path) -> None:
+def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) -> None:
     config = written(tmp_path, log_dirs=str(tmp_path / "log"), authorizer_class_name="")
     acl = ("--add-acl", "DENY User:* ALL topic:secret. --prefixed")
-    done = run_metalog("format", "--config", config, "-s", *acl)
+    done = run("format", "--config", config, "-s", *acl)
     assert "nothing enforces the ACLs" in done.stderr
 
 
@@ -200,22 +200,22 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path) -> None:
     ],
 )
 def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
-    tmp_path: Path, options: list[str], why: str
+    tmp_path: Path, options: list[str], why: str, run: Run
 ) -> None:
-    done = run_metalog("format", tmp_path / "node", *options)
+    done = run("format", tmp_path / "node", *options)
     assert done.returncode == 2
     assert why in done.stderr
     assert "TOP" not in done.stderr
     assert not (tmp_path / "node").exists()
 
 
-def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path) -> None:
+def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run: Run) -> None:
     """A password may hold what other systems take for the end of a line."""
     users = tmp_path / "users.txt"
     line = "SCRAM-SHA-256=[name={},password=TOP{}]"
     odd = line.format("odd", "\u2028\x0b\x85")
     users.write_text(f"# two users\n\n{line.format('a', '')}\r\n{odd}\n", newline="")
-    done = run_metalog("format", tmp_path / "node", "--add-scram-file", users)
+    done = run("format", tmp_path / "node", "--add-scram-file", users)
     assert done.returncode == 0, done.stderr
     image = replay_source(open_source(str(tmp_path / "node"), environ={})).image
     credential = image.scram.credential(ScramMechanism.SCRAM_SHA_256, "odd")
@@ -229,7 +229,7 @@ def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path) -> 
 
     for wrong, why in ((b"TOP\xff]", "no UTF-8"), (b"TOP", "stands in brackets")):
         users.write_bytes(b"# one user\nSCRAM-SHA-256=[name=a,password=" + wrong + b"\n")
-        done = run_metalog("format", tmp_path / "other", "--add-scram-file", users)
+        done = run("format", tmp_path / "other", "--add-scram-file", users)
         assert done.returncode == 2
         assert done.stderr.startswith(f"metalog: {users}, line 2: ")
         assert why in done.stderr

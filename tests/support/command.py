@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from cases import REPOSITORY
@@ -36,6 +37,14 @@ def run_metalog(
         environment=environment,
         timeout_s=timeout_s,
     )
+
+
+class Run(Protocol):
+    """``metalog ARGUMENTS``, however it is run."""
+
+    def __call__(
+        self, *arguments: str | Path, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]: ...
 
 
 def run_here(
