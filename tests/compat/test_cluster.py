@@ -79,7 +79,10 @@ def test_who_cannot_log_in_is_told_so(
     assert "wrong-password" not in said
 
 
-def test_a_cluster_that_does_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_that_does_not_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("snapshot.exchange.cluster._TIMEOUT_S", 1.0)
     assert main(["acls", "cluster://127.0.0.1:1"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("metalog: cluster://127.0.0.1:1: cannot list ACLs: 127.0.0.1:1/")

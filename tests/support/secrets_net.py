@@ -55,20 +55,15 @@ class SecretsNet:
 
     def __init__(self, passwords: Iterable[str] = PASSWORDS) -> None:
         self._plain = {password.encode() for password in passwords}
-        self._always: frozenset[bytes] = frozenset()
         self._bytes: set[bytes] = set()
-        self._beginnings: set[bytes] = set()
+        self._beginnings = {form for password in self._plain for form in _encoded(password)}
+        self._always = frozenset(self._bytes), frozenset(self._beginnings)
         self.seen: list[tuple[str, bytes]] = []
-        self._begin_anew()
 
     def _begin_anew(self) -> None:
         """What a test made up is of no concern to the next one."""
         self.seen.clear()
-        self._bytes, self._beginnings = set(), set()
-        for password in self._plain:
-            self._beginnings |= _encoded(password)
-        for secret in self._always:
-            self.look_for(secret)
+        self._bytes, self._beginnings = map(set, self._always)
 
     def pytest_sessionstart(self) -> None:
         from metalog.errors import MetalogError
@@ -79,7 +74,7 @@ class SecretsNet:
         _before(ScramCredential, "__new__", self._credential_made)
         for log in (DEMO / "log-dir", kafka_case("basic-4.3").log_dir):
             replay_source(open_source(str(log), environ={}))
-        self._always = frozenset(self._bytes)
+        self._always = frozenset(self._bytes), frozenset(self._beginnings)
         _before(MetalogError, "__init__", self._error_made)
         _before(subprocess.Popen, "__init__", self._process_started)
         _after(subprocess.Popen, "communicate", self._process_said)
