@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from metalog.acl import Operation
-from metalog_spark.demo.calendar import HOUR, SECOND, START, moment, stamp
+from metalog_spark.demo.calendar import SECOND, START, moment, stamp
 from metalog_spark.demo.judge import Judge
 from metalog_spark.demo.traffic import BROKER_COUNT, FORGED, PROBES, Activity, Request
 
@@ -120,13 +120,15 @@ class _File:
 
 
 def write_audit(
-    folder: Path, judge: Judge, asked: Sequence[Activity], hours: Iterable[list[Request]]
+    folder: Path,
+    judge: Judge,
+    asked: Sequence[Activity],
+    hours: Iterable[tuple[int, list[Request]]],
 ) -> Tally:
-    """``hours`` are those of the year, from its first."""
+    """``hours`` are when each begins, in order, and its requests."""
     tally = Tally()
     files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
-    for number, requests in enumerate(hours):
-        begin = START + number * HOUR
+    for begin, requests in hours:
         for broker, hour, text in BROKEN_LINES:
             if hour == begin:
                 files[broker].lines.append(text)

@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Final
 
+from metalog.errors import InvalidRequest
+
 SECOND: Final = 1_000
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 DAYS: Final = 365
+YEAR: Final = range(DAYS)
 
 
 def moment(text: str) -> int:
@@ -29,6 +32,15 @@ def stamp(time_ms: int) -> str:
 
 START: Final = moment("2025-01-01")
 END: Final = START + DAYS * DAY
+
+
+def days_from(date: str, count: int) -> range:
+    """``count`` days of the year from ``date`` on, which ``InvalidRequest`` says there are not."""
+    first = (moment(date) - START) // DAY
+    if not 0 < count <= DAYS - first:
+        raise InvalidRequest(f"--days {count}: the year has 1 to {DAYS - first} from {date} on")
+    return range(first, first + count)
+
 
 _FIRST_WEEKDAY: Final = 2
 """The year begins on a Wednesday; Monday is 0."""

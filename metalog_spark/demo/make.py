@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from authorizer.config import from_properties
 from metalog.errors import InvalidRequest
 from metalog_spark.demo.brokers import Tally, write_audit
-from metalog_spark.demo.calendar import DAY, HOUR, START, stamp
+from metalog_spark.demo.calendar import DAY, HOUR, START, YEAR, stamp
 from metalog_spark.demo.company import TEAMS, Service, hired, topics
 from metalog_spark.demo.judge import Judge
 from metalog_spark.demo.log import write_log
@@ -50,8 +50,10 @@ class Made(NamedTuple):
     tally: Tally
 
 
-def make(out: Path, *, requests: int = REQUESTS, seed: int = SEED, said: Said) -> Made:
-    """Into ``out``, which exists and is empty."""
+def make(
+    out: Path, *, requests: int = REQUESTS, seed: int = SEED, days: range = YEAR, said: Said
+) -> Made:
+    """Into ``out``, which exists and is empty; of the audit logs only those of ``days``."""
     if requests < LEAST_REQUESTS:
         raise InvalidRequest(
             f"--requests {requests}: a year has at least {LEAST_REQUESTS:,} of them"
@@ -67,7 +69,7 @@ def make(out: Path, *, requests: int = REQUESTS, seed: int = SEED, said: Said) -
     configurations = [(begin, from_properties(each)[0]) for begin, each in properties.items()]
     asked = activities(random, services, moved)
     judge = Judge(changes, configurations, asked)
-    year = hours(random, asked, events, requests)
+    year = hours(random, asked, events, requests, days)
     tally = write_audit(audit, judge, asked, _with_progress(year, requests, said))
     owners = out / "owners.yaml"
     owners.write_text("".join(_owners(services)), encoding="utf-8")
@@ -127,12 +129,12 @@ def _owners(services: Iterable[Service]) -> Iterator[str]:
 
 
 def _with_progress(
-    year: Iterator[list[Request]], requests: int, said: Said
-) -> Iterator[list[Request]]:
+    year: Iterator[tuple[int, list[Request]]], requests: int, said: Said
+) -> Iterator[tuple[int, list[Request]]]:
     done = 0
-    for hour in year:
-        yield hour
-        done += len(hour)
+    for begin, asked in year:
+        yield begin, asked
+        done += len(asked)
         said("writing the audit logs", done, requests)
 
 

@@ -7,7 +7,7 @@ This module must not know what is answered, nor what a broker logs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 from math import pi, sin
 from random import Random
@@ -212,29 +212,37 @@ def _look(principal: str, host: str, name: str) -> Activity:
 
 
 def hours(
-    random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
-) -> Iterator[list[Request]]:
-    """The requests of each hour of the year in the order of time: ``requests`` in all.
+    random: Random,
+    asked: Sequence[Activity],
+    events: Iterable[Event],
+    requests: int,
+    days: Container[int],
+) -> Iterator[tuple[int, list[Request]]]:
+    """When each hour of those ``days`` of the year begins, and its requests in the order of time:
+    ``requests`` in all.
 
     ``asked`` are ``activities``. ``ValueError`` if ``requests`` are too few.
     """
     planned = _planned(random, asked, events, requests)
+    planned = {number: each for number, each in planned.items() if number // 24 in days}
     left = requests - sum(map(len, planned.values()))
     if left < 0:
         raise ValueError(f"the year alone has {requests - left} requests, not {requests}")
     edges = {edge for each in asked for edge in (each.begins, each.ends)}
     active: list[int] = []
     cumulated: list[float] = []
-    for number, count in enumerate(_counts(random, left)):
+    for number, count in enumerate(_counts(random, left, days)):
         begin = START + number * HOUR
         if begin in edges:
             active = [i for i, each in enumerate(asked) if each.begins <= begin < each.ends]
             cumulated = list(accumulate(asked[i].weight for i in active))
+        if number // 24 not in days:
+            continue
         times = sorted([begin + int(random.random() * HOUR) for _ in range(count)])
         numbers = random.choices(active, cum_weights=cumulated, k=count)
         brokers = random.choices(range(BROKER_COUNT), _LOADS, k=count)
         rows = list(zip(times, numbers, brokers, strict=True))
-        yield sorted([*rows, *planned[number]]) if number in planned else rows
+        yield begin, sorted([*rows, *planned[number]]) if number in planned else rows
 
 
 def _planned(
@@ -271,9 +279,13 @@ def _plan(found: defaultdict[int, list[Request]], request: Request) -> None:
     found[(request[0] - START) // HOUR].append(request)
 
 
-def _counts(random: Random, requests: int) -> Iterator[int]:
-    """Of each hour of the year, ``requests`` in all."""
-    weights = [_weight(random, day, hour) for day in range(DAYS) for hour in range(24)]
+def _counts(random: Random, requests: int, days: Container[int]) -> Iterator[int]:
+    """Of each hour of the year, ``requests`` in all, and none but on ``days``."""
+    weights = [
+        _weight(random, day, hour) if day in days else 0.0
+        for day in range(DAYS)
+        for hour in range(24)
+    ]
     whole = sum(weights)
     done = 0
     for reached in accumulate(weights):

@@ -25,7 +25,7 @@ from metalog.properties import parse_properties, properties_mapping
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name
-from metalog_spark.demo.calendar import END, START, moment, stamp
+from metalog_spark.demo.calendar import END, START, YEAR, days_from, moment, stamp
 from metalog_spark.demo.company import hired
 from metalog_spark.demo.make import CHANGES, SEED, Made, make
 
@@ -52,9 +52,9 @@ class Line(NamedTuple):
         )
 
 
-def made_in(folder: Path) -> Made:
+def made_in(folder: Path, days: range = YEAR) -> Made:
     folder.mkdir()
-    return make(folder, requests=REQUESTS, seed=SEED, said=lambda *_: None)
+    return make(folder, requests=REQUESTS, seed=SEED, days=days, said=lambda *_: None)
 
 
 @pytest.fixture(name="made", scope="module")
@@ -64,6 +64,10 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture(scope="module")
 def texts(made: Made) -> list[tuple[str, str]]:
+    return texts_of(made)
+
+
+def texts_of(made: Made) -> list[tuple[str, str]]:
     """Each line that was written, with its broker."""
     return [
         (path.parent.name, text)
@@ -198,6 +202,18 @@ def files_in(folder: Path) -> dict[Path, bytes]:
     }
 
 
-def test_too_few_requests_for_a_year_are_refused(tmp_path: Path) -> None:
+def test_some_days_are_of_the_same_year(made: Made, tmp_path: Path) -> None:
+    part = made_in(tmp_path / "part", days_from("2025-05-16", 3))
+    assert files_in(part.log) == files_in(made.log)
+    assert part.tally.requests == REQUESTS
+    days = {found[1][:10] for _, text in texts_of(part) if (found := STAMP.match(text))}
+    assert days == {"2025-05-16", "2025-05-17", "2025-05-18"}
+
+
+def test_what_a_year_has_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="--requests 10"):
         make(tmp_path, requests=10, said=lambda *_: None)
+    assert days_from("2025-12-31", 1) == range(364, 365)
+    for count in (0, 2):
+        with pytest.raises(InvalidRequest, match=f"--days {count}: the year has 1 to 1 from"):
+            days_from("2025-12-31", count)
