@@ -7,6 +7,7 @@ import shutil
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,44 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
 from metalog_spark.archive import Hole
 from metalog_spark.datasource import LogPartition, LogReader, read_options, register
-from metalog_spark.rows import SCHEMA
+
+pytestmark = pytest.mark.once
 
 Row = dict[str, Any]
+
+
+def texts(*names: str) -> StructType:
+    return reduce(lambda struct, name: struct.add(name, "string"), names, StructType())
+
+
+SCHEMA = (
+    StructType()
+    .add("offset", "long")
+    .add("epoch", "integer")
+    .add("timestamp", "timestamp")
+    .add("type", "string")
+    .add("version", "integer")
+    .add("control", "string")
+    .add("access_control_entry", texts("id", *Acl._fields))
+    .add("remove_access_control_entry", texts("id"))
+    .add(
+        "user_scram_credential",
+        texts("name", "mechanism")
+        .add("iterations", "integer")
+        .add("salt", "string")
+        .add("stored_key", "string")
+        .add("server_key", "string"),
+    )
+    .add("remove_user_scram_credential", texts("name", "mechanism"))
+    .add("data", "string")
+    .add("undecodable", "string")
+    .add("value", "binary")
+    .add("missing", "string")
+)
 STRUCTS = {
     "access_control_entry": "ACCESS_CONTROL_ENTRY_RECORD",
     "remove_access_control_entry": "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
@@ -49,14 +82,6 @@ CODES = {
     "mechanism": "UNKNOWN SCRAM-SHA-256 SCRAM-SHA-512",
 }
 """Kafka's names of the codes in records, from 0 on."""
-
-
-@pytest.fixture(scope="module")
-def schema(spark: SparkSession) -> StructType:
-    register(spark)
-    parsed = StructType.fromDDL(SCHEMA)
-    assert isinstance(parsed, StructType)
-    return parsed
 
 
 def in_words(field: str, value: Any) -> Any:
@@ -109,7 +134,9 @@ def rows_of(reader: LogReader) -> list[Row]:
     return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
 
 
-def reader(source: Path | str, schema: StructType, *filters: Filter, **given: str) -> LogReader:
+def reader(
+    source: Path | str, *filters: Filter, schema: StructType = SCHEMA, **given: str
+) -> LogReader:
     """As Spark makes one, once the filters were pushed down that it takes."""
     made = LogReader(read_options({"path": str(source), **given}), schema)
     assert list(made.pushFilters(list(filters))) == []
@@ -117,24 +144,22 @@ def reader(source: Path | str, schema: StructType, *filters: Filter, **given: st
 
 
 @pytest.mark.shows_credentials
-def test_every_record_of_every_log(kafka_case: KafkaCase, schema: StructType) -> None:
-    found = rows_of(reader(kafka_case.log_dir, schema, secrets="true"))
+def test_every_record_of_every_log(kafka_case: KafkaCase) -> None:
+    found = rows_of(reader(kafka_case.log_dir, secrets="true"))
     assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case))
 
 
 @pytest.mark.shows_credentials
-def test_every_record_of_a_snapshot(kafka_case: KafkaCase, schema: StructType) -> None:
+def test_every_record_of_a_snapshot(kafka_case: KafkaCase) -> None:
     for expected in kafka_case.expected.glob("snapshot-*.records.jsonl"):
         name = expected.name.removeprefix("snapshot-").removesuffix(".records.jsonl")
-        found = rows_of(
-            reader(kafka_case.metadata_dir / f"{name}.checkpoint", schema, secrets="true")
-        )
+        found = rows_of(reader(kafka_case.metadata_dir / f"{name}.checkpoint", secrets="true"))
         assert list(map(as_kafka_says, found)) == list(said_by_kafka(kafka_case, expected.name))
 
 
-def test_secrets_are_left_out_unless_asked_for(schema: StructType) -> None:
+def test_secrets_are_left_out_unless_asked_for() -> None:
     """The net of the suite looks for them, too, in what this test prints."""
-    rows = rows_of(reader(kafka_case("basic-4.3").log_dir, schema))
+    rows = rows_of(reader(kafka_case("basic-4.3").log_dir))
     credentials = [row["user_scram_credential"] for row in rows if row["user_scram_credential"]]
     assert credentials
     for each in credentials:
@@ -147,9 +172,9 @@ def at(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def test_filters_leave_the_rows_that_they_say(schema: StructType) -> None:
+def test_filters_leave_the_rows_that_they_say() -> None:
     source = kafka_case("trimmed-4.3").log_dir
-    everything = rows_of(reader(source, schema))
+    everything = rows_of(reader(source))
     middle, time = 800, everything[150]["timestamp"]
     acl, partition = "ACCESS_CONTROL_ENTRY_RECORD", "PARTITION_RECORD"
     for filters, passes in {
@@ -169,21 +194,21 @@ def test_filters_leave_the_rows_that_they_say(schema: StructType) -> None:
         ),
         (EqualTo(("type",), "NO_SUCH_RECORD"),): lambda row: False,
     }.items():
-        found = rows_of(reader(source, schema, *filters))
+        found = rows_of(reader(source, *filters))
         assert found == list(filter(passes, everything)), filters
 
 
-def test_a_filter_that_is_not_carried_out_is_left_to_spark(schema: StructType) -> None:
-    made = LogReader(read_options({"path": str(kafka_case("demo").log_dir)}), schema)
+def test_a_filter_that_is_not_carried_out_is_left_to_spark() -> None:
+    made = LogReader(read_options({"path": str(kafka_case("demo").log_dir)}), SCHEMA)
     left = [Not(EqualTo(("type",), "X")), EqualTo(("type",), 5), EqualTo(("epoch",), 1)]
     assert list(made.pushFilters([EqualTo(("offset",), 3), *left])) == left
     assert [row["offset"] for row in rows_of(made)] == [3]
 
 
-def test_segments_without_the_offsets_are_not_opened(tmp_path: Path, schema: StructType) -> None:
+def test_segments_without_the_offsets_are_not_opened(tmp_path: Path) -> None:
     shutil.copytree(kafka_case("trimmed-4.3").log_dir, tmp_path / "log")
     [first, second] = sorted((tmp_path / "log").rglob("*.log"))
-    asked = reader(tmp_path / "log", schema, LessThan(("offset",), 811))
+    asked = reader(tmp_path / "log", LessThan(("offset",), 811))
     [part] = asked.partitions()
     second.unlink()
     assert [row["offset"] for batch in asked.read(part) for row in batch.to_pylist()] == list(
@@ -192,28 +217,26 @@ def test_segments_without_the_offsets_are_not_opened(tmp_path: Path, schema: Str
     assert first.is_file()
 
 
-def test_only_the_columns_that_are_asked_for(schema: StructType) -> None:
-    asked = StructType([schema["type"], schema["offset"]])
-    found = rows_of(reader(kafka_case("demo").log_dir, asked))
+def test_only_the_columns_that_are_asked_for() -> None:
+    asked = StructType([SCHEMA["type"], SCHEMA["offset"]])
+    found = rows_of(reader(kafka_case("demo").log_dir, schema=asked))
     assert all(row.keys() == {"type", "offset"} for row in found)
     with pytest.raises(InvalidRequest, match="a log has no column spam; it has offset, epoch"):
-        reader("x", StructType().add("spam", "string"))
+        reader("x", schema=texts("spam"))
 
 
-def test_damage_stops_the_reading_or_stands_in_a_row(
-    damaged_case: DamagedCase, schema: StructType
-) -> None:
+def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) -> None:
     """Before the damage all is there, in both; what is wrong names the file."""
     facts = damaged_case.facts
     if facts["kind"] != "log" or facts["expect"] not in ("stop", "torn-tail"):
         return
     source = damaged_case.log_dir
     if facts["expect"] == "torn-tail":
-        assert rows_of(reader(source, schema))[-1]["offset"] == facts["goodUntilOffset"] - 1
+        assert rows_of(reader(source))[-1]["offset"] == facts["goodUntilOffset"] - 1
         return
     with pytest.raises(CorruptLog) as caught:
-        rows_of(reader(source, schema))
-    found = rows_of(reader(source, schema, skipDamaged="true"))
+        rows_of(reader(source))
+    found = rows_of(reader(source, skipDamaged="true"))
     missing = [row for row in found if row["missing"] is not None]
     assert [row["missing"] for row in missing] == [str(caught.value)]
     assert facts["source"] in missing[0]["missing"]
@@ -235,43 +258,43 @@ def cut(target: Path, *, keep: tuple[str, ...]) -> Path:
 FIRST, SECOND = f"{608:020d}", f"{811:020d}"
 
 
-def test_folders_of_one_log_are_read_as_one(tmp_path: Path, schema: StructType) -> None:
+def test_folders_of_one_log_are_read_as_one(tmp_path: Path) -> None:
     """Each offset once, where two folders have it as well."""
-    whole = rows_of(reader(kafka_case("trimmed-4.3").log_dir, schema))
+    whole = rows_of(reader(kafka_case("trimmed-4.3").log_dir))
     cut(tmp_path / "b-old", keep=(FIRST,))
     cut(tmp_path / "a-new", keep=(SECOND,))
-    assert rows_of(reader(tmp_path / "?-*", schema)) == whole
+    assert rows_of(reader(tmp_path / "?-*")) == whole
     cut(tmp_path / "c-all", keep=(FIRST, SECOND))
-    assert rows_of(reader(tmp_path / "*", schema)) == whole
+    assert rows_of(reader(tmp_path / "*")) == whole
 
 
-def test_a_gap_between_folders_is_a_row(tmp_path: Path, schema: StructType) -> None:
+def test_a_gap_between_folders_is_a_row(tmp_path: Path) -> None:
     shutil.copytree(kafka_case("quorum-4.3/node-11").log_dir, tmp_path / "early")
     properties = tmp_path / "early" / "meta.properties"
     other = (kafka_case("trimmed-4.3").log_dir / "meta.properties").read_text()
     properties.write_text(other)
     cut(tmp_path / "later", keep=(FIRST, SECOND))
-    found = rows_of(reader(tmp_path / "*", schema))
+    found = rows_of(reader(tmp_path / "*"))
     [gap] = [row for row in found if row["missing"] is not None]
     assert gap["offset"] == 265
     assert gap["missing"] == "records 265 to 607 are in none of the folders"
-    parts = reader(tmp_path / "*", schema).partitions()
+    parts = reader(tmp_path / "*").partitions()
     holes = [part.part for part in parts if isinstance(part, LogPartition)]
     assert [hole.is_damage for hole in holes if isinstance(hole, Hole)] == [False]
 
 
-def test_folders_of_two_logs_are_refused(tmp_path: Path, schema: StructType) -> None:
+def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
     for name in ("basic-4.3", "trimmed-4.3"):
         shutil.copytree(kafka_case(name).log_dir, tmp_path / name)
     with pytest.raises(InvalidSource, match=r"is of cluster .* and .* of"):
-        reader(tmp_path / "*", schema).partitions()
+        reader(tmp_path / "*").partitions()
     for name in ("basic-4.3", "trimmed-4.3"):
         (tmp_path / name / "meta.properties").unlink()
     shutil.rmtree(tmp_path / "trimmed-4.3")
     shutil.copytree(kafka_case("quorum-4.3/node-11").log_dir, tmp_path / "other")
     (tmp_path / "other" / "meta.properties").unlink()
     with pytest.raises(InvalidSource, match="are not of one log"):
-        reader(tmp_path / "*", schema).partitions()
+        reader(tmp_path / "*").partitions()
 
 
 @pytest.mark.parametrize(
@@ -289,16 +312,17 @@ def test_options_that_cannot_be_used(given: dict[str, str], said: str) -> None:
 
 
 def load(spark: SparkSession, source: Path | str) -> DataFrame:
+    register(spark)
     return spark.read.format("metalog").load(str(source))
 
 
-def test_in_spark(spark: SparkSession, schema: StructType) -> None:
+def test_in_spark(spark: SparkSession) -> None:
     """The same rows once Spark has moved them, and its filters reach the reader."""
     source = kafka_case("trimmed-4.3").log_dir
     frame = load(spark, source)
-    assert frame.schema == schema
+    assert frame.schema == SCHEMA
     there = frame.orderBy("offset").toArrow().to_pylist()
-    assert there == rows_of(reader(source, schema))
+    assert there == rows_of(reader(source))
     asked = frame.where("type = 'ACCESS_CONTROL_ENTRY_RECORD' and offset >= 811")
     assert asked.count() == sum(
         row["type"] == "ACCESS_CONTROL_ENTRY_RECORD" and row["offset"] >= 811 for row in there
@@ -310,13 +334,13 @@ def test_in_spark_an_error_names_the_source(spark: SparkSession, tmp_path: Path)
         load(spark, tmp_path / "nothing").count()
 
 
-def test_a_stream_goes_on_where_it_was_stopped(
-    spark: SparkSession, schema: StructType, tmp_path: Path
-) -> None:
+def test_a_stream_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
     """A log that grows, a few offsets at a time: each record once, over two starts."""
     source = kafka_case("trimmed-4.3")
     folder = cut(tmp_path / "log", keep=(FIRST,))
     out = str(tmp_path / "out")
+
+    register(spark)
 
     def run() -> int:
         frame = spark.readStream.format("metalog").option("maxOffsetsPerTrigger", "150")

@@ -81,10 +81,12 @@ class World(NamedTuple):
             USAGE: _usage(decided),
             DECISIONS: [row for row in decided for row in _both_ends(row)],
         }
-        for table, listed in rows.items():
-            if only and table not in only:
-                continue
-            tables.replace(table, session.createDataFrame(listed, table.schema))
+        frames = {
+            table: session.createDataFrame(listed, table.schema)
+            for table, listed in rows.items()
+            if table in only or not only
+        }
+        tables.commit("world", added={}, replaced=frames)
         return tables
 
     def _decided(self, ask: Ask) -> dict[str, Any]:
