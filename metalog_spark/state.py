@@ -1,7 +1,8 @@
 """The ACLs of a pipeline's folder, and when each was in force, in the form that workers get.
 
-They travel as one compressed Arrow stream, made on the driver from ACL_CHANGELOG and HISTORY;
-no index is ever sent. This module must not know how anything is decided.
+They travel as one compressed Arrow stream, made on the driver from ACL_CHANGELOG, and from
+HISTORY where what nobody knows matters; no index is ever sent. This module must not know how
+anything is decided.
 """
 
 from __future__ import annotations
@@ -54,25 +55,45 @@ class State(NamedTuple):
 def packed(changelog: DataFrame, history: DataFrame) -> bytes:
     """What ``unpacked`` reads, of the tables ACL_CHANGELOG and HISTORY; equal rows in whatever
     order give equal bytes."""
-    lives = changelog.selectExpr(*_CHANGELOG).toArrow()
-    order = [(name, "ascending") for name in (*_EDGES, "id")]
-    lives = _encoded(lives.sort_by(order).combine_chunks())
     stretches = sorted(map(tuple, history.selectExpr(*_HISTORY).collect()), key=repr)
-    lives = lives.replace_schema_metadata({"history": json.dumps(stretches)})
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, lives.schema, options=options) as writer:
-        writer.write_table(lives)
-    return bytes(sink.getvalue())
+    return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(stretches)}))
+
+
+def packed_lives(changelog: DataFrame) -> bytes:
+    """The same without what of the log was seen, for ``lives_of``."""
+    return _written(_table(changelog))
 
 
 def unpacked(data: bytes) -> State:
-    with pa.ipc.open_stream(data) as reader:
-        table = reader.read_all()
+    table = _read(data)
     history = json.loads(table.schema.metadata[b"history"])
     known = [Edge(offset, ms or 0) for kind, offset, ms, _ in history if kind == _KNOWN]
     unknown = tuple((begin, end) for kind, _, begin, end in history if kind != _KNOWN)
     return State(Timeline(min(known), _lives(table)) if known else None, unknown)
+
+
+def lives_of(data: bytes) -> Iterator[Life]:
+    """Every life of every ACL, of what ``packed_lives`` made."""
+    return _lives(_read(data))
+
+
+def _table(changelog: DataFrame) -> pa.Table:
+    lives = changelog.selectExpr(*_CHANGELOG).toArrow()
+    order = [(name, "ascending") for name in (*_EDGES, "id")]
+    return _encoded(lives.sort_by(order).combine_chunks()).replace_schema_metadata()
+
+
+def _written(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _read(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()
 
 
 def _lives(table: pa.Table) -> Iterator[Life]:

@@ -6,6 +6,7 @@ This module must not know Spark, nor how anything is found.
 from __future__ import annotations
 
 import re
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -70,10 +71,29 @@ def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window
     return window
 
 
+def whole_command(
+    tables: Tables, window: Window, tolerated: float, meant: Tables | None = None
+) -> str:
+    """What prints all of a report's table, but for the name of the table."""
+    from snapshot.exchange.moment import time_text
+
+    start, end = (time_text(us // 1000) for us in window)
+    words = ["metalog", "pipeline", "report", str(tables.path), "--from", start, "--to", end]
+    if tolerated:
+        words += ["--tolerate", f"{100 * tolerated:.6g}%"]
+    if meant is not None:
+        words += ["--meant", str(meant.path)]
+    return shlex.join([*words, "-o", "csv", "--section"])
+
+
 def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
     """What a person must know of the coverage to read the answer rightly."""
     from metalog_spark.findings.window import tolerance
 
+    if seen.broken:
+        output.warn(
+            f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
+        )
     if not seen.without_allowed:
         return
     if seen.missing > tolerated:

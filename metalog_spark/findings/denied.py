@@ -14,7 +14,7 @@ from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.lint.finding import Severity
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
-from metalog_spark.findings.lives import ACL_STRUCT, Lives
+from metalog_spark.findings.lives import ACL_STRUCT
 from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.window import askable, usage_in
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from authorizer.config import AuthorizerConfig
+    from metalog_spark.findings.lives import Lives
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables
 
 SHOWN: Final = 20
 STORM_FROM: Final = 1_000
 """Denials of one principal on one resource in one day."""
+_WHOM: Final = ("principal", "resource_type", "resource_name")
 SCHEMA: Final = (
     "principal STRING, resource_type STRING, resource_name STRING, operation STRING,"
     " host STRING, requests BIGINT, hosts BIGINT, days BIGINT, peak BIGINT,"
@@ -42,21 +44,28 @@ allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by.
 
 def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
     """``SCHEMA``, ``shown`` rows of it."""
-    lives, config = Lives(lives_in(tables)), config_now(tables)
+    lives, config = lives_in(tables), config_now(tables)
     now = AclIndex.of(lives.at(None))
     rows = [_row(row, lives, now, config) for row in _most_denied(tables, window, shown)]
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
+def pairs_denied(tables: Tables, window: Window) -> int:
+    """How many rows there are in all."""
+    return _denials(tables, window).select(*_WHOM).distinct().count()
+
+
+def _denials(tables: Tables, window: Window) -> DataFrame:
+    return askable(usage_in(tables, window)).where("result = 'DENIED'")
+
+
 def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
     from pyspark.sql import functions as f
 
-    whom = ("principal", "resource_type", "resource_name")
     last = f.struct("operation", "host", "log_offset", "known")
     days = (
-        askable(usage_in(tables, window))
-        .where("result = 'DENIED'")
-        .groupBy(*whom, "day")
+        _denials(tables, window)
+        .groupBy(*_WHOM, "day")
         .agg(
             f.sum("requests").alias("requests"),
             f.collect_set("host").alias("hosts"),
@@ -66,7 +75,7 @@ def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
         )
     )
     return (
-        days.groupBy(*whom)
+        days.groupBy(*_WHOM)
         .agg(
             f.sum("requests").alias("requests"),
             f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
@@ -76,7 +85,7 @@ def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
             f.max("last_us").alias("last_us"),
             f.max_by("last", "last_us").alias("last"),
         )
-        .orderBy(f.col("requests").desc(), *whom)
+        .orderBy(f.col("requests").desc(), *_WHOM)
         .limit(shown)
         .collect()
     )

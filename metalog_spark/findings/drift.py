@@ -12,7 +12,7 @@ from authorizer.insight.diff import difference
 from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
-from metalog_spark.findings.lives import ACL_SQL, Lives
+from metalog_spark.findings.lives import ACL_SQL
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, lives_in
 from snapshot.exchange.formats.document import acl_order
@@ -33,8 +33,7 @@ def drift(
     """``SCHEMA``, the most severe first. The moments are offsets (exclusive) of each one's own
     log, None where its history ends; one folder may be given twice."""
     before, after = (
-        Lives(lives_in(tables)).at(offset)
-        for tables, offset in ((meant, meant_at), (found, found_at))
+        lives_in(tables).at(offset) for tables, offset in ((meant, meant_at), (found, found_at))
     )
     differs = difference(before, after, {}, {})
     dangers = opening(differs.added, config_now(found))

@@ -36,10 +36,10 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
-from metalog.ids import uuid_text
+from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.lives import ACL_STRUCT
 from metalog_spark.findings.remedy import opening
-from metalog_spark.findings.state import acls_now, config_now, lives_in
+from metalog_spark.findings.state import config_now
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.window import usage_in
 
@@ -93,6 +93,7 @@ _ADMINISTERS: Final = frozenset(
         Operation.CREATE_TOKENS,
     }
 )
+_PART: Final = "allow less than ALL, and the rest to another principal"
 _LOOK: Final = "look whether it is meant; metalog pipeline least-privilege shows what it needs"
 
 
@@ -141,10 +142,11 @@ class Use(NamedTuple):
 Row = tuple[Any, ...]
 
 
-def exposure(tables: Tables, window: Window) -> DataFrame:
-    """``EXPOSURE``, the most severe first, of the ACLs in force where the history ends."""
-    acls, config = acls_now(tables), config_now(tables)
-    uses = _uses(tables, window)
+def exposure(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
+    """``EXPOSURE``, the most severe first, of the ACLs in force where the history ends.
+    ``requests`` is what ``counted`` gives of the same, for those who have it already."""
+    acls, uses = _used(tables, window, requests)
+    config = config_now(tables)
     rows = [
         *_linted(acls, config, uses),
         *_toxic(acls, config, uses),
@@ -155,10 +157,11 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
     return tables.session.createDataFrame(rows, EXPOSURE)
 
 
-def access(tables: Tables, window: Window) -> DataFrame:
-    """``ACCESS``, by principal and name, of the ACLs in force where the history ends."""
-    acls, config = acls_now(tables), config_now(tables)
-    uses, dangers = _uses(tables, window), opening(acls, config)
+def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
+    """``ACCESS``, by principal and name, of the ACLs in force where the history ends;
+    ``requests`` as for ``exposure``."""
+    acls, uses = _used(tables, window, requests)
+    dangers = opening(acls, config_now(tables))
     patterns: dict[tuple[str, ResourceType, PatternType, str], list[Acl]] = {}
     for acl in acls:
         if is_allow(acl):
@@ -199,23 +202,13 @@ def access(tables: Tables, window: Window) -> DataFrame:
     return tables.session.createDataFrame(rows, ACCESS)
 
 
-def _uses(tables: Tables, window: Window) -> dict[Acl, Use]:
-    """What each ACL decided in the window, under all of its ids."""
-    by_id = {uuid_text(life.id): life.acl for life in lives_in(tables)}
-    rows = (
-        usage_in(tables, window)
-        .where("acl_id IS NOT NULL")
-        .groupBy("acl_id")
-        .agg({"requests": "sum", "last_time": "max"})
-        .selectExpr("acl_id", "`sum(requests)`", "unix_micros(`max(last_time)`)")
-        .collect()
-    )
-    found: dict[Acl, Use] = {}
-    for acl_id, requests, last_us in rows:
-        acl = by_id.get(acl_id)
-        if acl is not None:
-            found[acl] = _sum((found.get(acl, Use()), Use(requests, last_us)))
-    return found
+def _used(
+    tables: Tables, window: Window, requests: Counted | None
+) -> tuple[list[Acl], dict[Acl, Use]]:
+    """Today's ACLs, and what each decided in the window."""
+    known = counted(tables, window) if requests is None else requests
+    uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
+    return known.lives.at(None), uses
 
 
 def _sum(uses: Iterable[Use]) -> Use:
@@ -246,7 +239,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
             first = next(filter(one.is_given_by, allows), None)
             second = next(filter(two.is_given_by, reversed(allows)), None)
             if first is not None and second is not None:
-                advice = "give the two to two principals"
+                advice = _PART if first == second else "give the two to two principals"
                 finding = Finding(Severity.ERROR, said, first, by=second, advice=advice)
                 yield _row("toxic-pair", principal, finding, uses)
 

@@ -1,29 +1,28 @@
-"""The ACLs of a pipeline's folder, and when each was in force, in the form that workers get.
+"""The ACLs of a pipeline's folder, and when each was in force, ready to be asked.
 
-They travel as compressed text; the index over them is made once a process and never sent.
 One index holds every ACL that ever was: what matches a question does not hang on time, and
-whether it was in force then is asked of each match. This module must not know Spark.
+whether it was in force then is asked of each match. It is made once a process. This module must
+not know Spark.
 """
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from authorizer.decide import session
 from authorizer.index import AclIndex
-from authorizer.timeline import Edge, Life
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, words_of
-from metalog.ids import parse_uuid, uuid_text
+from authorizer.timeline import Life
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import parse_uuid
+from metalog_spark.state import lives_of
+from snapshot.exchange.formats.document import acl_order
 
 Asked = tuple[str, str, str, str, str]
 """A question: principal, host, and Kafka's words for operation, resource type and name."""
 
 _REMEMBERED: Final = 1 << 16
-_EDGE: Final = ("from", "to")
 
 
 def acl_of(words: Iterable[str]) -> Acl:
@@ -40,42 +39,22 @@ def acl_of(words: Iterable[str]) -> Acl:
     )
 
 
-def life_of(row: Mapping[str, Any]) -> Life:
-    """The life that a row of ACL_CHANGELOG tells, its times as ``from_us`` and ``to_us``."""
-    acl = acl_of(row[key] for key in ACL_COLUMNS)
-    begin, end = (
-        None if row[f"{edge}_offset"] is None else Edge(row[f"{edge}_offset"], _ms(row, edge))
-        for edge in _EDGE
-    )
-    return Life(parse_uuid(row["id"]), acl, begin, end)
-
-
 ACL_COLUMNS: Final = Acl._fields
 """The columns of an ACL, in the order of its fields."""
 ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
 ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"
 
 
-def _ms(row: Mapping[str, Any], edge: str) -> int:
-    return int(row[f"{edge}_us"] or 0) // 1000
-
-
-def packed(lives: Iterable[Life]) -> bytes:
-    """What ``Lives.of`` reads: the same bytes for the same lives in the same order."""
-    rows = [[uuid_text(life.id), *words_of(life.acl), life.begin, life.end] for life in lives]
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
-    return zlib.compress(text.encode(), 1)
-
-
 class Lives:
     """Every life of every ACL, and an index over all of them.
 
-    ``acls`` are all different, in the order in which they first come; a number is a place in it.
+    ``acls`` are all different, in the order of exports; a number is a place in it, the same for
+    equal lives in whatever order.
     """
 
     def __init__(self, lives: Iterable[Life]) -> None:
         self.by_acl: dict[Acl, list[Life]] = {}
-        for life in lives:
+        for life in sorted(lives, key=_order):
             self.by_acl.setdefault(life.acl, []).append(life)
         self.acls = tuple(self.by_acl)
         self._numbers = {acl: number for number, acl in enumerate(self.acls)}
@@ -84,7 +63,7 @@ class Lives:
 
     @staticmethod
     def of(data: bytes) -> Lives:
-        """From ``packed`` lives; the last few are remembered in each process."""
+        """From what ``packed_lives`` made; the last few are remembered in each process."""
         return _opened(data)
 
     def number(self, acl: Acl) -> int:
@@ -123,14 +102,11 @@ class Lives:
 
 @lru_cache(maxsize=4)
 def _opened(data: bytes) -> Lives:
-    rows = json.loads(zlib.decompress(data))
-    return Lives(
-        Life(parse_uuid(row[0]), acl_of(row[1:8]), _edge(row[8]), _edge(row[9])) for row in rows
-    )
+    return Lives(lives_of(data))
 
 
-def _edge(pair: list[int] | None) -> Edge | None:
-    return None if pair is None else Edge(*pair)
+def _order(life: Life) -> tuple[object, ...]:
+    return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
 
 
 def matching(index: AclIndex, asked: Asked) -> list[Acl]:

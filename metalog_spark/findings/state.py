@@ -8,31 +8,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from authorizer.config import AuthorizerConfig
-from authorizer.timeline import Life
-from metalog_spark.findings.lives import ACL_COLUMNS, life_of
-from metalog_spark.findings.window import micros
+from metalog_spark.findings.lives import Lives
+from metalog_spark.state import packed_lives
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
-from snapshot.exchange.formats.document import acl_order
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
     from metalog_spark.folder import Tables
 
 
-def lives_in(tables: Tables) -> list[Life]:
-    """Every life of every ACL, in the order of exports, each ACL's first life first."""
-    columns = ("id", *ACL_COLUMNS, "from_offset", "to_offset", *micros(("from_time", "to_time")))
-    rows = tables.read(ACL_CHANGELOG).selectExpr(*columns).collect()
-    return sorted((life_of(row.asDict()) for row in rows), key=_order)
+def packed_in(tables: Tables) -> bytes:
+    """Every life of every ACL, as ``Lives.of`` reads it here and where workers are."""
+    return packed_lives(tables.read(ACL_CHANGELOG))
 
 
-def _order(life: Life) -> tuple[object, ...]:
-    return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
+def lives_in(tables: Tables) -> Lives:
+    return Lives.of(packed_in(tables))
 
 
 def acls_now(tables: Tables) -> list[Acl]:
     """Each ACL that is still in force where the history ends, in the order of exports."""
-    return list(dict.fromkeys(life.acl for life in lives_in(tables) if life.end is None))
+    return lives_in(tables).at(None)
 
 
 def config_now(tables: Tables) -> AuthorizerConfig:

@@ -6,38 +6,23 @@ Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.decide import SUPER_USER
 from authorizer.insight.commands import Change
 from authorizer.insight.lint.finding import Severity
-from authorizer.timeline import Life
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
-from metalog_spark.findings.arrow import Mapped, batch_of
-from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT, Lives, packed
+from metalog_spark.findings.counted import Counted, counted
+from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.remedy import commands, opening
-from metalog_spark.findings.state import config_now, lives_in
-from metalog_spark.findings.uses import (
-    Conditions,
-    Count,
-    Kind,
-    Reason,
-    Request,
-    Sight,
-    State,
-    Tally,
-    Verdict,
-    tally,
-    verdicts,
-)
-from metalog_spark.findings.window import askable, refuse_without_allowed, seen_in, usage_in
+from metalog_spark.findings.state import config_now
+from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
+from metalog_spark.findings.window import refuse_without_allowed, seen_in, usage_in
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
@@ -54,22 +39,6 @@ SCHEMA: Final = (
 ``matched`` are all that it matches; ``shadow`` is the ACL that decided most of them in its
 stead; ``can_go``: removed, with all others of which this is said, no answer would change."""
 
-_ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
-_COLUMNS: Final = (
-    *_ASKED,
-    "result",
-    "log_offset",
-    "decided",
-    "acl_id",
-    "known",
-    "requests",
-    "unix_micros(first_time) AS first_us",
-    "unix_micros(last_time) AS last_us",
-    f"decided_rule <=> '{SUPER_USER}' AS was_super",
-)
-_TALLY: Final = (
-    "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
-)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
     Reason.YOUNGER: "look again over a window that begins after it was made",
@@ -134,14 +103,20 @@ def unused_of(found: Judged, tables: Tables) -> DataFrame:
     return tables.session.createDataFrame(rows, SCHEMA)
 
 
-def judged(tables: Tables, window: Window, *, tolerated: float = 0.0) -> Judged:
-    """What the rows of ``unused`` are made of, and what they come to."""
+def judged(
+    tables: Tables,
+    window: Window,
+    *,
+    tolerated: float = 0.0,
+    requests: Counted | None = None,
+) -> Judged:
+    """What the rows of ``unused`` are made of, and what they come to; ``requests`` is what
+    ``counted`` gives of the same, for those who have it already."""
     seen = seen_in(tables, window)
     refuse_without_allowed(seen, window)
-    listed, config = lives_in(tables), config_now(tables)
-    lives = Lives(listed)
-    given = conditions(seen, window, config, tolerated)
-    found = tuple(verdicts(lives, _tallied(tables, window, listed, config.super_users), given))
+    config = config_now(tables)
+    lives, said = counted(tables, window) if requests is None else requests
+    found = tuple(verdicts(lives, said, conditions(seen, window, config, tolerated)))
     [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
     dangers = opening((each.acl for each in found), config)
     return Judged(found, seen, row[0], dangers, tuple(lives.at(None)), config)
@@ -157,39 +132,6 @@ def conditions(
         seen.silent <= tolerated,
         config.allow_everyone,
     )
-
-
-def _tallied(
-    tables: Tables, window: Window, lives: Sequence[Life], super_users: Iterable[str]
-) -> Tally:
-    """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
-    from pyspark.sql import functions as f
-
-    was_super = f.col("decided_rule").eqNullSafe(SUPER_USER)
-    was_super &= ~f.col("principal").isin(sorted(super_users))
-    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result")
-    telling = askable(usage_in(tables, window)).where(by_acls | was_super)
-    counted = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(packed(lives)), _TALLY)
-    total = counted.groupBy("acl", "kind", "by").agg(
-        f.sum("requests"), f.min("first_us"), f.max("last_us")
-    )
-    return {(acl, Kind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
-
-
-def _counter(data: bytes) -> Mapped:
-    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        said = tally(Lives.of(data), (each for batch in batches for each in _requests(batch)))
-        yield batch_of(
-            [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY
-        )
-
-    return counted
-
-
-def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
-    columns = [column.to_pylist() for column in batch.columns]
-    for principal, host, operation, kind, name, *rest in zip(*columns, strict=True):
-        yield Request((principal, host, operation, kind, name), *rest)
 
 
 def _row(verdict: Verdict, severity: Severity, remedy: str | None) -> tuple[Any, ...]:

@@ -7,14 +7,15 @@ window: when it was not there yet, or no more, or its log was lost, cannot be to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, USAGE
+from metalog_spark.auditlog import OTHERS
+from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
@@ -56,13 +57,15 @@ class Window(NamedTuple):
 
 class Seen(NamedTuple):
     """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
-    at all. ``worst`` is the broker with the most of the former."""
+    at all. ``worst`` is the broker with the most of the former. ``broken`` are audit lines that
+    could not be read; their times are not known, so those of all times are counted."""
 
     hours: int
     without_allowed: int
     without_any: int
     worst: str = ""
     worst_hours: int = 0
+    broken: int = 0
 
     @property
     def missing(self) -> float:
@@ -81,8 +84,18 @@ class Seen(NamedTuple):
         """``31 of 26,280 broker-hours have no allowed line (broker 2: 31)``."""
         return (
             f"{self.without_allowed:,} of {self.hours:,} broker-hours have no allowed line "
-            f"(broker {self.worst}: {self.worst_hours:,})"
+            f"({broker_said(self.worst)}: {self.worst_hours:,})"
         )
+
+    def said_broken(self) -> str:
+        """``1 audit line could not be read, and it may be a use``."""
+        lines, it = ("line", "it") if self.broken == 1 else ("lines", "each")
+        return f"{self.broken:,} audit {lines} could not be read, and {it} may be a use"
+
+
+def broker_said(name: str) -> str:
+    """A number is called a broker's; another name may say so itself."""
+    return f"broker {name}" if name.isdigit() else name
 
 
 def window_of(tables: Tables, start: str | None = None, end: str | None = None) -> Window:
@@ -151,7 +164,9 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         )
         .collect()
     )
-    return seen_of([(row["broker"], row["allowed"], row["any"]) for row in rows], window.hours)
+    of_brokers = [(row["broker"], row["allowed"], row["any"]) for row in rows]
+    broken = tables.read(REJECTED).where(~f.col("reason").isin(*OTHERS)).count()
+    return seen_of(of_brokers, window.hours)._replace(broken=broken)
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:
@@ -216,8 +231,3 @@ def askable(usage: DataFrame) -> DataFrame:
 
 def _date(day: int) -> date:
     return (_EPOCH + timedelta(days=day)).date()
-
-
-def micros(columns: Iterable[str]) -> list[str]:
-    """SQL for ``…_time`` as the number ``…_us``, which is the same in every time zone."""
-    return [f"unix_micros({name}) AS {name.removesuffix('_time')}_us" for name in columns]

@@ -15,7 +15,8 @@ Pattern = tuple[str, str, str]
 
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
-    """Of the rows of ``unused``, those in force; the principals of ``order`` come first."""
+    """Of the rows of ``unused``, those in force; the principals of ``order`` come first, and of
+    patterns those of topics."""
     found: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])
@@ -37,13 +38,13 @@ def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
         patterns,
         tuple(sorted(cells, key=lambda cell: cell[:2])),
         f"{counted(len(principals), 'principal')} by {counted(len(patterns), 'resource pattern')}"
-        "; the most excess comes first.",
+        f"{'; the most excess comes first' if order else ''}.",
     )
 
 
-def _pattern_order(pattern: Pattern) -> tuple[str, str, str]:
+def _pattern_order(pattern: Pattern) -> tuple[bool, str, str, str]:
     kind, how, name = pattern
-    return kind, name, how
+    return kind != "TOPIC", kind, name, how
 
 
 def _cell(row: int, column: int, denies: bool, rows: Sequence[Row]) -> AccessCell:

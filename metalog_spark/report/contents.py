@@ -33,9 +33,22 @@ class Column(NamedTuple):
     kind: Kind = Kind.WORD
 
 
+SECTIONS: Final = (
+    "may",
+    "unused",
+    "least",
+    "exposure",
+    "denied",
+    "drift",
+    "disagreements",
+    "unseen",
+)
+"""The ids of the tables under the charts, in their order."""
+
+
 class Section(NamedTuple):
     """A table under a heading. ``found`` counts the rows that there are, ``rows`` are those
-    shown, the gravest first; ``whole`` says where all of them are to be had."""
+    known, the gravest first."""
 
     id: str
     title: str
@@ -43,7 +56,6 @@ class Section(NamedTuple):
     columns: tuple[Column, ...]
     rows: Sequence[tuple[Cell, ...]] = ()
     found: int = 0
-    whole: str = ""
 
 
 class Number(NamedTuple):
@@ -117,12 +129,15 @@ class AccessCell(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """``facts`` are a word and what it stands for; ``teams`` a name and its page's file."""
+    """``facts`` are a word and what it stands for; ``teams`` a name and its page's file;
+    ``whole`` is the command that prints all of a section, which it lacks the name of.
+    ``caveat`` is what else a reader of ``sentence`` must know, or nothing."""
 
     cluster: str
     team: str | None
     facts: tuple[tuple[str, str], ...]
     sentence: str
+    caveat: str
     numbers: tuple[Number, Number, Number, Number]
     window: Window
     excess: tuple[Excess, ...]
@@ -131,3 +146,4 @@ class Contents(NamedTuple):
     sections: tuple[Section, ...]
     teams: tuple[tuple[str, str], ...] = ()
     made_by: str = ""
+    whole: str = ""

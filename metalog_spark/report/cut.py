@@ -5,7 +5,7 @@ This module must not know how the page is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -53,8 +53,7 @@ class Cut:
     def section(self, section: Section) -> Section:
         rows = section.rows[: self._limits.rows]
         if len(rows) < section.found:
-            whole = f" ({section.whole} has all)" if section.whole else ""
-            self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}{whole}")
+            self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}")
         return section._replace(rows=rows)
 
     def access(self, access: Access) -> Access:
@@ -76,8 +75,9 @@ class Cut:
             ),
         )
 
-    def said(self) -> str:
-        """A line; call it when all else has been shown."""
+    def said(self, whole: str, sections: Iterable[Section]) -> str:
+        """A line; call it when all else has been shown. ``whole`` followed by the name of one of
+        ``sections`` is the command that prints all of it."""
         parts = list(self._left_out)
         if self._shortened:
             names = "a name" if len(self._shortened) == 1 else f"{len(self._shortened):,} names"
@@ -85,4 +85,7 @@ class Cut:
         if self._shorter:
             what = "a list" if self._shorter == 1 else f"{self._shorter:,} lists"
             parts.append(f"{what} of commands, after {self._limits.lines:,} lines at most")
-        return f"Cut: {'; '.join(parts)}." if parts else "Nothing was cut."
+        if not parts:
+            return "Nothing was cut."
+        names = " | ".join(section.id for section in sections)
+        return f"Cut: {'; '.join(parts)}. All of a table: {whole} TABLE, which is {names}."

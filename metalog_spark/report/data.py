@@ -64,7 +64,12 @@ class _Uses(NamedTuple):
 
 
 def contents(
-    found: Gathered, team: Team | None, *, teams: Sequence[tuple[str, str]], made_by: str
+    found: Gathered,
+    team: Team | None,
+    *,
+    teams: Sequence[tuple[str, str]] = (),
+    made_by: str = "",
+    whole: str = "",
 ) -> Contents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
     whose = _Whose(team)
@@ -73,13 +78,14 @@ def contents(
     least = [row for row in found.least.rows if whose.principal(row["principal"])]
     uses = None if found.unused.refused else _uses(acls)
     exposed = list(filter(whose.exposed, found.exposure))
-    disagreeing = _disagreeing(found, whose)
+    disagreeing = _theirs(found.disagreements, whose)
     excess = [row for row in least if row["excess"] > 0]
     return Contents(
         cluster=_cluster(found),
         team=None if team is None else team.name,
         facts=tuple(_facts(found)),
-        sentence=_sentence(uses, len([acl for acl in found.acls if whose.acl(acl)]), traffic),
+        sentence=_sentence(uses, sum(map(whose.acl, found.acls)), traffic),
+        caveat=f"{found.seen.said_broken()}." if found.seen.broken else "",
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
@@ -95,16 +101,17 @@ def contents(
         ),
         sections=(
             sections.access(list(filter(whose.pattern, found.may))),
-            sections.unused(found.unused, found.path, acls),
-            sections.least(found.least, found.path, least),
+            sections.unused(found.unused, acls),
+            sections.least(found.least, least),
             sections.exposure(exposed),
-            sections.denied(list(filter(whose.asked, found.denied))),
+            sections.denied(_theirs(found.denied, whose)),
             sections.drift(list(filter(whose.row, found.drift)), found.since),
             sections.disagreements(disagreeing),
             sections.unseen(found),
         ),
         teams=tuple(teams),
         made_by=made_by,
+        whole=whole,
     )
 
 
@@ -124,11 +131,11 @@ def _unjudged(acl: Acl) -> Row:
     return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
 
 
-def _disagreeing(found: Gathered, whose: _Whose) -> Rows:
+def _theirs(found: Rows, whose: _Whose) -> Rows:
     """For a team, of those that are the most frequent of all."""
     if whose.team is None:
-        return found.disagreements
-    rows = [row for row in found.disagreements.rows if whose.asked(row)]
+        return found
+    rows = list(filter(whose.asked, found.rows))
     return Rows(rows, len(rows), sum(row["requests"] for row in rows))
 
 

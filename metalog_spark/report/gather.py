@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog_spark.findings.denied import denied
+from metalog_spark.findings.counted import Counted, counted
+from metalog_spark.findings.denied import denied, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
-from metalog_spark.findings.state import acls_now, config_now
+from metalog_spark.findings.state import config_now
 from metalog_spark.findings.unused import judged, unused_of
-from metalog_spark.findings.window import Window
+from metalog_spark.findings.window import Seen, Window, seen_in
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import Bars, Traffic, changes, strips, traffic
@@ -29,9 +30,17 @@ if TYPE_CHECKING:
     from metalog_spark.folder import Tables
     from metalog_spark.report.owners import Team
 
-DENIED: Final = 100
-MOST: Final = 5_000
-"""So many of the most frequent are brought of what has no bound of its own."""
+
+class Most(NamedTuple):
+    """So many of the most frequent are brought of what has no bound of its own: pairs that were
+    ``denied``, each of which is looked into, and ``rows`` of anything else."""
+
+    denied: int = 100
+    rows: int = 5_000
+
+
+OF_A_PAGE: Final = Most()
+OF_ALL: Final = Most((1 << 31) - 1, (1 << 31) - 1)
 
 
 class Gathered(NamedTuple):
@@ -45,6 +54,7 @@ class Gathered(NamedTuple):
     lines: int
     super_users: int
     allow_everyone: bool
+    seen: Seen
     strips: tuple[Strip, ...]
     traffic: Mapping[str, Traffic]
     changes: Sequence[tuple[int, tuple[str, ...]]]
@@ -53,7 +63,7 @@ class Gathered(NamedTuple):
     least: Rows
     may: Sequence[Row]
     exposure: Sequence[Row]
-    denied: Sequence[Row]
+    denied: Rows
     drift: Sequence[Row]
     since: str
     """What ``drift`` compares with: a clause that follows "came or went"."""
@@ -71,26 +81,29 @@ def gathered(
     tolerated: float,
     meant: Tables | None,
     doing: Callable[[str], None],
+    most: Most = OF_A_PAGE,
 ) -> Gathered:
     """``meant`` is what the cluster should be like, None for itself where the window begins;
     ``doing`` is told what goes on."""
     bars = Bars.of(window)
     config = config_now(tables)
     doing("counting what was seen")
-    seen = strips(tables, bars)
+    strips_seen = strips(tables, bars)
     [covered] = tables.read(COVERAGE).selectExpr("sum(allowed + denied) AS lines").collect()
     doing("counting answers")
-    counted = traffic(tables, bars, teams)
+    answered = traffic(tables, bars, teams)
     doing("looking for unused grants")
-    used, least = _uses(tables, window, tolerated, doing)
+    requests = counted(tables, window)
+    used, least = _uses(tables, window, tolerated, requests, doing)
     doing("looking for what is exposed, denied and adrift")
     adrift = (
         drift(tables, tables, meant_at=_offset_at(tables, window.start_us))
         if meant is None
         else drift(meant, tables)
     )
-    dangers = _collected(exposure(tables, window))
-    turned_away = _collected(denied(tables, window, shown=DENIED))
+    dangers = _collected(exposure(tables, window, requests=requests))
+    may = _collected(access(tables, window, requests=requests))
+    turned_away = _collected(denied(tables, window, shown=most.denied))
     doing("looking for disagreements")
     return Gathered(
         name=name,
@@ -101,20 +114,21 @@ def gathered(
         lines=covered["lines"] or 0,
         super_users=len(config.super_users),
         allow_everyone=config.allow_everyone,
-        strips=seen,
-        traffic=counted,
+        seen=seen_in(tables, window),
+        strips=strips_seen,
+        traffic=answered,
         changes=changes(tables, bars),
-        acls=acls_now(tables),
+        acls=requests.lives.at(None),
         unused=used,
         least=least,
-        may=_collected(access(tables, window)),
+        may=may,
         exposure=dangers,
-        denied=turned_away,
+        denied=Rows(turned_away, pairs_denied(tables, window)),
         drift=_collected(adrift),
         since="since the window began" if meant is None else f"against {meant.path}",
-        disagreements=_disagreements(tables, window),
-        rejected=_rejected(tables),
-        ambiguous=_ambiguous(tables),
+        disagreements=_disagreements(tables, window, most.rows),
+        rejected=_rejected(tables, most.rows),
+        ambiguous=_ambiguous(tables, most.rows),
     )
 
 
@@ -131,11 +145,15 @@ def _offset_at(tables: Tables, time_us: int) -> int:
 
 
 def _uses(
-    tables: Tables, window: Window, tolerated: float, doing: Callable[[str], None]
+    tables: Tables,
+    window: Window,
+    tolerated: float,
+    requests: Counted,
+    doing: Callable[[str], None],
 ) -> tuple[Rows, Rows]:
     """What ``unused`` and ``least_privilege`` say, by one look at the traffic."""
     try:
-        used = judged(tables, window, tolerated=tolerated)
+        used = judged(tables, window, tolerated=tolerated, requests=requests)
     except InvalidRequest as error:
         return Rows(refused=str(error)), Rows(refused=str(error))
     unused = _collected(unused_of(used, tables))
@@ -161,7 +179,7 @@ def _collected(rows: DataFrame) -> list[Row]:
     return [row.asDict(recursive=True) for row in rows.select(*columns).collect()]
 
 
-def _disagreements(tables: Tables, window: Window) -> Rows:
+def _disagreements(tables: Tables, window: Window, most: int) -> Rows:
     """By broker and question, the most frequent first."""
     from pyspark.sql import functions as f
 
@@ -179,25 +197,25 @@ def _disagreements(tables: Tables, window: Window) -> Rows:
         )
     )
     [total] = grouped.agg(f.count("*").alias("found"), f.sum("requests").alias("n")).collect()
-    rows = _collected(grouped.orderBy(f.desc("requests"), "broker", *asked).limit(MOST))
+    rows = _collected(grouped.orderBy(f.desc("requests"), "broker", *asked).limit(most))
     return Rows(rows, total["found"], total["n"] or 0)
 
 
-def _rejected(tables: Tables) -> list[Row]:
+def _rejected(tables: Tables, most: int) -> list[Row]:
     """By reason: how many lines, and the first of them in the order of files."""
     from pyspark.sql import functions as f
 
     first = f.min(f.struct("file", "line")).alias("first")
     found = tables.read(REJECTED).groupBy("reason").agg(f.count("*").alias("lines"), first)
-    return _collected(found.orderBy(f.desc("lines"), "reason").limit(MOST))
+    return _collected(found.orderBy(f.desc("lines"), "reason").limit(most))
 
 
-def _ambiguous(tables: Tables) -> list[Row]:
+def _ambiguous(tables: Tables, most: int) -> list[Row]:
     """By file: the lines that cannot be told apart from forged ones."""
     from pyspark.sql import functions as f
 
     first = f.min("line").alias("first")
     found = tables.read(REQUESTS).where("ambiguous").groupBy("file")
     return _collected(
-        found.agg(f.count("*").alias("lines"), first).orderBy(f.desc("lines"), "file").limit(MOST)
+        found.agg(f.count("*").alias("lines"), first).orderBy(f.desc("lines"), "file").limit(most)
     )

@@ -330,7 +330,10 @@
 
     function draw(afresh) {
       const ink = inks();
-      const top = 118;
+      const names = shown.columns.map((column) => patternName(patterns[column]));
+      const longest = Math.max(0, ...names.map((name) => name.length));
+      const width = clamp(longest * 6.8, 40, box.clientWidth < 500 ? 120 : 200);
+      const top = width * 0.87 + 14;
       const paper = matchMedia('print').matches;
       const zooms = chart.getOption()?.dataZoom;
       const inner = Math.max(40, box.clientWidth - left() - 30);
@@ -378,9 +381,9 @@
           animation: false,
           grid: { left: left(), width: Math.min(inner, columns * 40), top, height: room },
           xAxis: {
-            ...axis(shown.columns.map((column) => patternName(patterns[column]))),
+            ...axis(names),
             position: 'top',
-            axisLabel: { ...label, rotate: -60, interval: 'auto', width: 118, overflow: 'truncate' },
+            axisLabel: { ...label, rotate: -60, interval: 'auto', width, overflow: 'truncate' },
           },
           yAxis: {
             ...axis(shown.rows.map((row) => principals[row])),

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from metalog.errors import InvalidRequest
 from metalog_spark.report.contents import Access, Column, Contents, Kind, Section, Window
 from metalog_spark.report.cut import Cut, Limits
+from metalog_spark.report.words import stamp
 
 MAX_BYTES: Final = 5 * 1024 * 1024
 _LIMITS: Final = (
@@ -76,6 +77,7 @@ def _page(contents: Contents, cut: Cut) -> str:
         "visible": cut.name,
         "number": _number,
         "moment": _moment,
+        "stamp": stamp,
         "lines": cut.lines,
     }
     return environment.from_string(_asset("page.html")).render(

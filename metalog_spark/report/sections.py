@@ -36,7 +36,7 @@ _RESOURCE: Final = (Column("Resource"), _NAME)
 _REMEDY: Final = Column("Remedy", Kind.LINES)
 
 
-def unused(found: Rows, path: str, grants: Sequence[Row]) -> Section:
+def unused(found: Rows, grants: Sequence[Row]) -> Section:
     title = "Grants and their use"
     if found.refused:
         return Section("unused", title, f"Nothing is called unused: {found.refused}.", ())
@@ -57,8 +57,7 @@ def unused(found: Rows, path: str, grants: Sequence[Row]) -> Section:
         Column("Last used", Kind.MOMENT),
         _REMEDY,
     )
-    whole = f"metalog pipeline unused {path}"
-    return Section("unused", title, says, columns, list(map(_use, rows)), len(rows), whole)
+    return Section("unused", title, says, columns, list(map(_use, rows)), len(rows))
 
 
 def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
@@ -80,7 +79,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
     elif row["can_go"]:
         use = f"{use}, can go"
     shadow = row["shadow"]
-    if shadow and row["sight"] == "SHADOWED":
+    if shadow and row["sight"] == "SHADOWED" and row["state"] == "UNUSED":
         use += f" (by {grant(shadow)} on {resource(shadow)} {shadow['resource_name']})"
     return (
         row["severity"],
@@ -95,7 +94,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def least(found: Rows, path: str, rows: Sequence[Row]) -> Section:
+def least(found: Rows, rows: Sequence[Row]) -> Section:
     title = "Least privilege"
     if found.refused:
         return Section("least", title, f"No smaller set is proposed: {found.refused}.", ())
@@ -130,8 +129,7 @@ def least(found: Rows, path: str, rows: Sequence[Row]) -> Section:
         )
         for row in rows
     ]
-    whole = f"metalog pipeline least-privilege {path}"
-    return Section("least", title, says, columns, cells, len(cells), whole)
+    return Section("least", title, says, columns, cells, len(cells))
 
 
 def access(rows: Sequence[Row]) -> Section:
@@ -193,7 +191,7 @@ def exposure(rows: Sequence[Row]) -> Section:
             row["severity"],
             row["principal"],
             f"{row['said']} ({row['kind']})",
-            "; ".join(_acl(row[name]) for name in ("acl", "other") if row[name]),
+            _acls(row["acl"], row["other"]),
             row["requests"],
             _moment(row["last_use"]),
             _remedy(row),
@@ -203,7 +201,8 @@ def exposure(rows: Sequence[Row]) -> Section:
     return Section("exposure", "Exposure", says, columns, cells, len(cells))
 
 
-def denied(rows: Sequence[Row]) -> Section:
+def denied(found: Rows) -> Section:
+    rows = found.rows
     storms = sum(row["storm"] for row in rows)
     says = (
         f"The {len(rows):,} pairs of principal and resource that were denied most, "
@@ -234,12 +233,12 @@ def denied(rows: Sequence[Row]) -> Section:
             row["peak"],
             moment(row["first_time"]),
             moment(row["last_time"]),
-            _acl(row["near"]) if row["near"] else "",
+            _acls(row["near"]),
             _remedy(row),
         )
         for row in rows
     ]
-    return Section("denied", "Denied most", says, columns, cells, len(cells))
+    return Section("denied", "Denied most", says, columns, cells, found.found)
 
 
 def drift(rows: Sequence[Row], since: str) -> Section:
@@ -264,8 +263,14 @@ def drift(rows: Sequence[Row], since: str) -> Section:
     return Section("drift", "Drift", says, columns, cells, len(cells))
 
 
-def _acl(row: Row) -> str:
-    return f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
+def _acls(*rows: Row | None) -> str | None:
+    """Each once; None where there is none."""
+    said = (
+        f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
+        for row in rows
+        if row
+    )
+    return "; ".join(dict.fromkeys(said)) or None
 
 
 def _moment(us: int | None) -> datetime | None:

@@ -14,7 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
-from metalog_spark.findings.window import DAY_US, HOUR_US, Window, usage_in
+from metalog_spark.findings.window import DAY_US, HOUR_US, Window, broker_said, usage_in
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
 
@@ -138,7 +138,7 @@ def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     found = [
         _strip(
-            f"broker {broker}" if broker.isdigit() else broker,
+            broker_said(broker),
             [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
             bars,
         )

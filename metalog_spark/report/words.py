@@ -32,6 +32,11 @@ def moment(us: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
+def stamp(value: datetime) -> str:
+    """For machines: ISO 8601."""
+    return f"{value:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def day(us: int) -> str:
     when = moment(us)
     return f"{when.day} {when:%B %Y}"

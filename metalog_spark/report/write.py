@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.report.data import contents
-from metalog_spark.report.gather import gathered
+from metalog_spark.report.gather import OF_ALL, gathered
 from metalog_spark.report.owners import file_names
 from metalog_spark.report.page import page
 
 if TYPE_CHECKING:
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables
+    from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
 
 
@@ -33,6 +34,7 @@ def write_report(
     *,
     visible: Callable[[str], str],
     made_by: str,
+    whole: str,
     name: str | None = None,
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
@@ -41,8 +43,9 @@ def write_report(
 ) -> list[Written]:
     """The file ``out`` and those of ``teams``, in this order.
 
-    ``visible`` makes of a name one that hides no letter; ``name`` is the cluster's; ``tolerated``
-    and ``meant`` are those of ``gathered``, and ``doing`` is told what goes on.
+    ``visible`` makes of a name one that hides no letter; ``whole`` is a command as in
+    ``Contents``; ``name`` is the cluster's; ``tolerated`` and ``meant`` are those of
+    ``gathered``, and ``doing`` is told what goes on.
     """
     found = gathered(
         tables, window, teams, name=name, tolerated=tolerated, meant=meant, doing=doing
@@ -53,8 +56,25 @@ def write_report(
         path = out if team is None else out.with_name(names[team.name])
         doing(f"writing {path.name}")
         links = tuple(names.items()) if team is None else ()
-        told = contents(found, team, teams=links, made_by=made_by)
+        told = contents(found, team, teams=links, made_by=made_by, whole=whole)
         made = page(told, visible)
         path.write_bytes(made)
-        written.append(Written(path, told.team, told.sentence, len(made)))
+        said = f"{told.sentence} {told.caveat}".rstrip()
+        written.append(Written(path, told.team, said, len(made)))
     return written
+
+
+def whole_section(
+    tables: Tables,
+    window: Window,
+    section: str,
+    *,
+    tolerated: float = 0.0,
+    meant: Tables | None = None,
+    doing: Callable[[str], None] = lambda _: None,
+) -> Section:
+    """The section of this id of the whole cluster's page, with all rows that there are."""
+    found = gathered(
+        tables, window, (), name=None, tolerated=tolerated, meant=meant, doing=doing, most=OF_ALL
+    )
+    return next(each for each in contents(found, None).sections if each.id == section)

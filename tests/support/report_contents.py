@@ -50,12 +50,12 @@ def small_contents(rows: tuple[tuple[object, ...], ...] = ROWS, **changed: objec
         Column("Last", Kind.MOMENT),
         Column("Remove", Kind.LINES),
     )
-    whole = "metalog pipeline unused DIR"
     contents = Contents(
         cluster=HOSTILE,
         team=None,
         facts=(("Window", "1 to 4 March 2025"), ("Log", f"/archive/{HOSTILE}")),
         sentence="1 of 5 grants was used; 2 can go without changing one of 3,000,173 answers.",
+        caveat="1 audit line could not be read, and it may be a use.",
         numbers=(
             Number(3_000_173, "answers", "window"),
             Number(2, "grants that can go", "unused"),
@@ -75,10 +75,11 @@ def small_contents(rows: tuple[tuple[object, ...], ...] = ROWS, **changed: objec
         excess_says="Counts of ACLs.",
         access=Access(PRINCIPALS, PATTERNS, CELLS, "4 principals by 3 patterns."),
         sections=(
-            Section("unused", "Unused", "What was not used.", columns, rows, len(rows), whole),
+            Section("unused", "Unused", "What was not used.", columns, rows, len(rows)),
             Section("quiet", "Quiet", "Nothing was found.", ()),
         ),
         teams=((HOSTILE, "report-script.html"),),
         made_by="Made by hand.",
+        whole="metalog pipeline report DIR -o csv --section",
     )
     return contents._replace(**changed)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
+from shell.findings import whole_command
 from shell.output import Output
 from shell.safe import safe, shown
 from shell.spark import add_spark, spark_session
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from metalog_spark.demo.make import Made
     from metalog_spark.folder import Tables
 
-USAGE: Final = "[--out DIR] [--requests N] [options]"
+USAGE: Final = "[--out DIR] [--requests N] [--days N] [options]"
 FORMATS: Final = ("text",)
 PAGED: Final = False
 EPILOG: Final = """\
-metalog pipeline demo                          five million requests: some minutes, 1 GB
-metalog pipeline demo --requests 200000        a quick look
+metalog pipeline demo                                five million requests: some minutes, 1 GB
+metalog pipeline demo --requests 200000 --days 30    a quick look
 
 What is made up: 16 teams with some hundred services on three brokers, 2,000 changes of their
 ACLs, and what the brokers logged, of which not all is there and not all is true. The metadata
@@ -50,9 +51,17 @@ def configure(parser: ArgumentParser) -> None:
         help=f"a folder that is new or empty (default: {_DEFAULT})",
     )
     group.add_argument(
-        "--requests", type=int, default=5_000_000, metavar="N", help="default: 5,000,000"
+        "--requests", type=int, default=5_000_000, metavar="N", help="how many (default: 5,000,000)"
     )
-    group.add_argument("--seed", type=int, default=7, metavar="N", help="default: 7")
+    group.add_argument(
+        "--days",
+        type=int,
+        metavar="N",
+        help=f"audit logs of so many days from {_SINCE} on (default: of the whole year)",
+    )
+    group.add_argument(
+        "--seed", type=int, default=7, metavar="N", help="another makes another year (default: 7)"
+    )
     add_spark(parser)
 
 
@@ -60,17 +69,24 @@ def run(arguments: Namespace, output: Output) -> int:
     out = Path(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidTarget(f"{out}: is there already; name a folder that is new or empty")
+    days = _days(arguments.days)
     with spark_session(arguments, output) as session:
         from metalog_spark.folder import Tables, literal
 
         literal(out)
         out.mkdir(parents=True, exist_ok=True)
-        made = _made(out, arguments, output)
+        made = _made(out, arguments, days, output)
         tables = Tables.make(session, out / "tables")
         _build(tables, made, output)
         report = _report(tables, made, out, output)
     _say(out, report, output)
     return 0
+
+
+def _days(count: int | None) -> range:
+    from metalog_spark.demo.calendar import YEAR, days_from
+
+    return YEAR if count is None else days_from(_SINCE, count)
 
 
 class _Step:
@@ -93,7 +109,7 @@ def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _
     output.note(f"{step.done} ({monotonic() - since:.0f} s)")
 
 
-def _made(out: Path, arguments: Namespace, output: Output) -> Made:
+def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
     from metalog_spark.demo.make import make
 
     with _step("making up a year", output) as (at, step):
@@ -101,11 +117,11 @@ def _made(out: Path, arguments: Namespace, output: Output) -> Made:
         def said(doing: str, done: int, whole: int) -> None:
             at(f"{doing}: {done:,} of {whole:,}")
 
-        made = make(out, requests=arguments.requests, seed=arguments.seed, said=said)
+        made = make(out, requests=arguments.requests, seed=arguments.seed, days=days, said=said)
         tally = made.tally
         step.done = (
-            f"made up a year: {tally.requests:,} requests, of which {tally.unlogged:,} were not"
-            f" logged, and 2,000 changes of ACLs"
+            f"made up a year: 2,000 changes of ACLs, and {tally.requests:,} requests of {len(days)}"
+            f" days, of which {tally.unlogged:,} were not logged"
         )
     return made
 
@@ -137,12 +153,14 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
     report = out / "report.html"
     teams = read_owners(made.owners.read_text(encoding="utf-8"), str(made.owners))
     with _step("working out the findings", output) as (at, step):
+        window = window_of(tables, _SINCE)
         main, *of_teams = write_report(
             tables,
-            window_of(tables, _SINCE),
+            window,
             report,
             visible=shown,
             made_by=f"Made up by metalog {VERSION}: none of this ever happened.",
+            whole=whole_command(tables, window, _TOLERATED),
             teams=teams,
             tolerated=_TOLERATED,
             doing=at,

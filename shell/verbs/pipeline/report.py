@@ -11,22 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from shell.findings import add_tolerance, add_window, window_asked
-from shell.output import Output
+from shell.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
+from shell.output import Cell, Output
 from shell.safe import safe, shown
 from shell.spark import add_spark, opened_folder
 from shell.version import VERSION
 
 if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+    from metalog_spark.report.contents import Cell as Said
+    from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
-FORMATS: Final = ("text", "json")
-PAGED: Final = False
+FORMATS: Final = ("text", "json", "csv")
+PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline report DIR                                writes report.html
 metalog pipeline report DIR --owners owners.yaml           and report-TEAM.html for each team
 metalog pipeline report DIR --meant STAGING                with what differs from another cluster
+metalog pipeline report DIR --section exposure -o csv      prints one of its tables, whole
 
 A page is one file of at most 5 MB. It loads nothing and needs no network, so it can be sent
 and kept. owners.yaml says what each team answers for, in the words of owns in a file of ACLs:
@@ -36,14 +40,15 @@ and kept. owners.yaml says what each team answers for, in the words of owns in a
     - {resourceType: [TOPIC, GROUP], resourceName: payments-, patternType: PREFIXED}
 
 Exit code: 0 it is written, 2 it is not."""
+_DEFAULT: Final = "report.html"
 
 
 def configure(parser: ArgumentParser) -> None:
+    from metalog_spark.report.contents import SECTIONS
+
     add_window(parser)
     group = parser.add_argument_group("what is written")
-    group.add_argument(
-        "--out", default="report.html", metavar="FILE", help="the page (default: report.html)"
-    )
+    group.add_argument("--out", metavar="FILE", help=f"the page (default: {_DEFAULT})")
     group.add_argument(
         "--name", metavar="NAME", help="what the cluster is called (default: from the log's place)"
     )
@@ -51,23 +56,36 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--meant", metavar="DIR2", help="show what differs from another cluster's, meant to be so"
     )
+    group.add_argument(
+        "--section",
+        choices=SECTIONS,
+        metavar="TABLE",
+        help=f"write no page, print this table of it with all rows: {', '.join(SECTIONS)}",
+    )
     add_tolerance(group)
     add_spark(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from metalog_spark.folder import Tables
+    if arguments.section is None:
+        _write(arguments, output)
+    else:
+        _print(arguments, output)
+    return 0
+
+
+def _write(arguments: Namespace, output: Output) -> None:
     from metalog_spark.report.write import write_report
 
     teams = [] if arguments.owners is None else _teams(Path(arguments.owners))
-    out = Path(arguments.out)
+    out = Path(arguments.out or _DEFAULT)
     if out.suffix not in (".html", ".htm"):
         raise InvalidRequest(f"--out {arguments.out}: a page; name it {out.stem or 'report'}.html")
     if not out.parent.is_dir():
         raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
-        meant = None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
+        meant = _meant(arguments, tables)
         with output.busy("reading the tables") as busy:
             written = write_report(
                 tables,
@@ -75,19 +93,82 @@ def run(arguments: Namespace, output: Output) -> int:
                 out,
                 visible=shown,
                 made_by=f"Made by metalog {VERSION} on {datetime.now(UTC):%d %B %Y}.",
+                whole=whole_command(tables, window, arguments.tolerate, meant),
                 name=arguments.name,
                 teams=teams,
                 tolerated=arguments.tolerate,
                 meant=meant,
                 doing=lambda what: setattr(busy, "doing", what),
             )
+    if not output.is_text:
+        rows = ((str(each.path), each.team, each.size) for each in written)
+        output.records(("file", "team", "bytes"), rows)
+        return
     for each in written:
-        if output.is_text:
-            size = f"{each.size / 1e6:.1f} MB"
-            output.line(f"{safe(str(each.path))} ({size}): {each.sentence}")
-        else:
-            output.record({"file": str(each.path), "team": each.team, "bytes": each.size})
-    return 0
+        output.line(f"{safe(str(each.path))} ({each.size / 1e6:.1f} MB): {each.sentence}")
+
+
+def _print(arguments: Namespace, output: Output) -> None:
+    from metalog_spark.report.write import whole_section
+
+    for option, given in (("--out", arguments.out), ("--owners", arguments.owners)):
+        if given is not None:
+            raise InvalidRequest(f"--section prints a table and writes no page: leave out {option}")
+    with opened_folder(arguments, output) as tables:
+        window = window_asked(arguments, tables, output)
+        with output.busy("reading the tables") as busy:
+            section = whole_section(
+                tables,
+                window,
+                arguments.section,
+                tolerated=arguments.tolerate,
+                meant=_meant(arguments, tables),
+                doing=lambda what: setattr(busy, "doing", what),
+            )
+    if not section.columns:
+        raise InvalidRequest(section.says)
+    if output.is_text:
+        _print_text(section, output)
+    else:
+        keys = [_key(column.title) for column in section.columns]
+        output.records(keys, ([_plain(cell) for cell in row] for row in section.rows))
+
+
+def _print_text(section: Section, output: Output) -> None:
+    from metalog_spark.report.contents import Kind
+
+    output.prose(section.says)
+    output.line()
+    kinds = [column.kind for column in section.columns]
+    rows: list[list[Cell | str]] = [[Cell(each.title, "faint") for each in section.columns]]
+    for row in section.rows:
+        texts = [shown(str(_plain(cell) or "")) for cell in row]
+        rows.append(
+            [
+                Cell(text.lower(), STYLES.get(text)) if kind is Kind.SEVERITY else text
+                for kind, text in zip(kinds, texts, strict=True)
+            ]
+        )
+    output.aligned(rows)
+
+
+def _key(title: str) -> str:
+    first, *others = title.split()
+    return first.lower() + "".join(map(str.capitalize, others))
+
+
+def _plain(cell: Said) -> str | int | None:
+    from metalog_spark.report.words import stamp
+
+    if isinstance(cell, tuple):
+        return "\n".join(cell)
+    return stamp(cell) if isinstance(cell, datetime) else cell
+
+
+def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
+    from metalog_spark.folder import Tables
+
+    return None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
 
 
 def _teams(path: Path) -> tuple[Team, ...]:

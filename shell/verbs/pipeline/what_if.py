@@ -82,6 +82,8 @@ def run(arguments: Namespace, output: Output) -> int:
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
             rows = [row.asDict(recursive=True) for row in timed.collect()]
             [total] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
+    if seen.broken:
+        output.warn(f"{seen.said_broken()} that is not looked at")
     if seen.without_allowed:
         output.warn(f"{seen.said()}: whom it would break then is not known")
     if output.format == "json":

@@ -8,7 +8,8 @@ from small_acls import BOB, allow, deny, lived
 from authorizer.timeline import Edge, Life
 from metalog.acl import Acl, Operation
 from metalog.ids import uuid_text
-from metalog_spark.findings.lives import Lives, packed
+from metalog_spark.findings.counted import Counted
+from metalog_spark.findings.lives import Lives
 from metalog_spark.findings.uses import (
     Conditions,
     Reason,
@@ -28,7 +29,7 @@ class Traffic(NamedTuple):
     requests: list[Request]
 
     def verdict(self, acl: Acl, given: Conditions = WHOLE) -> Verdict:
-        lives = Lives.of(packed(self.lives))
+        lives = Lives(self.lives)
         said = tally(lives, self.requests)
         [found] = [each for each in verdicts(lives, said, given) if each.acl == acl]
         return found
@@ -79,6 +80,23 @@ def test_an_id_means_the_acl_that_has_it_then() -> None:
     traffic = Traffic((handed_on, again, other), [read(other)])
     assert traffic.verdict(PREFIXED.acl).sight is Sight.USED
     assert traffic.verdict(LITERAL.acl).sight is Sight.SHADOWED
+
+
+def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> None:
+    handed_on, other = LITERAL._replace(end=Edge(8, 3_000)), lived(1, PREFIXED.acl)
+    other = other._replace(begin=Edge(8, 3_000))
+    lives = Lives((other, handed_on, OTHER))
+    requests = [
+        read(handed_on, offset=5, requests=2),
+        read(other, requests=3),
+        read(other, requests=4, result="DENIED", decided="ALLOWED"),
+        read(OTHER, name="payments", known=False),
+    ]
+    uses = Counted(lives, tally(lives, requests)).uses
+    assert {acl: count.requests for acl, count in uses.items()} == {
+        LITERAL.acl: 2,
+        PREFIXED.acl: 3,
+    }
 
 
 def test_what_matches_nothing_is_unused() -> None:

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from small_acls import allow
 
-from metalog_spark.findings.window import DAY_US, HOUR_US, Window
-from metalog_spark.report.contents import Strip
+from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
+from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered
 from metalog_spark.report.rows import Rows
@@ -26,6 +26,7 @@ DARK = Gathered(
     lines=9,
     super_users=1,
     allow_everyone=False,
+    seen=Seen(hours=48, without_allowed=48, without_any=24),
     strips=(Strip("broker 1", "dn", (0, 24, 24)), Strip("metadata log", "nn", (0, 0, 48))),
     traffic={EVERYBODY: Traffic((0, 0), (9, 0))},
     changes=[],
@@ -34,7 +35,7 @@ DARK = Gathered(
     least=Rows(refused=REFUSED),
     may=[],
     exposure=[],
-    denied=[],
+    denied=Rows(),
     drift=[],
     since="since the window began",
     disagreements=Rows(),
@@ -44,12 +45,13 @@ DARK = Gathered(
 
 
 def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
-    told = contents(DARK, None, teams=(), made_by="")
+    told = contents(DARK, None)
     assert told.sentence == (
         "Which of 2 ACLs were used is not known: no broker logged what it allowed."
     )
     assert [number.value for number in told.numbers] == [9, None, 0, 0]
     says = {section.id: section.says for section in told.sections}
+    assert tuple(says) == SECTIONS
     assert REFUSED in says["unused"]
     assert REFUSED in says["least"]
     assert REFUSED in told.excess_says
@@ -58,6 +60,16 @@ def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
         "2 days of 1 broker: what was allowed and denied is known of 0% of all hours, denials "
         "alone of 50%, nothing of 50%."
     )
+
+
+def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
+    for broken, said in (
+        (1, "1 audit line could not be read, and it may be a use."),
+        (1_200, "1,200 audit lines could not be read, and each may be a use."),
+    ):
+        found = DARK._replace(seen=DARK.seen._replace(broken=broken))
+        assert contents(found, None).caveat == said
+    assert contents(DARK, None).caveat == ""
 
 
 @pytest.mark.parametrize(
@@ -76,9 +88,9 @@ def test_a_cluster_is_called_by_where_its_log_lies(place: str, said: str) -> Non
         **dict.fromkeys(("from_offset", "to_offset", "from_time", "to_time")),
     }
     found = DARK._replace(history=[stretch])
-    assert contents(found, None, teams=(), made_by="").cluster == said
+    assert contents(found, None).cluster == said
     named = found._replace(name="Prod <EU>")
-    assert contents(named, None, teams=(), made_by="").cluster == "Prod <EU>"
+    assert contents(named, None).cluster == "Prod <EU>"
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,10 @@ def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
     many = ROWS * 100_000
     made = page(small_contents(many), shown)
     assert len(made) <= MAX_BYTES
-    said = "Cut: Unused, 1,000 of 200,000 (metalog pipeline unused DIR has all)."
+    said = (
+        "Cut: Unused, 1,000 of 200,000. All of a table: metalog pipeline report DIR -o csv "
+        "--section TABLE, which is unused | quiet."
+    )
     read = ReadPage(made.decode())
     assert said in read.all("p")
     assert "1,000 of 200,000 rows" in read.all("p")

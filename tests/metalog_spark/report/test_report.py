@@ -6,6 +6,7 @@ mallory in where the ACLs do not; an hour of the metadata log is lost.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert (
         sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 37 answers."
     )
+    assert "2 audit lines could not be read, and each may be a use." in whole.all("p")
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
     assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
     assert dict(zip(whole.all("dt"), whole.all("dd"), strict=True)) == {
@@ -208,9 +210,21 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
     assert "teams" not in {attributes.get("id") for _, attributes in shop.elements}
 
 
+def test_a_table_is_printed_whole(
+    folder: Path, whole: ReadPage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, "pipeline", "report", folder / "tables", "--section", "may", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["name"] for row in rows] == [row["Name"] for row in whole.table("may")]
+    assert rows[0]["requests"] == 25
+    assert rows[0]["lastUsed"] == "2026-01-02T06:30:00Z"
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("--section", "may", "--out", "r.html"), "writes no page: leave out --out"),
         (("--out", "report.txt"), "--out report.txt: a page; name it report.html"),
         (("--out", "nowhere/r.html"), "--out nowhere/r.html: there is no folder nowhere"),
         (("--owners", "no.yaml"), "no.yaml: No such file or directory"),
