@@ -29,6 +29,7 @@ _HEAD_BYTES: Final = 16 << 10
 """More than a container's start scripts print, which is the same each time."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_TOPIC: Final = re.compile("topic://")
 _KAFKAS_NAME: Final = "kafka-authorizer"
 
 
@@ -59,11 +60,16 @@ class AuditFile(NamedTuple):
 
 class SortedOut(NamedTuple):
     """``taken`` are files with the names that their rows have, ``same`` those left out with the
-    one that holds their lines, ``gone`` the names whose rows give way to those of ``taken``."""
+    one that holds their lines, ``replaced`` by those names the known ones of the same file."""
 
     taken: Sequence[tuple[AuditFile, str]]
     same: Sequence[tuple[AuditFile, AuditFile]]
-    gone: frozenset[str]
+    replaced: Mapping[str, Set[str]]
+
+    def gone(self, left_out: Set[str] = frozenset()) -> Set[str]:
+        """All names whose rows give way to those of the files taken, but for some."""
+        taken = self.replaced.keys() - left_out
+        return taken.union(*(self.replaced[name] for name in taken))
 
 
 class Part(NamedTuple):
@@ -97,6 +103,10 @@ def find_files(patterns: Sequence[str]) -> list[AuditFile]:
 def _files_of(pattern: str) -> Iterator[str]:
     if not pattern:
         raise InvalidRequest("an audit log is named by nothing: is a variable of the shell empty?")
+    if _TOPIC.match(pattern):
+        raise InvalidRequest(
+            f"{pattern}: a topic goes on, and its lines go; metalog pipeline follow reads it"
+        )
     path = Path(pattern).absolute()
     for root in [path] if path.exists() else _matching(path):
         inside = _below(root) if root.is_dir() else [root]
@@ -163,14 +173,16 @@ def sorted_out(files: Sequence[AuditFile], known: Mapping[str, Head]) -> SortedO
     for group in _alike(files):
         longest |= dict.fromkeys(map(id, group), _longest(group))
     taken = [file for file in files if longest[id(file)] is file]
-    heads = (head for file in taken for head in _heads(file.begins, lengths))
-    gone = {name for head in heads for name in names.get(head, ())}
-    used = {name for each in names.values() for name in each} - gone
+    replaced = [
+        {name for head in _heads(file.begins, lengths) for name in names.get(head, ())}
+        for file in taken
+    ]
+    used = {name for each in names.values() for name in each}.difference(*replaced)
     named = [(file, _unused(file.name, used)) for file in taken]
     return SortedOut(
         named,
         [(file, longest[id(file)]) for file in files if longest[id(file)] is not file],
-        frozenset(gone.union(name for _, name in named)),
+        {name: gone for (_, name), gone in zip(named, replaced, strict=True)},
     )
 
 

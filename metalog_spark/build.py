@@ -3,7 +3,7 @@
 What is given now is added to what the folder has. Rows of a file that is given again are
 replaced, those of files that are not given stay; files are known by how they begin (see
 ``auditfiles``). Requests are decided again where they are new, and from where on the log or the
-configuration says otherwise than it did. A build that was cut is made good by the next one.
+configuration says otherwise than it did. All that a build changes is so at one moment, its end.
 This module must not know where Spark runs, nor how anything is shown.
 """
 
@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit_layout import Zone
-from metalog.errors import InvalidRequest, MetalogError
+from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import (
     DAMAGED,
     AuditFile,
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
     from metalog_spark.folder import Tables
 
-_WHOLE: Final = "whole"
-"""The fact that the last build came to its end."""
 _FILES: Final = "files"
+"""The fact of which files there are rows: by their names the length and digest of the head, and
+how many lines were read."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Days = frozenset[date]
@@ -77,7 +77,8 @@ class Given(NamedTuple):
 
 class FileRead(NamedTuple):
     """How many lines of a file are what. ``why`` is what is wrong with a broken one, ``fault``
-    why not all of the file could be read, ``same`` the file in whose stead it was left out."""
+    why not all of the file could be read. A file may be left out for the ``same`` one that is
+    given, or was before and then had ``longer`` as many lines."""
 
     file: str
     requests: int
@@ -86,26 +87,45 @@ class FileRead(NamedTuple):
     why: str | None
     fault: str | None
     same: str | None = None
+    longer: int | None = None
+
+    @property
+    def lines(self) -> int:
+        return self.requests + self.not_audit + self.broken
 
 
 def build(
     tables: Tables, given: Given, *, environ: Mapping[str, str], at: Callable[[str], None]
 ) -> list[FileRead]:
     """Fills every table; ``at`` is told what is being done."""
-    heads = {name: Head(*head) for name, head in tables.facts.get(_FILES, {}).items()}
+    tables.check_is_built()
+    known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
     found = find_files(given.audit)
     _refuse_own_files(tables.path, found)
-    files = sorted_out(found, heads)
+    files = sorted_out(found, {name: Head(*head) for name, (*head, _) in known.items()})
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
-    before = deciding_in(tables) if tables.facts.get(_WHOLE, False) else None
+    with tables.at_once():
+        told = _fill(tables, given, files, read, environ, at)
+    return told + [
+        FileRead(file.name, 0, 0, 0, None, None, other.name) for file, other in files.same
+    ]
+
+
+def _fill(
+    tables: Tables,
+    given: Given,
+    files: SortedOut,
+    read: DataFrame,
+    environ: Mapping[str, str],
+    at: Callable[[str], None],
+) -> list[FileRead]:
+    before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
     _log(tables, given, environ)
     at(f"reading {_counted(len(files.taken), 'audit file')}")
-    taken = {name: file.head for file, name in files.taken if file.begins}
-    tables.state(**{_FILES: heads | taken})
-    told, touched = _take(tables, read, files.gone.union(given.requests))
+    told, touched = _take(tables, read, files, given.requests)
     at("counting what brokers logged")
     days = _cover(tables, None if before is None else touched)
     moment = ALWAYS if before is None else differ_from(before, deciding_in(tables))
@@ -113,17 +133,8 @@ def build(
         first = _EPOCH + timedelta(microseconds=moment)
         touched |= {day for day in days if day >= first.date()}
     at(f"deciding the requests of {_counted(len(touched), 'day')}")
-    _decide(tables, given.configuration, None if before is None else touched, days)
-    left = {name: head for name, head in heads.items() if name not in files.gone}
-    tables.state(**{_WHOLE: True, _FILES: left | taken})
-    return told + [
-        FileRead(file.name, 0, 0, 0, None, None, other.name) for file, other in files.same
-    ]
-
-
-def was_cut(tables: Tables) -> bool:
-    """Whether a build into the folder began to change it and did not come to its end."""
-    return tables.has(REJECTED) and tables.facts.get(_WHOLE) is False
+    _decide(tables, given.configuration, None if before is None else touched)
+    return told
 
 
 def _refuse_own_files(out: str, files: Sequence[AuditFile]) -> None:
@@ -148,20 +159,14 @@ def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
 
 
 def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> None:
-    was_whole = tables.facts.get(_WHOLE, False)
-    tables.state(**{_WHOLE: False})
-    try:
-        fill_changelog(
-            tables,
-            given.log,
-            environ=environ,
-            committed=given.committed,
-            skip_damaged=given.skip_damaged,
-            command_config=given.command_config,
-        )
-    except MetalogError:
-        tables.state(**{_WHOLE: was_whole})
-        raise
+    fill_changelog(
+        tables,
+        given.log,
+        environ=environ,
+        committed=given.committed,
+        skip_damaged=given.skip_damaged,
+        command_config=given.command_config,
+    )
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
 
 
@@ -169,34 +174,56 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _take(tables: Tables, read: DataFrame, gone: Set[str]) -> tuple[list[FileRead], Days]:
-    """REQUESTS and REJECTED with what was ``read``, and without the rows of files ``gone``; the
-    days whose requests are not what they were."""
+def _take(
+    tables: Tables, read: DataFrame, files: SortedOut, others: Sequence[str]
+) -> tuple[list[FileRead], Days]:
+    """REQUESTS and REJECTED with what was ``read``, of ``files`` and ``others``, in place of the
+    rows that give way to it; the days whose requests are not what they were."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as f
 
-    is_left = ~f.col("file").isin(sorted(gone))
+    known = tables.facts.get(_FILES, {})
     read = read.persist(StorageLevel.DISK_ONLY)
     try:
-        told, new = _told(read)
-        rejected, requests = rejected_of(read), requests_of(read)
-        touched = there = new
+        found = _told(read)
+        told = _longer_kept([said for said, _ in found], files.replaced, known)
+        short = {said.file for said in told if said.longer is not None}
+        gone = files.gone(short).union(others)
+        is_left, is_taken = ~f.col("file").isin(sorted(gone)), ~f.col("file").isin(sorted(short))
+        rejected, requests = rejected_of(read.where(is_taken)), requests_of(read.where(is_taken))
+        touched = frozenset(day for said, days in found for day in days if said.file not in short)
         if tables.has(REQUESTS):
             old = tables.read(REQUESTS)
-            by_day = old.groupBy("day").agg(f.bool_or(~is_left), f.bool_or(is_left)).collect()
-            touched |= {day for day, has_gone, _ in by_day if has_gone}
-            there |= {day for day, _, has_left in by_day if has_left}
+            touched |= _days(old.where(~is_left))
             requests = requests.unionByName(old.where(is_left & _is_of(touched)))
             rejected = rejected.unionByName(tables.read(REJECTED).where(is_left))
         tables.replace(REJECTED, rejected)
-        _put(tables, REQUESTS, requests, touched, there)
-        return told, touched
+        _put(tables, REQUESTS, requests, touched if tables.has(REQUESTS) else None)
     finally:
         read.unpersist()
+    heads = {name: file.head for file, name in files.taken if file.begins and name not in short}
+    taken = {each.file: [*heads[each.file], each.lines] for each in told if each.file in heads}
+    left = {name: fact for name, fact in known.items() if name not in gone}
+    tables.state(**{_FILES: {**taken, **left}})
+    return told, touched
 
 
-def _told(read: DataFrame) -> tuple[list[FileRead], Days]:
-    """What files came to, and the days of their requests."""
+def _longer_kept(
+    told: Sequence[FileRead], replaced: Mapping[str, Set[str]], known: Mapping[str, Sequence[Any]]
+) -> list[FileRead]:
+    """``told``, where a file is left out that has fewer lines than one that it would replace: a
+    copy that was cut, or made sooner."""
+    kept = []
+    for each in told:
+        held = [(known[name][-1], name) for name in replaced.get(each.file, ()) if name in known]
+        lines, name = max(held, default=(0, each.file))
+        is_short = each.lines < lines
+        kept.append(each._replace(same=name, longer=lines) if is_short else each)
+    return kept
+
+
+def _told(read: DataFrame) -> list[tuple[FileRead, Days]]:
+    """What each file came to, and the days of its requests."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")
@@ -214,8 +241,7 @@ def _told(read: DataFrame) -> tuple[list[FileRead], Days]:
         )
         .collect()
     )
-    told = sorted(FileRead(*row[:-1]) for row in rows)
-    return told, frozenset(day for row in rows for day in row["days"])
+    return sorted((FileRead(*row[:-1]), frozenset(row["days"])) for row in rows)
 
 
 def _cover(tables: Tables, touched: Days | None) -> Days:
@@ -233,27 +259,23 @@ def _cover(tables: Tables, touched: Days | None) -> Days:
     return _days(tables.read(COVERAGE).where("allowed + denied > 0"))
 
 
-def _decide(tables: Tables, configuration: Configuration, stale: Days | None, there: Days) -> None:
+def _decide(tables: Tables, configuration: Configuration, stale: Days | None) -> None:
     state = packed(tables.read(ACL_CHANGELOG), tables.read(HISTORY))
 
     def of(table: Table) -> DataFrame:
         rows = tables.read(table)
         return rows if stale is None else rows.where(_is_of(stale))
 
-    _put(tables, DECISIONS, decided(of(REQUESTS), state, configuration), stale, there)
-    _put(tables, USAGE, usage(of(DECISIONS)), stale, there)
+    _put(tables, DECISIONS, decided(of(REQUESTS), state, configuration), stale)
+    _put(tables, USAGE, usage(of(DECISIONS)), stale)
 
 
-def _put(tables: Tables, table: Table, rows: DataFrame, days: Days | None, there: Days) -> None:
-    """``rows`` are all that the table, or ``days`` of it, have from now on; of days that are not
-    ``there`` they have none."""
+def _put(tables: Tables, table: Table, rows: DataFrame, days: Days | None) -> None:
+    """``rows`` are all that the table, or ``days`` of it, have from now on."""
     if days is None:
         tables.replace(table, rows)
-    elif days <= there:
-        tables.replace_days(table, rows)
     else:
-        others = tables.read(table).where(~_is_of(days))
-        tables.replace(table, others.unionByName(rows))
+        tables.replace_days(table, rows, days)
 
 
 def _days(rows: DataFrame) -> Days:

@@ -1,8 +1,8 @@
 """The folder of a pipeline: its tables, and the list of changes that says which are in force.
 
-The list is a log, too: one small JSON line a change, read back by replay. A table is replaced
-as a whole by writing it beside the one in force and then saying so, so that a reader or a
-crash sees the old one or the new one; a table with days may have single days replaced. All
+The list is a log, too: one small JSON line a change, read back by replay. Rows are written
+beside those in force, a whole table or some days of one, and then the list says so, for one
+table or for many at one moment: a reader or a crash sees the old rows or the new. All
 is read and written by Spark, so that a folder may lie wherever Spark can write. Two
 builds into one folder at once are not held apart. This module must not know what a row means.
 """
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,7 +21,7 @@ from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
 _LIST: Final = "changes"
 _KIND: Final = "kraft-metalog pipeline"
@@ -28,17 +30,35 @@ _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
+_MOST_DAYS: Final = 8
+"""So many places with days lie over a table before it is written anew as a whole."""
+FOLLOWED: Final = "followed"
+"""The fact that says what ``metalog pipeline follow`` reads into a folder."""
+_PLACE: Final = "place="
+_JOINED: Final = "joined-"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 
+class _Days(NamedTuple):
+    """``place`` has all rows of ``days``, as partitions are called."""
+
+    place: str
+    days: Sequence[str]
+
+
 class _Contents(NamedTuple):
-    """What the list of changes comes to: ``places`` by table, ``facts`` by name, and ``parts``,
-    places of what was added to a table since it was last replaced."""
+    """What the list of changes comes to: ``places`` by table, ``facts`` by name, ``parts``,
+    places of what was added to a table since it was last replaced, and ``days`` of a table that
+    were replaced since then, the newest last."""
 
     serial: int
     places: Mapping[str, str]
     facts: Mapping[str, Any]
     parts: Mapping[str, tuple[str, ...]]
+    days: Mapping[str, tuple[_Days, ...]]
+
+
+_NOTHING: Final = _Contents(0, {}, {}, {}, {})
 
 
 class Tables:
@@ -50,7 +70,8 @@ class Tables:
     def __init__(self, session: SparkSession, path: str | Path, contents: _Contents) -> None:
         self.session = session
         self.path = placed(path)
-        self._contents = contents
+        self._contents = self._written = contents
+        self._held: list[Mapping[str, Any]] | None = None
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
@@ -73,7 +94,7 @@ class Tables:
                     f"{path}: holds files that are no pipeline's; name a folder that is new, "
                     "empty, or one that metalog pipeline build made"
                 )
-            contents = _Contents(0, {}, {}, {})
+            contents = _NOTHING
         tables = cls(session, path, contents)
         if contents.serial == 0:
             tables._note({"kind": _KIND, "version": _VERSION, "format": _FORMAT})
@@ -90,6 +111,40 @@ class Tables:
         if any(self.facts.get(name) != value for name, value in facts.items()):
             self._note({"facts": facts})
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is changed within the block is so from its end on, all at one moment; if it
+        raises, or the process dies, nothing is. No table is replaced twice in it."""
+        self._held = []
+        try:
+            yield
+            held = self._held
+        except BaseException:
+            self._contents = self._written
+            raise
+        finally:
+            self._held = None
+        if held:
+            self._contents = self._written
+            self._note({"all": held})
+
+    def check_is_built(self) -> None:
+        """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
+        if FOLLOWED in self.facts:
+            raise InvalidTarget(
+                f"{self.path}: metalog pipeline follow fills it; build into a folder of its own"
+            )
+
+    def mark(self, name: str, number: int) -> None:
+        """Keep ``number`` beside the list, for who does not write the list: if two jobs of
+        Spark's append to one place at once, one undoes the other."""
+        self._append(name, str(number))
+
+    def marked(self, name: str) -> int | None:
+        """The greatest number that was kept so."""
+        rows = _rows(self.session, self._inside(name))
+        return max(map(int, rows), default=None) if rows else None
+
     def has(self, table: Table) -> bool:
         return bool(self._places(table))
 
@@ -98,13 +153,21 @@ class Tables:
         places = self._places(table)
         if not places:
             return self.session.createDataFrame([], table.schema)
+        rows = self._loaded(table, places)
+        if table.name in self._contents.days:
+            rows = rows.where(_is_newest(table, self._contents.days[table.name]))
+        return rows.select(*table.columns)
+
+    def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
         read = self.session.read.format(_FORMAT).schema(table.schema)
         read = read.option("basePath", self._inside(table.name))
-        return read.load([self._inside(place) for place in places]).select(*table.columns)
+        return read.load([self._inside(place) for place in places])
 
     def _places(self, table: Table) -> list[str]:
-        whole = self._contents.places.get(table.name)
-        return [*([] if whole is None else [whole]), *self._contents.parts.get(table.name, ())]
+        contents, name = self._contents, table.name
+        whole = [contents.places[name]] if name in contents.places else []
+        days = (each.place for each in contents.days.get(name, ()))
+        return [*whole, *contents.parts.get(name, ()), *days]
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
@@ -134,22 +197,38 @@ class Tables:
             self._write(table, rows, places[table.name])
         self._note({"parts": parts, "places": places, "facts": facts})
 
+    def join(self, table: Table, most: int) -> None:
+        """Make one place of those that were added to ``table``, if there are more than ``most``
+        that were not joined yet."""
+        added = self._contents.parts.get(table.name, ())
+        added = tuple(place for place in added if not _name(place).startswith(_JOINED))
+        if len(added) > most:
+            place = _place(table, f"{_JOINED}{self._contents.serial}")
+            self._write(table, self._loaded(table, added), place)
+            self._note({"joined": {table.name: [place, added]}})
+
     def _other_side(self, table: Table) -> str:
-        current = self._contents.places.get(table.name)
+        current = self._written.places.get(table.name)
         return next(place for side in _SIDES if (place := _place(table, side)) != current)
 
-    def replace_days(self, table: Table, rows: DataFrame) -> None:
-        """The days (values of its partitions) that ``rows`` have are theirs from now on, and
-        the others stay. Each day is replaced as a whole, and all of them not at one moment."""
+    def replace_days(self, table: Table, rows: DataFrame, days: Iterable[object]) -> None:
+        """``rows``, of no other ``days`` (values of the partition), are all that the table has of
+        them from now on; the others stay."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
         self._check_is_not_added_to(table)
-        place = self._contents.places.get(table.name)
-        if place is None:
+        whole = self._contents.places.get(table.name)
+        if whole is None:
             self.replace(table, rows)
             return
-        writer = self._writer(table, rows).option("partitionOverwriteMode", "dynamic")
-        writer.save(self._inside(place))
+        laid = len(self._contents.days.get(table.name, ()))
+        place, values = f"{whole}{laid + 1}", sorted(map(str, days))
+        if not values:
+            return
+        self._write(table, rows, place)
+        self._note({"days": {table.name: [place, values]}})
+        if laid == _MOST_DAYS:
+            self.replace(table, self.read(table))
 
     def _check_is_not_added_to(self, table: Table) -> None:
         if table.name in self._contents.parts:
@@ -169,16 +248,28 @@ class Tables:
         return f"{self.path}/{place}"
 
     def _note(self, change: Mapping[str, Any]) -> None:
+        if self._held is not None:
+            self._held.append(change)
+            self._contents = _applied(self._contents, change)
+            return
         serial = self._contents.serial + 1
-        line = json.dumps({"serial": serial, **change}, sort_keys=True)
+        known = {"serial": serial, "written_ns": time.time_ns()}
+        self._append(_LIST, json.dumps({**known, **change}, sort_keys=True))
+        self._contents = _applied(self._contents, change)._replace(serial=serial)
+        self._written = self._contents
+
+    def _append(self, place: str, line: str) -> None:
         said = self.session.createDataFrame([(line,)], "value STRING").coalesce(1)
-        said.write.mode("append").text(self._inside(_LIST))
-        self._contents = _applied(self._contents, {"serial": serial, **change})
+        said.write.mode("append").text(self._inside(place))
 
 
 def _place(table: Table, name: str) -> str:
     """So that Spark takes several places for one table, of which days are a further division."""
-    return f"{table.name}/place={name}"
+    return f"{table.name}/{_PLACE}{name}"
+
+
+def _name(place: str) -> str:
+    return place.partition(_PLACE)[2]
 
 
 def _read_list(session: SparkSession, path: str) -> _Contents | None:
@@ -186,26 +277,57 @@ def _read_list(session: SparkSession, path: str) -> _Contents | None:
     rows = _rows(session, f"{path}/{_LIST}")
     if rows is None:
         return None
-    changes = sorted(map(_parsed, rows), key=lambda change: change.get("serial", 0))
+    changes = sorted(_in_force(map(_parsed, rows)), key=lambda each: each.get("serial", 0))
     if not changes or changes[0].get("kind") != _KIND:
         return None
     if changes[0].get("version") != _VERSION:
         raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
-    contents = _Contents(0, {}, {}, {})
+    contents = _NOTHING
     for change in changes:
-        contents = _applied(contents, change)
+        contents = _applied(contents, change)._replace(serial=change["serial"])
     return contents
+
+
+def _in_force(changes: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The last written of each serial. What a killed process had all but put into the list
+    comes into it with the next line, which was written by one who saw nothing of it."""
+    ordered = sorted(changes, key=lambda change: change.get("written_ns", 0))
+    return {change.get("serial", 0): change for change in ordered}.values()
 
 
 def _applied(contents: _Contents, change: Mapping[str, Any]) -> _Contents:
     places, facts, parts = dict(contents.places), dict(contents.facts), dict(contents.parts)
+    days = dict(contents.days)
     for table, place in change.get("places", {}).items():
         places[table] = place
         parts.pop(table, None)
+        days.pop(table, None)
     for table, place in change.get("parts", {}).items():
         parts[table] = (*parts.get(table, ()), place)
+    for table, (place, joined) in change.get("joined", {}).items():
+        parts[table] = (place, *(each for each in parts[table] if each not in joined))
+    for table, (place, values) in change.get("days", {}).items():
+        days[table] = (*days.get(table, ()), _Days(place, values))
     facts.update(change.get("facts", {}))
-    return _Contents(change["serial"], places, facts, parts)
+    contents = contents._replace(places=places, facts=facts, parts=parts, days=days)
+    for each in change.get("all", ()):
+        contents = _applied(contents, each)
+    return contents
+
+
+def _is_newest(table: Table, laid: Sequence[_Days]) -> Column:
+    """Whether a row is of the last place that has its day."""
+    from pyspark.sql import functions as f
+
+    [key] = table.partitions
+    place, day = f.col("place"), f.col(key).cast("string")
+    newest = {value: _name(each.place) for each in laid for value in each.days}
+    is_below = ~place.isin([_name(each.place) for each in laid])
+    is_newest = is_below & ~f.coalesce(day.isin(list(newest)), f.lit(False))
+    for name in dict.fromkeys(newest.values()):
+        own = [value for value, last in newest.items() if last == name]
+        is_newest |= (place == name) & day.isin(own)
+    return is_newest
 
 
 def _parsed(line: str) -> dict[str, Any]:

@@ -228,9 +228,9 @@ def sort_out(folder: Path, known: dict[str, Head]) -> tuple[Any, Any, Any, dict[
     short = str(folder) + "/"
     taken = {name.removeprefix(short): Path(file.path).name for file, name in found.taken}
     same = {Path(file.path).name: Path(other.path).name for file, other in found.same}
-    heads = {name: head for name, head in known.items() if name not in found.gone}
+    heads = {name: head for name, head in known.items() if name not in found.gone()}
     heads |= {name: file.head for file, name in found.taken}
-    return taken, same, {name.removeprefix(short) for name in found.gone}, heads
+    return taken, same, {name.removeprefix(short) for name in found.gone()}, heads
 
 
 def test_a_file_is_known_by_how_it_begins(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_all_names_of_a_file_give_way(tmp_path: Path) -> None:
     """A build that was cut may have left rows by the old name, or by the new one."""
     [file] = find_files([str(written(tmp_path, f"{LINE}\n"))])
     known = {"/a.log.1": file.head, "/a.log": file.head}
-    assert sorted_out([file], known).gone == {"/a.log", "/a.log.1", file.path}
+    assert sorted_out([file], known).gone() == {"/a.log", "/a.log.1", file.path}
 
 
 def test_a_packed_file_is_measured_only_beside_one_that_begins_alike(

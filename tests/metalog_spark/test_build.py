@@ -15,6 +15,7 @@ from command import run_here
 from tiny_log import ace
 
 from authorizer.audit_layout import NOT_AUDIT
+from metalog.errors import InvalidRequest
 from metalog.log.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
@@ -164,6 +165,11 @@ def test_bit_by_bit_is_as_in_one_go(
     }
 
 
+def killed(decisions: object) -> None:
+    """In place of the last table."""
+    raise InvalidRequest("killed")
+
+
 def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
     """The one line of a build that is refused."""
     done = pipeline.build("out", *arguments)
@@ -191,7 +197,6 @@ def test_what_is_asked_wrongly_is_refused_before_spark_starts(
 def test_a_table_of_requests_counts_once_however_it_is_called(
     spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
-    """And after a build that was cut it is said that not all of it may be there."""
     write_log(tmp_path / "log", (0, ace(1, "a")))
     pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
     table = tmp_path / "r.parquet"
@@ -202,12 +207,41 @@ def test_a_table_of_requests_counts_once_however_it_is_called(
     done = pipeline.build("out", "--requests", table, "--requests", f"{tmp_path}/./r.parquet/")
     assert done.stderr == ""
     assert json.loads(done.stdout)["allowed"] == 2
-    Tables.open(spark, tmp_path / "out").state(whole=False)
     done = pipeline.build("out", "--requests", table)
-    assert json.loads(done.stdout)["allowed"] == 2
-    [said] = done.stderr.splitlines()
-    assert "the last build was cut off; what it was given is in there in part" in said
-    assert pipeline.build("out").stderr == ""
+    assert (json.loads(done.stdout)["allowed"], done.stderr) == (2, "")
+
+
+def test_a_build_that_is_killed_was_none_and_a_shorter_copy_replaces_no_longer_one(
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_log(tmp_path / "log", (0, ace(1, "a")))
+    lines = [line(f"1970-01-01 00:{minute:02}:00", "a" * 200) for minute in range(60)]
+    whole = pipeline.audit("b1.log", *lines)
+    assert pipeline.build("out").returncode == 0
+    before = everything(spark, tmp_path / "out")
+    whole.rename(tmp_path / "b1.log")
+
+    write_log(tmp_path / "log", (0, ace(1, "a")), (DAY_MS, ace(2, "b")))
+    more = pipeline.audit(
+        "b2.log", line("1970-01-01 09:00:00", "b"), line("1970-01-03 00:00:00", "b")
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr("metalog_spark.build.usage", killed)
+        assert fault(pipeline) == "metalog: killed"
+    assert everything(spark, tmp_path / "out") == before
+
+    more.unlink()
+    cut = pipeline.audit("b1.log.1", *lines[:-1])
+    done = pipeline.build("out")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"warning: {cut}: left out: it has 59 lines, and what begins like it and was read"
+        f" before, {whole}, had 60\n",
+    )
+    after = everything(spark, tmp_path / "out")
+    assert [after[name] for name in ("requests", "rejected", "coverage")] == [
+        before[name] for name in ("requests", "rejected", "coverage")
+    ]
 
 
 def test_what_cannot_be_built_is_refused_and_changes_nothing(
@@ -223,6 +257,15 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     said = fault(pipeline, "--audit", tmp_path, "--out", tmp_path / "logs" / "tables")
     assert "which is of the pipeline's folder" in said
     rmtree(tmp_path / "logs" / "tables")
+    said = fault(pipeline, "--audit", "topic://kafka:9092/audit")
+    assert (
+        "topic://kafka:9092/audit: a topic goes on, and its lines go; metalog pipeline follow"
+        in said
+    )
+    Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
+    said = fault(pipeline, "--out", tmp_path / "now")
+    assert "metalog pipeline follow fills it; build into a folder of its own" in said
+    assert {each.name for each in (tmp_path / "now").iterdir()} == {"changes"}
     said = fault(pipeline, "--out", audit.parent)
     assert f"{audit.parent}: holds files that are no pipeline's" in said
     assert [each.read_text() for each in audit.parent.iterdir()] == [audit.read_text()]

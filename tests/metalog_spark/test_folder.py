@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -54,18 +56,96 @@ def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_p
     assert sources(Tables.open(spark, tmp_path)) == ["new"]
 
 
-def test_days_are_replaced_as_days(spark: SparkSession, tmp_path: Path) -> None:
+def days(tables: Tables) -> dict[str, int]:
+    return {str(row.day): row.allowed for row in tables.read(COVERAGE).collect()}
+
+
+def test_days_are_replaced_as_days(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often: from time to time the table is written anew."""
+    monkeypatch.setattr("metalog_spark.folder._MOST_DAYS", 2)
     tables = Tables.make(spark, tmp_path)
-
-    def replaced(*days: tuple[str, int]) -> dict[str, int]:
-        tables.replace_days(COVERAGE, coverage(spark, *days))
-        return {str(row.day): row.allowed for row in tables.read(COVERAGE).collect()}
-
-    assert replaced(("2026-01-01", 1), ("2026-01-02", 2)) == {"2026-01-01": 1, "2026-01-02": 2}
-    for _ in range(2):
-        assert replaced(("2026-01-02", 3)) == {"2026-01-01": 1, "2026-01-02": 3}
+    first, second = "2026-01-01", "2026-01-02"
+    tables.replace_days(COVERAGE, coverage(spark, (first, 1), (second, 2)), [first, second])
+    for allowed in (3, 4, 4, 5):
+        tables.replace_days(COVERAGE, coverage(spark, (second, allowed)), [second])
+        assert days(tables) == days(Tables.open(spark, tmp_path)) == {first: 1, second: allowed}
+    tables.replace_days(COVERAGE, tables.read(COVERAGE).where("false"), [first])
+    assert days(Tables.open(spark, tmp_path)) == {second: 5}
+    assert {path.name for path in (tmp_path / "coverage").iterdir()} == {
+        *("place=a", "place=a1", "place=a2", "place=a3", "place=b", "place=b1", "place=b2")
+    }
     with pytest.raises(InvalidRequest, match="history is not divided"):
-        tables.replace_days(HISTORY, history(spark, "x"))
+        tables.replace_days(HISTORY, history(spark, "x"), [first])
+
+
+class Killed(Exception):
+    pass
+
+
+def killed_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just before the write of this number."""
+    steps = count()
+    for name in ("_write", "_append"):
+        write = getattr(Tables, name)
+
+        def written(*given: Any, write: Any = write) -> None:
+            if next(steps) == step:
+                raise Killed
+            write(*given)
+
+        monkeypatch.setattr(Tables, name, written)
+
+
+def test_what_is_changed_at_once_is_so_as_a_whole_wherever_it_is_killed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables.make(spark, tmp_path)
+    tables.replace(HISTORY, history(spark, "old"))
+    tables.replace(COVERAGE, coverage(spark, ("2026-01-01", 1), ("2026-01-02", 2)))
+
+    def change() -> None:
+        with tables.at_once():
+            tables.replace(HISTORY, history(spark, "new"))
+            tables.replace_days(COVERAGE, coverage(spark, ("2026-01-02", 3)), ["2026-01-02"])
+            tables.state(of="the new")
+            assert sources(tables) == ["new"]
+
+    for step in range(3):
+        with monkeypatch.context() as patch:
+            killed_at(step, patch)
+            with pytest.raises(Killed):
+                change()
+        for each in (tables, Tables.open(spark, tmp_path)):
+            assert sources(each) == ["old"]
+            assert days(each) == {"2026-01-01": 1, "2026-01-02": 2}
+            assert not each.facts
+    change()
+    for each in (tables, Tables.open(spark, tmp_path)):
+        assert sources(each) == ["new"]
+        assert days(each) == {"2026-01-01": 1, "2026-01-02": 3}
+        assert each.facts == {"of": "the new"}
+
+
+def test_what_batches_added_is_joined(spark: SparkSession, tmp_path: Path) -> None:
+    tables = Tables.make(spark, tmp_path)
+    for number in range(5):
+        rows = history(spark, f"batch {number}")
+        tables.commit(f"batch-{number}", added={HISTORY: rows}, replaced={})
+        tables.join(HISTORY, 2)
+        assert sources(Tables.open(spark, tmp_path)) == [f"batch {n}" for n in range(number + 1)]
+    assert len(tables._places(HISTORY)) == 3, "three in one, and two"
+
+
+def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark's committer puts what is left of it into the list together with the next line."""
+    one, other = Tables.make(spark, tmp_path), Tables.open(spark, tmp_path)
+    one.replace(HISTORY, history(spark, "dead"))
+    other.replace(HISTORY, history(spark, "alive", "too"))
+    assert sources(Tables.open(spark, tmp_path)) == ["alive", "too"]
 
 
 def test_facts_are_kept_beside_the_tables(spark: SparkSession, tmp_path: Path) -> None:
@@ -74,6 +154,10 @@ def test_facts_are_kept_beside_the_tables(spark: SparkSession, tmp_path: Path) -
     tables.state(zone="Europe/Berlin")
     again = Tables.make(spark, tmp_path)
     assert again.facts == {"zone": "Europe/Berlin", "skipped": ["a: b"]}
+    assert again.marked("told") is None
+    for number in (3, 10, 9):
+        again.mark("told", number)
+    assert again.marked("told") == 10
 
 
 def test_a_folder_that_is_none(spark: SparkSession, tmp_path: Path) -> None:

@@ -116,16 +116,11 @@ def run(arguments: Namespace, output: Output) -> int:
         )
     given = _given(arguments, output)
     with spark_session(arguments, output) as session:
-        from metalog_spark.build import build, was_cut
+        from metalog_spark.build import build
         from metalog_spark.folder import Tables
         from metalog_spark.summary import summary
 
         tables = Tables.make(session, arguments.out)
-        if was_cut(tables):
-            output.warn(
-                f"{arguments.out}: the last build was cut off; what it was given is in there"
-                " in part, until it is given again"
-            )
         with output.busy("looking at what there is") as progress:
             told = build(
                 tables,
@@ -208,15 +203,20 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
     """Says what could not be taken; whether there is nothing such."""
     problems = [f"skipped: {damage}" for damage in damages]
     for each in told:
-        lines = each.requests + each.not_audit + each.broken
-        if each.same is not None:
+        none = f"none of its {each.lines:,} lines"
+        if each.longer is not None:
+            problems.append(
+                f"{each.file}: left out: it has {_counted(each.lines, 'line')}, and what begins"
+                f" like it and was read before, {each.same}, had {each.longer:,}"
+            )
+        elif each.same is not None:
             output.note(f"{each.file}: left out, {each.same} holds its lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.requests == 0 and each.broken:
-            problems.append(f"{each.file}: none of its {lines:,} lines can be read: {each.why}")
+            problems.append(f"{each.file}: {none} can be read: {each.why}")
         elif each.requests == 0:
-            problems.append(f"{each.file}: no audit log: none of its {lines:,} lines is of one")
+            problems.append(f"{each.file}: no audit log: {none} is of one")
     for problem in problems:
         output.warn(problem)
     return not problems
