@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -153,6 +154,25 @@ def _read_careful(text: str, zone: Zone) -> Entry:
 def unwrapped(text: str) -> str:
     """The line within a line of JSON, with what its layout put around it; any other as it is."""
     return _unwrapped(text)[0]
+
+
+def fields_around(text: str) -> Iterator[str]:
+    """What an object of JSON says beside the audit line in it, ``host.name=kafka-1``: all of it
+    was written by whoever ships the line, and nothing by a client."""
+    try:
+        wrapping = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(wrapping, dict):
+        yield from _fields(wrapping, "", _MOST_LAYERS)
+
+
+def _fields(wrapping: dict[str, Any], above: str, layers: int) -> Iterator[str]:
+    for name, value in wrapping.items():
+        if isinstance(value, dict) and layers:
+            yield from _fields(value, f"{above}{name}.", layers - 1)
+        elif isinstance(value, str | int) and _HEAD_IN_JSON not in str(value):
+            yield f"{above}{name}={value}"
 
 
 def _unwrapped(text: str) -> tuple[str, list[Any]]:

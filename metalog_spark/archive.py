@@ -118,6 +118,16 @@ class Archive(NamedTuple):
     snapshots: tuple[tuple[SnapshotId, Member], ...]
 
 
+class Unproven(NamedTuple):
+    """A log whose records from ``offset`` up to ``end`` may not be committed; ``why`` is what
+    proves the others."""
+
+    text: str
+    offset: int
+    end: int
+    why: str
+
+
 class Logs:
     """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
 
@@ -154,6 +164,17 @@ class Logs:
             tuple(_in_order(members, self._committed)),
             tuple(sorted(snapshots, key=lambda each: each[0])),
         )
+
+    def unproven(self) -> list[Unproven]:
+        """Those, of the logs as they were last looked at, that are not proven to their end."""
+        logs = (
+            (name, each.log.bounds().end, each.log.proven) for name, each in self._sources.items()
+        )
+        return [
+            Unproven(name, proven.offset, end, proven.why)
+            for name, end, proven in logs
+            if end > proven.offset
+        ]
 
     def close(self) -> None:
         """Let go of what they are connected to."""

@@ -1,4 +1,5 @@
-"""The lines of an audit log's file as rows of ``requests``, or as rejected with the reason.
+"""The lines of an audit log, of its files or of a topic's records, as rows of ``requests``, or
+as rejected with the reason.
 
 Nothing is dropped: a line is one or the other. What is no UTF-8 shows as escapes, and such a
 line is marked ambiguous, as are those that a hostile name may have made and those of the hour
@@ -7,7 +8,7 @@ that comes twice when clocks are set back. Columns are Arrow's. This module must
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import Part, read_blocks
 
 _CUT: Final = "cut: the file ends within this line"
+_MOST_LINES: Final = 4096
 EMPTY: Final = "an empty line"
 OTHERS: Final = (NOT_AUDIT, EMPTY)
 """The reasons of lines that never meant to be audit lines."""
@@ -55,8 +57,19 @@ class Told(NamedTuple):
     line: int
 
 
+class Record(NamedTuple):
+    """The ``lines`` of one record, what their rows have for file and broker, and the number of
+    the first; or none, and the ``fault`` that says why."""
+
+    file: str
+    broker: str
+    line: int
+    lines: bytes
+    fault: str | None = None
+
+
 class _Read(NamedTuple):
-    """What a block came to: rows, the time and line of each, and what was rejected."""
+    """What some lines came to: rows, the time and line of each, and what was rejected."""
 
     rows: list[Row]
     times: list[int]
@@ -74,10 +87,40 @@ def read_batches(told: Told, zone: Zone) -> Iterator[pa.RecordBatch]:
             number += 1
         else:
             number += _read_lines(block.lines, number, zone, read)
-        if read.rows:
-            yield _requests(read, told)
-        if read.rejected:
-            yield _rejected(read, told)
+        yield from _batches(read, told.file, told.broker)
+
+
+def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
+    """All lines of ``records``, as ``read_batches`` has those of a part.
+
+    One event is one record, and a name with LF in it makes it several lines: they are ambiguous.
+    """
+    reads: dict[tuple[str, str], _Read] = {}
+    held = 0
+    for record in records:
+        read = reads.setdefault((record.file, record.broker), _Read([], [], [], []))
+        held += _read_record(record, zone, read)
+        if held >= _MOST_LINES:
+            yield from _all_batches(reads)
+            reads, held = {}, 0
+    yield from _all_batches(reads)
+
+
+def _read_record(record: Record, zone: Zone, read: _Read) -> int:
+    """How many lines it has; what they say is added to ``read``."""
+    if record.fault is not None:
+        read.rejected.append((record.line, "", record.fault))
+        return 1
+    before = len(read.rows)
+    count = _read_lines(record.lines.removesuffix(b"\n") + b"\n", record.line, zone, read)
+    if count > 1:
+        read.rows[before:] = [row._replace(ambiguous=True) for row in read.rows[before:]]
+    return count
+
+
+def _all_batches(reads: Mapping[tuple[str, str], _Read]) -> Iterator[pa.RecordBatch]:
+    for (file, broker), read in reads.items():
+        yield from _batches(read, file, broker)
 
 
 def _read_lines(lines: bytes, first: int, zone: Zone, read: _Read) -> int:
@@ -114,25 +157,24 @@ def _shown(line: bytes) -> str:
     return line.decode(errors="backslashreplace")
 
 
-def _requests(read: _Read, told: Told) -> pa.RecordBatch:
-    columns = dict(zip(Row._fields, zip(*read.rows, strict=True), strict=True))
-    times = pa.array(read.times, pa.timestamp("us", "UTC"))
-    return _batch(len(read.rows), told, read.lines, columns, {"time": times, "day": times})
-
-
-def _rejected(read: _Read, told: Told) -> pa.RecordBatch:
-    lines, texts, reasons = zip(*read.rejected, strict=True)
-    return _batch(len(lines), told, lines, {"text": texts, "reason": reasons})
+def _batches(read: _Read, file: str, broker: str) -> Iterator[pa.RecordBatch]:
+    same = {"file": file, "broker": broker}
+    if read.rows:
+        columns = dict(zip(Row._fields, zip(*read.rows, strict=True), strict=True))
+        times = pa.array(read.times, pa.timestamp("us", "UTC"))
+        yield _batch(len(read.rows), same, read.lines, columns, {"time": times, "day": times})
+    if read.rejected:
+        lines, texts, reasons = zip(*read.rejected, strict=True)
+        yield _batch(len(lines), same, lines, {"text": texts, "reason": reasons})
 
 
 def _batch(
     size: int,
-    told: Told,
+    same: Mapping[str, str],
     lines: Sequence[int],
     values: Mapping[str, Sequence[Any]],
     arrays: Mapping[str, pa.Array] = MappingProxyType({}),
 ) -> pa.RecordBatch:
-    same = {"file": told.file, "broker": told.broker}
     columns = []
     for field in SCHEMA:
         if field.name in arrays:

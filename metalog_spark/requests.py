@@ -48,7 +48,7 @@ def read_files(session: SparkSession, files: Sequence[Named], zone: Zone) -> Dat
 
         return read_batches(told[task], zone)
 
-    return _spread(session, len(told), read, READ)
+    return spread(session, len(told), read, READ)
 
 
 def _numbered(session: SparkSession, files: Sequence[Named]) -> list[Told]:
@@ -74,11 +74,11 @@ def _counted(session: SparkSession, parts: Sequence[Part]) -> dict[Part, int]:
 
     if not parts:
         return {}
-    rows = _spread(session, len(parts), count, "task BIGINT, lines BIGINT").collect()
+    rows = spread(session, len(parts), count, "task BIGINT, lines BIGINT").collect()
     return {parts[row["task"]]: row["lines"] for row in rows}
 
 
-def _spread(
+def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
     """What ``work`` yields for each number below ``tasks``, each in a task of its own."""

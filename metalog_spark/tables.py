@@ -115,7 +115,8 @@ ALERTS: Final = Table(
     " remedy STRING, log_offset BIGINT",
 )
 """What ``follow`` told, by which of its batches; the fields of an ACL but the principal are null
-where it is about none, ``log_offset`` is the first that has the ACL."""
+where it is about none, the principal too where it is about nobody; ``log_offset`` is the first
+that has the ACL."""
 
 TABLES: Final = {
     table.name: table

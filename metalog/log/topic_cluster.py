@@ -45,10 +45,11 @@ _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za
 
 
 class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, as ``str()`` of it says."""
+    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, as ``str()`` of it says; a log has partition 0."""
 
     servers: str
     topic: str
+    partition: int = 0
 
     def __str__(self) -> str:
         return f"{SCHEME}{self.servers}/{self.topic}"
@@ -93,7 +94,7 @@ class TopicCluster:
     def facts(self) -> TopicFacts | None:
         """None where there is no such topic."""
         topic = self.address.topic
-        with self._consuming() as consumer:
+        with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
             if found.error is not None and found.error.name() != "UNKNOWN_TOPIC_OR_PART":
                 raise KafkaException(found.error)
@@ -134,15 +135,14 @@ class TopicCluster:
         )
 
     def ends(self) -> TopicEnds:
-        with self._consuming() as consumer:
-            return _watermarks(consumer, self.address)
+        with self.consuming() as consumer:
+            return watermarks(consumer, self.address)
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
         """``live`` ones are waited for at the cluster; of others it is said at once that there
         are none, which is how a reader gets past what ends a log but is no message."""
-        return CommittedMessages(
-            self.address, *self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS), start
-        )
+        consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
+        return CommittedMessages(self.address, *consumer, start)
 
     def transactions(self) -> Transactions:
         """``InvalidTarget`` where no writer may be, or its cluster does not answer."""
@@ -186,7 +186,7 @@ class TopicCluster:
             troubles.client = None
 
     @contextmanager
-    def _consuming(self) -> Iterator[Any]:
+    def consuming(self) -> Iterator[Any]:
         troubles, consumer = self._consumer()
         try:
             yield consumer
@@ -230,7 +230,7 @@ class CommittedMessages:
         self._address = address
         self._troubles = troubles
         self._consumer = consumer
-        self._consumer.assign([_api.TopicPartition(address.topic, 0, start)])
+        self._consumer.assign([_api.TopicPartition(address.topic, address.partition, start)])
 
     def until(self, end: int) -> Iterator[Stored]:
         """Those below ``end``, which must be stable already."""
@@ -357,7 +357,7 @@ class Transactions:
         the topic's partition has the marker, and a reader who starts now must see it all."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
-        while (stable := _watermarks(self._consumer, self._address).stable) < end:
+        while (stable := watermarks(self._consumer, self._address).stable) < end:
             if time.monotonic() > deadline:
                 raise LogFenced(
                     f"{self._address}: written, but a transaction of somebody else keeps it back"
@@ -385,8 +385,8 @@ def _unread(
     return Unanswered(said) if passes else InvalidSource(said)
 
 
-def _watermarks(consumer: Any, address: TopicAddress) -> TopicEnds:
-    place = _api.TopicPartition(address.topic, 0)
+def watermarks(consumer: Any, address: TopicAddress) -> TopicEnds:
+    place = _api.TopicPartition(address.topic, address.partition)
     return TopicEnds(*consumer.get_watermark_offsets(place, timeout=TIMEOUT_S, cached=False))
 
 

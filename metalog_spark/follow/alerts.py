@@ -1,4 +1,5 @@
-"""What somebody should look at now: grants that open too much, and storms of denials.
+"""What somebody should look at now: grants that open too much, storms of denials, and what an
+audit topic does not tell.
 
 A grant is judged as ``lint`` judges it, when it comes. A storm is a principal that was denied
 so many times within one window of ``WINDOW_MS``; the windows after that one go on with the same
@@ -7,7 +8,7 @@ storm. Pure. This module must not know Spark, nor where lives and counts come fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -21,6 +22,8 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
+LINES_LOST: Final = "lines-lost"
+NO_BROKER: Final = "no-broker"
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -28,13 +31,14 @@ ConfigAt = Callable[[int], AuthorizerConfig]
 
 
 class Alert(NamedTuple):
-    """``kind`` is the check that found it, as in ``lint``, or ``STORM``; ``subject`` the ACL, or
-    what was denied; ``log_offset`` the first (exclusive) whose state has the grant."""
+    """``kind`` is the check that found it, as in ``lint``, or one of ours; ``principal`` and
+    ``subject``, an ACL, are None where it is about none; ``log_offset`` the first (exclusive)
+    whose state has the grant."""
 
     time_ms: int
     kind: str
     severity: Severity
-    principal: str
+    principal: str | None
     subject: Acl | None
     said: str
     remedy: str | None = None
@@ -136,3 +140,22 @@ def _storm(window: Denials) -> Alert:
         f"was denied {window.denied:,} times within {WINDOW_MS // 60_000} minutes, most often"
         f" {asked.operation} on {asked.resource_type} {asked.resource_name}",
     )
+
+
+def of_lost_lines(time_ms: int, lost: Sequence[str]) -> Alert:
+    """About what a topic deleted before it was read; ``lost`` says what."""
+    said = (
+        f"{'; '.join(lost)}; what was asked then is not known: read the topic sooner, or have it"
+        " keep records longer"
+    )
+    return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
+
+
+def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
+    """About ``lines`` of which it is not known whose they are."""
+    said = (
+        f"{lines:,} lines of {topic} name no broker, and coverage takes all such for one broker"
+        " that is called like the topic; have records keyed by the broker, or find it by"
+        " --broker-from in a key, a header (NAME=VALUE) or a field of JSON (host.name=VALUE)"
+    )
+    return Alert(time_ms, NO_BROKER, Severity.WARNING, None, None, said)

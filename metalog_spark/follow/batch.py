@@ -1,9 +1,9 @@
 """One batch: what came in is decided as far as the log is known, written at one moment, or waits.
 
 All that a batch does is one commit of the pipeline's folder, which has the batch's number. Spark
-gives a batch again that it does not know to be done, with the same files; if the folder has
-it, nothing happens, and if not, whatever it left there is overwritten. So each line counts
-once, wherever the process was killed. This module must not know how batches come about.
+gives a batch again that it does not know to be done, with the same files or offsets; if the
+folder has it, nothing happens, and if not, whatever it left there is overwritten. So each line
+counts once, wherever the process was killed. This module must not know how batches come about.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ from metalog_spark.follow.alerts import (
     Denials,
     of_denials,
     of_grants,
+    of_lost_lines,
+    of_no_broker,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
+from metalog_spark.follow.topic import LOST, SPANS, Span, read_topic
 from metalog_spark.requests import Named, read_files, rejected_of, requests_of
 from metalog_spark.state import packed
 from metalog_spark.tables import (
@@ -46,24 +49,49 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.audit_layout import Zone
+    from metalog.log.topic_partitions import PartitionedTopic
     from metalog_spark.history import History
 
 FOLLOW: Final = "follow"
 """The fact under which a folder has its ``Progress``."""
-PATH: Final = "path"
-"""The column of a batch that has the file that came, or null for news of the log."""
+CAME: Final = f"path STRING, {SPANS}"
+"""A row of a batch: the file that came, or the range of a topic's offsets; all is null in news of
+the log."""
 _GONE: Final = "the file was gone before it was read"
+_MOST_PLACES: Final = 100
+"""So many batches' rows lie apart before they are joined."""
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 """Denials are counted on for so long behind the newest."""
 
 
 class Progress(NamedTuple):
     """What was committed: up to which batch, and up to which offset of the log (exclusive) grants
-    were looked at; ``waits_from_ms`` is the time of the first request that waits."""
+    were looked at; ``waits_from_ms`` is the time of the first request that waits; ``unnamed``
+    is whether it was told already that lines name no broker."""
 
     batch: int = -1
     looked_to: int = -1
     waits_from_ms: int | None = None
+    unnamed: bool = False
+
+
+class Came(NamedTuple):
+    """What a batch has to read."""
+
+    files: Sequence[str]
+    spans: Sequence[Span]
+
+    @classmethod
+    def of(cls, batch: DataFrame) -> Came:
+        from pyspark.sql import functions as f
+
+        is_news = f.col("path").isNull() & f.col("partition").isNull()
+        rows = batch.where(~is_news).collect()
+        files = sorted(_local(row[0]) for row in rows if row[0] is not None)
+        return cls(files, sorted(Span(*row[1:]) for row in rows if row[1] is not None))
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.spans)
 
 
 def progress_of(tables: Tables) -> Progress:
@@ -71,14 +99,16 @@ def progress_of(tables: Tables) -> Progress:
 
 
 class Following(NamedTuple):
-    """What is followed, and how. A request waits until the log is known ``lateness_ms`` past its
-    time; ``storm_from`` denials within a window are a storm."""
+    """What is followed, and how: a ``topic`` with its client's settings, or files. A request
+    waits until the log is known ``lateness_ms`` past its time; ``storm_from`` denials within a
+    window are a storm."""
 
     out: str
-    source: str
     log: FollowedLog
     configuration: Configuration
     zone: Zone
+    topic: PartitionedTopic | None = None
+    topic_config: Path | None = None
     broker: re.Pattern[str] | None = None
     lateness_ms: int = 30_000
     storm_from: int = 100
@@ -90,7 +120,7 @@ class Following(NamedTuple):
         done = progress_of(tables)
         if number <= done.batch:
             return
-        paths = [row[0] for row in batch.select(PATH).where("path IS NOT NULL").collect()]
+        came = Came.of(batch)
         history = self.log.look()
         known_ms = known_until_ms(history)
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
@@ -98,13 +128,15 @@ class Following(NamedTuple):
         lives = [Life(each.id, each.acl, each.begin, each.end) for each in history.lives]
         alerts = list(of_grants(lives, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
         looked_to = max([done.looked_to, *(each.end for each in history.stretches)])
-        if paths or is_due or alerts:
+        if came or is_due or alerts:
             progress = done._replace(batch=number, looked_to=looked_to)
             written = _Batch(self, tables, history, progress, alerts)
-            if paths or is_due:
-                written.commit_lines(sorted(map(_local, paths)), horizon_ms)
+            if came or is_due:
+                written.commit_lines(came, horizon_ms)
             else:
                 written.commit({}, {})
+            for table in (REQUESTS, DECISIONS, REJECTED, ALERTS):
+                tables.join(table, _MOST_PLACES)
 
 
 class _Batch:
@@ -133,25 +165,51 @@ class _Batch:
         facts = {FOLLOW: self._progress._asdict()}
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
-    def commit_lines(self, files: Sequence[str], horizon_ms: int) -> None:
-        """With the lines of ``files`` and what waited, as far as the log is known."""
+    def commit_lines(self, came: Came, horizon_ms: int) -> None:
+        """With the lines of what ``came`` and of what waited, as far as the log is known."""
         from pyspark.sql import functions as f
 
-        there = [file for file in files if Path(file).is_file()]
-        read = read_files(self._session, self._named(there), self._following.zone).persist()
-        gone = [(file, None, "", _GONE) for file in files if file not in there]
+        there = [file for file in came.files if Path(file).is_file()]
+        read = self._read(there, came.spans).persist()
+        gone = [(file, None, "", _GONE) for file in came.files if file not in there]
         rejected = rejected_of(read).unionByName(self._rows(REJECTED, gone))
         requests = self._tables.read(WAITING).unionByName(requests_of(read)).persist()
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         due = requests.where(is_known)
         answers = decided(due, self._state(), self._following.configuration).persist()
         try:
+            if came.spans:
+                self._alert_of_topic(read, horizon_ms)
             added = {REQUESTS: due, DECISIONS: answers, REJECTED: rejected}
             replaced = {**self._waits(requests.where(~is_known)), **self._counts(answers)}
             self.commit(added, replaced)
         finally:
             for each in (read, requests, answers):
                 each.unpersist()
+
+    def _read(self, files: Sequence[str], spans: Sequence[Span]) -> DataFrame:
+        of = self._following
+        if of.topic is not None:
+            return read_topic(self._session, of.topic, spans, of.broker, of.zone)
+        return read_files(self._session, self._named(files), of.zone)
+
+    def _alert_of_topic(self, read: DataFrame, time_ms: int) -> None:
+        """Of what was deleted, whenever it was, and of lines without a broker once."""
+        from pyspark.sql import functions as f
+
+        topic = self._following.topic
+        if topic is None:
+            return
+        is_unnamed = f.col("reason").isNull() & (f.col("broker") == topic.address.topic)
+        is_lost = f.col("reason").startswith(LOST)
+        lost = f.when(is_lost, f.struct("file", "line", "reason"))
+        [(unnamed, found)] = read.agg(f.count_if(is_unnamed), f.collect_list(lost)).collect()
+        if found:
+            said = [f"{row['file']}: {row['reason']}" for row in sorted(found)]
+            self._alerts.append(of_lost_lines(max(time_ms, 0), said))
+        if unnamed and not self._progress.unnamed:
+            self._alerts.append(of_no_broker(max(time_ms, 0), str(topic.address), unnamed))
+            self._progress = self._progress._replace(unnamed=True)
 
     def _waits(self, waiting: DataFrame) -> dict[Table, DataFrame]:
         from pyspark.sql import functions as f
@@ -176,7 +234,7 @@ class _Batch:
         return [Named(each, each.name, broker_of(each.name, pattern)) for each in found]
 
     def _state(self) -> bytes:
-        source = self._following.source
+        source = self._following.log.text
         return packed(
             changelog_rows(self._session, self._history.lives, source),
             history_rows(self._session, self._history.stretches, source),

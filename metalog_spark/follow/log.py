@@ -7,19 +7,27 @@ Spark, nor what is decided.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from metalog_spark.archive import Hole, Logs, Piece
+from metalog_spark.archive import Hole, Logs, Piece, Unproven
 from metalog_spark.history import KNOWN, History, Scanned, history_of, scan
 
 
 class FollowedLog:
-    """The log that ``text`` names, a SOURCE or a pattern of folders."""
+    """The log that ``text`` names, a SOURCE or a pattern of folders.
 
-    def __init__(self, text: str, command_config: Path | None = None) -> None:
-        self._text = text
-        self._command_config = command_config
+    What is not proven to be committed is left out, unless not ``committed``: what was decided by
+    it would stay decided when its quorum takes it back.
+    """
+
+    def __init__(
+        self, text: str, command_config: Path | None = None, *, committed: bool = True
+    ) -> None:
+        self.text = text
+        self.command_config = command_config
+        self.committed = committed
         self._logs: Logs | None = None
         self._closed: dict[tuple[int, int], Scanned] = {}
 
@@ -29,9 +37,7 @@ class FollowedLog:
 
     def look(self) -> History:
         """``CorruptLog`` where it is damaged: nothing is decided by half of a log."""
-        if self._logs is None:
-            self._logs = Logs(self._text, environ=os.environ, command_config=self._command_config)
-        archive = self._logs.look()
+        archive = self._opened().look()
         pieces = {number: part for number, part in enumerate(archive.parts) if _is_piece(part)}
         scanned = {number: self._scan(piece) for number, piece in pieces.items()}
         growing = max(pieces, default=None)
@@ -42,13 +48,32 @@ class FollowedLog:
         }
         return history_of(archive, scanned, skip_damaged=False)
 
+    def unproven(self) -> Sequence[Unproven]:
+        """What is left out of each folder, if anything is."""
+        if not self.committed:
+            return ()
+        logs = self._opened()
+        logs.look()
+        return logs.unproven()
+
+    def _opened(self) -> Logs:
+        if self._logs is None:
+            self._logs = Logs(
+                self.text,
+                environ=os.environ,
+                committed=self.committed,
+                command_config=self.command_config,
+            )
+        return self._logs
+
     def _scan(self, piece: Piece) -> Scanned:
         return self._closed.get((piece.start, piece.end)) or scan(piece)
 
 
 def known_until_ms(history: History) -> int | None:
     """The time of the last record, up to which nothing of ACLs is hidden but by the clocks."""
-    return max((each.end_ms or 0 for each in history.stretches if each.kind == KNOWN), default=None)
+    ends = (each.end_ms or 0 for each in history.stretches if each.kind == KNOWN)
+    return max(ends, default=0) or None
 
 
 def _is_piece(part: Piece | Hole) -> TypeGuard[Piece]:

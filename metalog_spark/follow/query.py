@@ -1,6 +1,6 @@
-"""Starts following: one streaming query over an audit folder and a metadata log.
+"""Starts following: one streaming query over a metadata log and an audit folder or topic.
 
-The query only says that something came, a file or records; what is made of it is a batch's.
+The query only says that something came, files or offsets; what is made of it is a batch's.
 Its checkpoint lies in the pipeline's folder, and neither is of use without the other.
 This module must not know what a batch does.
 """
@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog_spark.datasource import NAME, register
-from metalog_spark.folder import Tables, placed
-from metalog_spark.follow.batch import FOLLOW, PATH, Following, progress_of
+from metalog_spark.folder import FOLLOWED, Tables, placed
+from metalog_spark.follow.batch import CAME, FOLLOW, Following, progress_of
+from metalog_spark.follow.topic import NAME as TOPIC
+from metalog_spark.follow.topic import AuditTopicSource, is_topic
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamReader
 
-_FOLLOWED: Final = "followed"
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FOR_GOOD: Final = "36500d"
+FILES_AT_ONCE: Final = 1_000
+OFFSETS_AT_ONCE: Final = 500_000
+"""What a batch takes at most where nobody says otherwise."""
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 
@@ -32,7 +37,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     _refuse_own_files(out, audit)
     tables = Tables.make(session, out)
     followed = {"log": source, "audit": audit}
-    known = tables.facts.get(_FOLLOWED)
+    known = tables.facts.get(FOLLOWED)
     if known is None and tables.has(REQUESTS):
         raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
     if known not in (None, followed):
@@ -45,12 +50,12 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
             f"{out}: what was read into it is no longer known, since {_CHECKPOINT} in it is gone;"
             " begin another folder"
         )
-    tables.state(**{_FOLLOWED: followed})
+    tables.state(**{FOLLOWED: followed})
     return tables
 
 
 def _refuse_own_files(out: str, audit: str) -> None:
-    is_here = placed(out).startswith("/")
+    is_here = placed(out).startswith("/") and not is_topic(audit)
     if is_here and Path(out).resolve().is_relative_to(Path(audit).resolve()):
         raise InvalidTarget(
             f"{out}: lies in --audit {audit}, where all files are read; follow into another folder"
@@ -58,25 +63,65 @@ def _refuse_own_files(out: str, audit: str) -> None:
 
 
 def start(
-    following: Following, tables: Tables, audit: str, *, every_s: int | None, files_at_once: int
+    following: Following, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
-    """Looks every ``every_s`` seconds; None: reads all that there is, and ends."""
-    from pyspark.sql import functions as f
-
+    """Looks every ``every_s`` seconds; None: reads all that there is, and ends. A batch has
+    ``at_once`` files, or offsets of a topic, at most."""
     session = tables.session
     register(session)
-    files = session.readStream.format("binaryFile").schema(_FILES)
-    files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
-    came = files.option("maxFilesPerTrigger", str(files_at_once)).load(audit).select(PATH)
-    log = session.readStream.format(NAME).option("startingOffset", "latest")
-    news = log.load(following.source).select(f.lit(None).cast("string").alias(PATH))
-    writer = came.unionByName(news).writeStream.queryName(FOLLOW)
+    came = _offsets if is_topic(audit) else _files
+    rows = came(following, session, audit, at_once).unionByName(_news(following, session))
+    writer = rows.writeStream.queryName(FOLLOW)
     writer = writer.option("checkpointLocation", f"{tables.path}/{_CHECKPOINT}")
     if every_s is None:
         writer = writer.trigger(availableNow=True)
     else:
         writer = writer.trigger(processingTime=f"{every_s} seconds")
     return writer.foreachBatch(following.carry_out).start()
+
+
+def _files(
+    following: Following, session: SparkSession, audit: str, at_once: int | None
+) -> DataFrame:
+    files = session.readStream.format("binaryFile").schema(_FILES)
+    files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
+    files = files.option("maxFilesPerTrigger", str(at_once or FILES_AT_ONCE))
+    return _as_came(files.load(audit).select("path"))
+
+
+def _offsets(
+    following: Following, session: SparkSession, audit: str, at_once: int | None
+) -> DataFrame:
+    session.dataSource.register(AuditTopicSource)
+    topic = _by_config(session.readStream.format(TOPIC), following.topic_config)
+    topic = topic.option("maxOffsetsPerTrigger", str(at_once or OFFSETS_AT_ONCE))
+    return _as_came(topic.load(audit))
+
+
+def _news(following: Following, session: SparkSession) -> DataFrame:
+    followed = following.log
+    log = session.readStream.format(NAME).option("startingOffset", "latest")
+    log = _by_config(log, followed.command_config)
+    return _as_came(log.option("committed", followed.committed).load(followed.text))
+
+
+def _by_config(reader: DataStreamReader, command_config: Path | None) -> DataStreamReader:
+    if command_config is None:
+        return reader
+    return reader.option("commandConfig", str(command_config))
+
+
+def _as_came(rows: DataFrame) -> DataFrame:
+    """With all columns of ``CAME``."""
+    from pyspark.sql import functions as f
+
+    named = (column.split() for column in CAME.split(", "))
+    return rows.select(
+        *(
+            f.col(name) if name in rows.columns else f.lit(None).cast(kind).alias(name)
+            for name, kind in named
+        )
+    )
 
 
 def _has_checkpoint(session: SparkSession, path: str) -> bool:

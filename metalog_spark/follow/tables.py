@@ -1,6 +1,6 @@
 """Fills the tables that follow from what was committed, so that every finding reads the folder.
 
-They are remade whole from the others and the log, so it does no harm if that is broken off.
+They are remade whole from the others and the log, at one moment.
 This module must not know batches.
 """
 
@@ -25,8 +25,9 @@ from metalog_spark.usage import usage
 
 def complete(tables: Tables, history: History, source: str, configuration: Configuration) -> None:
     session = tables.session
-    tables.replace(HISTORY, history_rows(session, history.stretches, source))
-    tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives, source))
-    tables.replace(CONFIGURATION, configuration.rows(session))
-    tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS))))
-    tables.replace(USAGE, usage(tables.read(DECISIONS)))
+    with tables.at_once():
+        tables.replace(HISTORY, history_rows(session, history.stretches, source))
+        tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives, source))
+        tables.replace(CONFIGURATION, configuration.rows(session))
+        tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS))))
+        tables.replace(USAGE, usage(tables.read(DECISIONS)))

@@ -25,26 +25,30 @@ from shell.verbs.pipeline.build import broker_pattern, named_config
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from metalog_spark.archive import Unproven
     from metalog_spark.configuration import Configuration
     from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import Following
-    from metalog_spark.follow.log import FollowedLog
 
-USAGE: Final = "--log SOURCE --audit FOLDER --out DIR [options]"
+USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """\
 metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out /data/now \\
     --config server.properties                        until Ctrl-C, alerts as they come
+metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out /data/now
 metalog pipeline follow … --once                      what there is now, from cron
 
 A line counts once, wherever the process was stopped or killed; start it again with the same
 DIR. Files are taken whole when they appear, so move them there when they are finished, and
-leave them their names. A request is decided by the ACLs of its own time, so it waits until
-the log is known up to then. Every other verb reads DIR, as of the last orderly end.
+leave them their names. A topic's record holds an audit line, and its key is the broker. A
+request is decided by the ACLs of its own time, so it waits until the log is known up to then,
+and committed. Every other verb reads DIR, as of the last orderly end.
 
 Exit code: 0 stopped when asked, 2 it broke off."""
 _LOOK_S: Final = 1
+_TOLD: Final = "told"
+"""The mark up to which batch alerts were written to stdout."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -54,8 +58,9 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--audit",
         required=True,
-        metavar="FOLDER",
-        help="where finished audit logs appear; a pattern of folders too",
+        metavar="FOLDER|TOPIC",
+        help="where finished audit logs appear, a pattern of folders too; or the topic that "
+        "audit lines come by, topic://HOST:PORT[,HOST:PORT]/TOPIC",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
     group.add_argument(
@@ -69,9 +74,22 @@ def configure(parser: ArgumentParser) -> None:
         "--zone", default="UTC", metavar="ZONE", help="of times without one (default: UTC)"
     )
     group.add_argument(
-        "--broker-from", metavar="REGEX", help="finds the broker's name in a file's path"
+        "--broker-from",
+        metavar="REGEX",
+        help="finds the broker's name in a file's path, or in a record's key, its headers "
+        "(NAME=VALUE) or the JSON around its line (host.name=VALUE) (default: the key)",
     )
     add_command_config(group)
+    group.add_argument(
+        "--audit-config",
+        metavar="FILE",
+        help="the same for the audit topic, where its cluster is another",
+    )
+    group.add_argument(
+        "--uncommitted",
+        action="store_true",
+        help="decide by what is not proven to be committed, too",
+    )
     pace = parser.add_argument_group("how, and what is told")
     pace.add_argument("--once", action="store_true", help="read what there is, and end")
     pace.add_argument(
@@ -82,11 +100,10 @@ def configure(parser: ArgumentParser) -> None:
         help="between looks (default: 10)",
     )
     pace.add_argument(
-        "--files-at-once",
-        type=_at_least(1, "--files-at-once"),
-        default=1000,
+        "--at-once",
+        type=_at_least(1, "--at-once"),
         metavar="N",
-        help="at most (default: 1000)",
+        help="files, or records of a topic, in a batch at most (default: 1000 or 500000)",
     )
     pace.add_argument(
         "--lateness",
@@ -119,33 +136,21 @@ def run(arguments: Namespace, output: Output) -> int:
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     output.go_on()
     with spark_session(arguments, output) as session:
-        from metalog_spark.follow.batch import Following
         from metalog_spark.follow.query import follow_tables, start
 
+        following = _following(arguments, configuration, zone, broker)
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
-        following = Following(
-            tables.path,
-            arguments.log,
-            _log(arguments),
-            configuration,
-            zone,
-            broker,
-            arguments.lateness * 1000,
-            arguments.storm,
-        )
+        for each in following.log.unproven():
+            output.warn(_unproven_said(each))
         query = start(
             following,
             tables,
             arguments.audit,
             every_s=None if arguments.once else arguments.every,
-            files_at_once=arguments.files_at_once,
+            at_once=arguments.at_once,
         )
         try:
             _tell_until_it_ends(query, tables, output)
-        except KeyboardInterrupt:
-            output.note("stopping when this batch is done")
-            while query.status["isTriggerActive"]:
-                sleep(_LOOK_S)
         finally:
             query.stop()
         _complete(following, tables, output)
@@ -161,25 +166,62 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
     return configuration
 
 
-def _log(arguments: Namespace) -> FollowedLog:
+def _following(
+    arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
+) -> Following:
+    """What is followed, once it was seen to be there."""
+    from metalog_spark.folder import placed
+    from metalog_spark.follow.batch import Following
     from metalog_spark.follow.log import FollowedLog
+    from metalog_spark.follow.topic import is_topic, opened_topic
 
-    command_config = arguments.command_config
-    return FollowedLog(arguments.log, None if command_config is None else Path(command_config))
+    given = arguments.command_config
+    config = None if given is None else Path(given)
+    log = FollowedLog(arguments.log, config, committed=not arguments.uncommitted)
+    given = arguments.audit_config
+    topic_config = config if given is None else Path(given)
+    topic = None
+    if is_topic(arguments.audit):
+        topic = opened_topic(arguments.audit, topic_config)
+        topic.check()
+    return Following(
+        placed(arguments.out),
+        log,
+        configuration,
+        zone,
+        topic,
+        topic_config,
+        broker,
+        arguments.lateness * 1000,
+        arguments.storm,
+    )
+
+
+def _unproven_said(each: Unproven) -> str:
+    proven = f"only up to offset {each.offset:,} of {each.end:,}" if each.offset else "nowhere"
+    return (
+        f"{each.text}: {proven} proven to be committed ({each.why}), and what was asked after that"
+        " waits; follow quorum://HOST:PORT, or the folders of more voters joined by +, or say"
+        " --uncommitted"
+    )
 
 
 def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> None:
-    from metalog_spark.follow.batch import progress_of
-
-    told = progress_of(tables).batch
+    told = _tell(tables, tables.marked(_TOLD), output)
     seen = None
     is_over = False
-    while not is_over:
-        is_over = _is_over(query)
-        progress = query.lastProgress
-        if is_over or (progress is not None and progress.batchId != seen):
-            seen = None if progress is None else progress.batchId
-            told = _tell(tables, told, output)
+    try:
+        while not is_over:
+            is_over = _is_over(query)
+            progress = query.lastProgress
+            if is_over or (progress is not None and progress.batchId != seen):
+                seen = None if progress is None else progress.batchId
+                told = _tell(tables, told, output)
+    except KeyboardInterrupt:
+        output.note("stopping when this batch is done")
+        while query.status["isTriggerActive"]:
+            sleep(_LOOK_S)
+        _tell(tables, tables.marked(_TOLD), output)
 
 
 def _is_over(query: StreamingQuery) -> bool:
@@ -196,19 +238,23 @@ def _is_over(query: StreamingQuery) -> bool:
         raise
 
 
-def _tell(tables: Tables, after: int, output: Output) -> int:
-    """The alerts of the batches behind ``after``; returns the last batch."""
+def _tell(tables: Tables, after: int | None, output: Output) -> int:
+    """The alerts of the batches behind ``after``, of which the folder keeps that they were told,
+    once they are; returns the last batch."""
     from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import progress_of
     from metalog_spark.tables import ALERTS
 
     now = Tables.open(tables.session, tables.path)
-    last = progress_of(now).batch
-    if last > after:
-        rows = now.read(ALERTS).where(f"batch > {after}").orderBy("batch", "time", "kind")
-        for row in rows.selectExpr("unix_millis(time) AS ms", "*").collect():
+    told, last = -1 if after is None else after, progress_of(now).batch
+    if last > told:
+        rows = now.read(ALERTS).where(f"batch > {told}").orderBy("batch", "time", "kind")
+        alerts = rows.selectExpr("unix_millis(time) AS ms", "*").collect()
+        for row in alerts:
             _tell_one(row.asDict(), output)
         output.flush()
+        if alerts:
+            now.mark(_TOLD, last)
     return last
 
 
@@ -235,7 +281,8 @@ def _tell_one(alert: dict[str, Any], output: Output) -> None:
         return
     severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
     what = alert["principal"] if alert["operation"] is None else acl_said(alert)
-    output.line(f"{when}  {severity}  {alert['kind']}: {safe(what)}: {safe(alert['said'])}")
+    about = "" if what is None else f"{safe(what)}: "
+    output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
     if alert["remedy"] is not None:
         output.line(f"    {safe(alert['remedy'])}")
 
@@ -251,7 +298,7 @@ def _complete(following: Following, tables: Tables, output: Output) -> None:
     now = Tables.open(tables.session, tables.path)
     history = following.log.look()
     with output.busy("filling the tables that follow from it"):
-        complete(now, history, following.source, following.configuration)
+        complete(now, history, following.log.text, following.configuration)
     if progress_of(now).waits_from_ms is not None:
         waiting = now.read(WAITING).count()
         known_ms = known_until_ms(history)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import REPOSITORY
 from command import run_here
-from followed_world import READ_T, WrittenLog, appears, line
+from followed_topic import AuditTopic
+from followed_world import READ_T, WrittenLog, appears, line, time_ms
+from kafka_tools import RealKafka
 from pyspark.sql import SparkSession
 
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidTarget
 from metalog_spark.folder import Tables
 from metalog_spark.follow.batch import FOLLOW, Progress
+from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.tables import (
     ALERTS,
@@ -46,15 +53,14 @@ class Followed:
 
     def __init__(self, folder: Path) -> None:
         self.log = WrittenLog(folder / "log")
-        self.audit = folder / "audit"
+        self.audit: Path | str = folder / "audit"
         self.out = folder / "out"
-        self.audit.mkdir()
 
     @property
     def words(self) -> list[str | Path]:
         return [
             *("--log", self.log.folder, "--audit", self.audit, "--out", self.out),
-            *("--once", "--files-at-once", "1", "--storm", str(STORM)),
+            *("--once", "--at-once", "1", "--storm", str(STORM)),
         ]
 
     def rows(self, spark: SparkSession, table: Table, *columns: str) -> list[tuple[object, ...]]:
@@ -72,11 +78,12 @@ def followed(tmp_path: Path) -> Followed:
     world.log.unbind(20, 1)
     world.log.bind(40, 2, ADMIN)
     world.log.goes_on(100)
-    appears(world.audit, "b1.log.0", [line(10, "User:app", allowed=True)])
+    folder = tmp_path / "audit"
+    appears(folder, "b1.log.0", [line(10, "User:app", allowed=True)])
     storm = [line(50, "User:bad", allowed=False) for _ in range(STORM - 1)]
-    appears(world.audit, "b1.log.1", [*storm, "no audit line\n"])
+    appears(folder, "b1.log.1", [*storm, "no audit line\n"])
     last = [line(55, "User:bad", allowed=False), line(30, "User:app", allowed=True)]
-    appears(world.audit, "b1.a %20#?[2]", [*last, line(80, "User:app", allowed=False)])
+    appears(folder, "b1.a %20#?[2]", [*last, line(80, "User:app", allowed=False)])
     return world
 
 
@@ -88,9 +95,9 @@ EVERY_LINE = [
 
 
 def follow(
-    capsys: pytest.CaptureFixture[str], followed: Followed
+    capsys: pytest.CaptureFixture[str], followed: Followed, *more: str
 ) -> subprocess.CompletedProcess[str]:
-    done = run_here(capsys, "pipeline", "follow", *followed.words)
+    done = run_here(capsys, "pipeline", "follow", *followed.words, *more)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -145,9 +152,9 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     tables.commit("batch-0", added={REQUESTS: nothing}, replaced={}, **{FOLLOW: done})
     with pytest.raises(InvalidTarget, match="checkpoint in it is gone"):
         follow_tables(spark, str(out), "log", "audit")
-    for replaced in (Tables.replace, Tables.replace_days):
+    for replaced, days in ((Tables.replace, ()), (Tables.replace_days, ([],))):
         with pytest.raises(InvalidTarget, match="build into a folder of its own"):
-            replaced(Tables.open(spark, out), REQUESTS, nothing)
+            replaced(Tables.open(spark, out), REQUESTS, nothing, *days)
 
     with pytest.raises(InvalidTarget, match="where all files are read"):
         follow_tables(spark, str(tmp_path / "logs" / "out"), "log", str(tmp_path / "logs"))
@@ -169,3 +176,70 @@ def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
         assert committed == (batch if moment == "after" else batch - 1)
     follow(capsys, followed)
     check_each_line_counts_once(spark, followed)
+
+
+def test_a_topic_is_followed_as_a_folder_is(
+    spark: SparkSession,
+    real_kafka: RealKafka,
+    followed: Followed,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ends between what it commits and what it tells, and then the topic deletes records."""
+    sent = AuditTopic(real_kafka.bootstrap)
+    followed.audit = sent.address
+    sent.send(line(10, "User:app", allowed=True))
+    for _ in range(3):
+        sent.send(line(50, "User:bad", allowed=False))
+    few = ("--at-once", "4", "--storm", "3", "--json")
+    with monkeypatch.context() as patch:
+        patch.setattr(Tables, "_note", ends_after(Tables._note, batch=0))
+        done = run_here(capsys, "pipeline", "follow", *followed.words, *few)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "metalog: ended" in done.stderr
+    assert followed.rows(spark, ALERTS, "count(*)") == [(2,)]
+
+    for _ in range(3):
+        sent.send(line(60, "User:app", allowed=False), key=None)
+    sent.forget(6)
+    done = follow(capsys, followed, *few)
+    assert [json.loads(each)["kind"] for each in done.stdout.splitlines()] == [
+        *("denied-storm", "super-user-like", "lines-lost", "no-broker"),
+    ]
+    assert f"{sent.address}/0: deleted unread: offsets 4 to 5; what" in done.stdout
+    assert followed.lines_in(spark, DECISIONS) == [("0", number) for number in (0, 1, 2, 3, 6)]
+    assert followed.lines_in(spark, REJECTED) == [("0", 4)]
+    brokers = followed.rows(spark, COVERAGE, "broker", "allowed", "denied")
+    assert brokers == [(sent.name, 0, 1), ("b1", 1, 3)]
+    assert follow(capsys, followed, *few).stdout == ""
+
+
+def ends_after(note: Any, batch: int) -> Any:
+    """Of a process that is killed when a batch's line is written, all that the folder sees."""
+
+    def noted(tables: Tables, change: Mapping[str, Any]) -> None:
+        note(tables, change)
+        if change.get("facts", {}).get(FOLLOW, {}).get("batch") == batch:
+            raise InvalidTarget("ended")
+
+    return noted
+
+
+def test_nothing_is_decided_by_what_may_not_be_committed(tmp_path: Path) -> None:
+    """One of three voters knows of a tail that the other two may not have."""
+    log = WrittenLog(tmp_path / "log")
+    log.bind(1, 1, READ_T)
+    log.goes_on(100)
+    alone = FollowedLog(str(log.folder))
+    assert known_until_ms(alone.look()) == time_ms(100)
+    assert alone.unproven() == []
+    state = log.folder / "__cluster_metadata-0" / "quorum-state"
+    others = '"currentVoters":[{"voterId":1},{"voterId":2},{"voterId":3}]'
+    state.write_text(re.sub(r'"currentVoters":\[.*?\]', others, state.read_text()))
+    one_of_three = FollowedLog(str(log.folder))
+    assert known_until_ms(one_of_three.look()) is None
+    [said] = one_of_three.unproven()
+    assert (said.offset, said.end) == (0, 4)
+    unproven = FollowedLog(str(log.folder), committed=False)
+    assert known_until_ms(unproven.look()) == time_ms(100)
+    assert unproven.unproven() == ()

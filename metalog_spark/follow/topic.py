@@ -1,0 +1,213 @@
+"""The topic that audit lines come by: which offsets are news, and the lines in them.
+
+A stream of it has one row for each range of offsets that came, and not what lies in them:
+that is read by whoever carries out the batch. This module must not know what a line says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from authorizer.audit_layout import fields_around
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES
+from metalog.log.topic_cluster import SCHEME, TopicEnds, parse_address
+from metalog.log.topic_partitions import Deleted, PartitionedTopic
+from metalog_spark.auditlog import Record, read_records
+from metalog_spark.requests import READ, spread
+from snapshot.exchange.client_file import client_settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from authorizer.audit_layout import Zone
+    from metalog.log.topic_records import Stored
+
+NAME: Final = "metalog-audit-topic"
+SPANS: Final = "partition INT, first BIGINT, past BIGINT"
+LOST: Final = "deleted unread"
+_ID: Final = "id"
+_TASK_OFFSETS: Final = 100_000
+
+
+class Span(NamedTuple):
+    """The offsets of a partition from ``first`` up to ``past``."""
+
+    partition: int
+    first: int
+    past: int
+
+    def pieces(self, most: int = _TASK_OFFSETS) -> Iterator[Span]:
+        for first in range(self.first, self.past, most):
+            yield Span(self.partition, first, min(first + most, self.past))
+
+
+def is_topic(audit: str) -> bool:
+    return audit.startswith(SCHEME)
+
+
+def opened_topic(audit: str, command_config: Path | None) -> PartitionedTopic:
+    """Nothing is asked of its cluster yet."""
+    settings, _ = client_settings(command_config, LOCAL_FILES)
+    return PartitionedTopic(parse_address(audit), settings)
+
+
+def read_topic(
+    session: SparkSession,
+    topic: PartitionedTopic,
+    spans: Sequence[Span],
+    broker: re.Pattern[str] | None,
+    zone: Zone,
+) -> DataFrame:
+    """All lines in ``spans``, rows of ``READ``."""
+    pieces = [piece for span in spans for piece in span.pieces()]
+
+    def read(task: int) -> Iterator[pa.RecordBatch]:
+        return read_records(records_in(topic, pieces[task], broker), zone)
+
+    return spread(session, len(pieces), read, READ)
+
+
+def records_in(
+    topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
+) -> Iterator[Record]:
+    """The records of ``span``: a line has the number of its offset, and where a record has
+    several, they are lines of a file that is called by the offset."""
+    name = f"{topic.address}/{span.partition}"
+    unnamed = topic.address.topic
+    for each in topic.read(span.partition, span.first, span.past):
+        if isinstance(each, Deleted):
+            lost = f"{LOST}: offsets {each.start} to {each.end - 1}"
+            yield Record(name, unnamed, each.start, b"", lost)
+            continue
+        lines = each.value or b""
+        of = broker_of_record(each, broker) or unnamed
+        if b"\n" in lines.removesuffix(b"\n"):
+            yield Record(f"{name}/{each.offset}", of, 1, lines)
+        else:
+            yield Record(name, of, each.offset, lines)
+
+
+def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
+    """Whose line it is: by its key; by ``pattern``, its first group or all of it, in the key,
+    in a header as ``NAME=VALUE``, or in a field of JSON around the line as ``host.name=VALUE``."""
+    key = _text(record.key)
+    if pattern is None:
+        return key or None
+    for text in (key, *_told_of(record)):
+        if found := pattern.search(text):
+            return found[min(pattern.groups, 1)] or None
+    return None
+
+
+def _told_of(record: Stored) -> Iterator[str]:
+    yield from (f"{name}={_text(value)}" for name, value in record.headers)
+    yield from fields_around(_text(record.value))
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"").decode(errors="backslashreplace")
+
+
+class AuditTopicSource(DataSource):
+    """What Spark calls for the format ``NAME``. Options: ``path``, the address;
+    ``commandConfig``, a client's settings; ``maxOffsetsPerTrigger``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SPANS
+
+    def streamReader(self, schema: StructType) -> AuditTopicReader:  # noqa: N802 - Spark's name
+        config = self.options.get("commandConfig")
+        topic = opened_topic(self.options["path"], None if config is None else Path(config))
+        return AuditTopicReader(topic, int(self.options["maxOffsetsPerTrigger"]))
+
+
+class _SpansPartition(InputPartition):
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self.spans = spans
+
+
+class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """The offset of the stream is the topic's id and, by its number as text, the offset of each
+    partition, exclusive. It begins with what the topic has; a partition that comes later is
+    read from offset 0."""
+
+    def __init__(self, topic: PartitionedTopic, most: int) -> None:
+        self._topic = topic
+        self._most = most
+        self._is_the_same = False
+        self._target: dict[int, TopicEnds] | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        starts = {str(number): ends.start for number, ends in self._topic.ends().items()}
+        return {_ID: self._topic.id(), **starts}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        return ReadMaxRows(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._target = self._topic.ends()
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, Any], limit: ReadLimit
+    ) -> dict[str, Any]:
+        self._check_is_the_same(start[_ID])
+        ends = self._topic.ends() if self._target is None else self._target
+        news = []
+        for number, end in ends.items():
+            begin = start.get(str(number), 0)
+            if end.stable < begin:
+                raise InvalidSource(
+                    f"{self._topic.address}: partition {number} ends at offset {end.stable}, and"
+                    f" was read up to {begin}: its cluster lost records; begin another folder"
+                )
+            news.append(Span(number, begin, end.stable))
+        return start | {str(each.partition): each.past for each in _shared(news, limit)}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        spans = [
+            Span(int(number), start.get(number, 0), past)
+            for number, past in end.items()
+            if number != _ID and start.get(number, 0) < past
+        ]
+        return [_SpansPartition(spans)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, int, int]]:
+        if isinstance(partition, _SpansPartition):
+            yield from partition.spans
+
+    def _check_is_the_same(self, known: str) -> None:
+        if not self._is_the_same and self._topic.id() != known:
+            raise InvalidSource(
+                f"{self._topic.address}: is another topic than the one that was read before by"
+                " that name; begin another folder"
+            )
+        self._is_the_same = True
+
+
+def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
+    """``spans``, none of them longer than its share of ``limit``."""
+    if not isinstance(limit, ReadMaxRows):
+        yield from spans
+        return
+    left = limit.max_rows
+    for others, span in zip(
+        range(len(spans), 0, -1),
+        sorted(spans, key=lambda span: span.past - span.first),
+        strict=True,
+    ):
+        past = min(span.past, span.first + left // others)
+        left -= past - span.first
+        yield span._replace(past=past)

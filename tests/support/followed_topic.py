@@ -1,0 +1,64 @@
+"""A topic of a real Kafka that audit lines come by. This module must not know who reads it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from topic_logs import new_address, producer
+
+from metalog.kafka_client import Troubles
+from metalog.log.topic_cluster import TopicCluster, parse_address
+
+
+class AuditTopic:
+    """A new one, with ``settings`` by Kafka's names but for the dots."""
+
+    def __init__(self, bootstrap: str, partitions: int = 1, **settings: str) -> None:
+        self.address = new_address(bootstrap).replace("/log-", "/audit-")
+        self.name = parse_address(self.address).topic
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, **Troubles().settings})
+        self._producer = producer(self.address)
+        self.make(partitions, **settings)
+
+    def make(self, partitions: int = 1, **settings: str) -> None:
+        config = {key.replace("_", "."): value for key, value in settings.items()}
+        made = self._admin.create_topics([NewTopic(self.name, partitions, config=config)])
+        made[self.name].result(10)
+
+    def delete(self) -> None:
+        self._admin.delete_topics([self.name])[self.name].result(10)
+
+    def send(self, value: str | None, key: str | None = "b1", **more: Any) -> int:
+        """To partition 0, unless told otherwise; the offset."""
+        offsets: list[int] = []
+        self._producer.produce(
+            self.name,
+            value,
+            key,
+            **{"partition": 0, **more},
+            on_delivery=lambda error, message: offsets.append(message.offset()),
+        )
+        assert self._producer.flush(10) == 0
+        return offsets[0]
+
+    def abort(self, value: str) -> None:
+        """A record, and the mark that it does not count."""
+        cluster = TopicCluster(parse_address(self.address), {})
+        before = cluster.ends().stable
+        sender = producer(self.address, transactional_id=self.name)
+        sender.init_transactions(10)
+        sender.begin_transaction()
+        sender.produce(self.name, value, "b1", partition=0)
+        sender.flush(10)
+        sender.abort_transaction(10)
+        deadline = time.monotonic() + 10
+        while cluster.ends().stable == before:
+            assert time.monotonic() < deadline, "the mark does not come"
+
+    def forget(self, before: int) -> None:
+        """As retention does: what is below that offset of partition 0 goes."""
+        place = TopicPartition(self.name, 0, before)
+        self._admin.delete_records([place])[place].result(10)
