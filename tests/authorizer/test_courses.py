@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import product
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histories
@@ -18,6 +19,8 @@ from authorizer.timeline import AclChange, Edge, Timeline, lives
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
+
+pytestmark = pytest.mark.once
 
 QUESTIONS = [
     Question(who, operation, kind, name, host)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from authorizer.prefixes import SortedNames, up_from
 names = st.text("ab\uffff\U0001f600", max_size=6)
 
 
+@pytest.mark.once
 @settings(max_examples=1_000, deadline=None)
 @given(st.sets(names, max_size=30), st.lists(names, max_size=5))
 def test_all_stored_prefixes_are_found_the_longest_first(

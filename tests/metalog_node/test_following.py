@@ -292,6 +292,7 @@ def told_by_broker(port: int) -> str:
         return ""
 
 
+@pytest.mark.once
 def test_a_broker_outlives_its_controller(folder: Path, tmp_path: Path) -> None:
     """A killed controller that is started again is followed on, with all that it acknowledged;
     a change asked for meanwhile waits for it."""

@@ -25,6 +25,7 @@ def test_each_metric_is_on_the_page() -> None:
     assert metric_table() in PAGE, HOW
 
 
+@pytest.mark.once
 def test_the_first_node_is_as_the_page_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

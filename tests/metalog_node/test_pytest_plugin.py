@@ -42,6 +42,7 @@ class TestChanged:
 """
 
 
+@pytest.mark.once
 def test_a_project_tests_its_acls_on_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

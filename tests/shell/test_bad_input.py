@@ -306,6 +306,7 @@ def test_a_missing_configuration(tmp_path: Path, refused: Refused) -> None:
     assert str(missing) in refused("can", LOG_DIR, "--config", missing, "User:a", "read", "topic:a")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("verb", READING)
 def test_a_read_only_folder_and_no_home(verb: str, log_dir: Path) -> None:
     """Every verb that reads works where it may not write, and changes nothing."""

@@ -18,6 +18,8 @@ from metalog.wire.schema import request_type
 from metalog.wire.security import PLAINTEXT
 from shell.logs import JsonLines, KafkaLayout
 
+pytestmark = pytest.mark.once
+
 LAYOUT = re.compile(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO (Principal = .*) \(kafka\.authorizer\.logger\)"
 )

@@ -20,6 +20,7 @@ SCHEMAS = {schema.name: schema for schema in (*METADATA_RECORDS, *CONTROL_RECORD
 TYPES = [pytest.param(each, id=f"{each.name}-{each.version}") for each in avro_types()]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("avro", TYPES)
 @settings(max_examples=15)
 @given(data=st.data())

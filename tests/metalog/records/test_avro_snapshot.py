@@ -84,6 +84,7 @@ def test_no_cut_is_taken_for_a_snapshot() -> None:
         read(whole[: whole.rindex(b"kraft-metalog/1\n", 0, -1) + 16])
 
 
+@pytest.mark.once
 def test_no_flipped_bit_goes_unseen() -> None:
     whole = written([*ACLS])
     beginning = whole.index(b"topic-0") - 40

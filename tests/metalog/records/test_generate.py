@@ -1,8 +1,11 @@
 """The committed codecs are those of the schema."""
 
+import pytest
+
 from metalog.records import generate
 
 
+@pytest.mark.once
 def test_nothing_that_is_committed_is_stale(capsys):
     assert generate.main(["--check"]) == 0, capsys.readouterr().out
 

@@ -48,6 +48,7 @@ def test_a_message_comes_back_from_its_json_form(schema, version, data):
     assert from_json(schema.type_name, to_json(message, version), version) == message
 
 
+@pytest.mark.once
 @every_version
 @settings(max_examples=5)
 @given(data=st.data())

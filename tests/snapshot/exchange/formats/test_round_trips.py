@@ -26,6 +26,8 @@ from snapshot.exchange.formats.strimzi import write_strimzi
 from snapshot.exchange.formats.yaml import read_yaml, write_yaml
 from snapshot.exchange.formats.yaml_text import scalar
 
+pytestmark = pytest.mark.once
+
 seeds = st.integers(0, 1 << 32)
 
 
