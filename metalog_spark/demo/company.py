@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from metalog_spark.demo.calendar import DAYS
 
+COMPANY: Final = "Fernhill Books"
 TEAMS: Final = {
     "orders": ("placed", "cancelled", "returns", "baskets"),
     "payments": ("charges", "refunds", "cards", "payouts"),
@@ -147,5 +148,5 @@ def _service(random: Random, subnet: int, team: str, role: str, everything: list
 
 def _principal(name: str, team: str) -> str:
     if team in _WITH_CERTIFICATES:
-        return f"User:CN={name},OU={team},O=Fernhill Books,C=IE"
+        return f"User:CN={name},OU={team},O={COMPANY},C=IE"
     return f"User:{name}"

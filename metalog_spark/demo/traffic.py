@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.acl import CLUSTER_NAME, Operation, ResourceType
 from metalog_spark.demo.calendar import DAY, DAYS, END, HOUR, SECOND, START, is_weekend, moment
-from metalog_spark.demo.company import INTRANET, LOADER, TRACKER, UNPROTECTED, Service
+from metalog_spark.demo.company import COMPANY, INTRANET, LOADER, TRACKER, UNPROTECTED, Service
 from metalog_spark.demo.story import (
     AUDITOR,
     CONTRACTOR,
@@ -39,7 +39,7 @@ _TRANSACTIONAL: Final = ResourceType.TRANSACTIONAL_ID
 ADMIN: Final = "User:kafka-admin"
 OLD_ROOT: Final = "User:legacy-root"
 BROKER_PRINCIPALS: Final = tuple(
-    f"User:CN=broker-{number},OU=platform,O=Fernhill Books,C=IE" for number in (1, 2, 3)
+    f"User:CN=broker-{number},OU=platform,O={COMPANY},C=IE" for number in (1, 2, 3)
 )
 BROKER_COUNT: Final = 3
 _LOADS: Final = (5, 4, 3)

@@ -146,6 +146,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
+    from metalog_spark.demo.company import COMPANY
     from metalog_spark.findings.window import window_of
     from metalog_spark.report.owners import read_owners
     from metalog_spark.report.write import write_report
@@ -161,6 +162,7 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
             visible=shown,
             made_by=f"Made up by metalog {VERSION}: none of this ever happened.",
             whole=whole_command(tables, window, _TOLERATED),
+            name=COMPANY,
             teams=teams,
             tolerated=_TOLERATED,
             doing=at,

@@ -142,7 +142,7 @@ def _print_text(section: Section, output: Output) -> None:
     kinds = [column.kind for column in section.columns]
     rows: list[list[Cell | str]] = [[Cell(each.title, "faint") for each in section.columns]]
     for row in section.rows:
-        texts = [shown(str(_plain(cell) or "")) for cell in row]
+        texts = ["" if cell in (None, "") else shown(str(_plain(cell))) for cell in row]
         rows.append(
             [
                 Cell(text.lower(), STYLES.get(text)) if kind is Kind.SEVERITY else text
