@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import pytest
 from command import run_metalog
 from served_node import served
 
 ADD = ("--add", "--allow-principal", "User:app", "--operation", "READ", "--topic", "orders")
 
 
+@pytest.mark.once
 def test_what_is_created_on_it_is_there_when_it_is_started_again(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     arguments = ("--dir", str(folder), "--port", "0")
