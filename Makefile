@@ -124,7 +124,7 @@ bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's
 .PHONY: report-picture
 report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
 	rm -rf build/demo
-	$(BIN)/metalog pipeline demo --requests 200000 --days 90 --out build/demo
+	$(BIN)/metalog pipeline demo --requests 60000 --days 45 --out build/demo
 	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/demo/report.html
 
 # The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
