@@ -19,6 +19,7 @@ from followed_topic import AuditTopic
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
 from kafka_tools import RealKafka
 from pyspark.sql import SparkSession
+from spark_session import OPTIONS
 
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidTarget
@@ -39,7 +40,6 @@ from metalog_spark.tables import (
 
 KILLED = REPOSITORY / "tests" / "support" / "killed_follow.py"
 STORM = 20
-SMALL = ("--master", "local[1]", "--spark-conf", "spark.driver.memory=512m")
 ADMIN = READ_T._replace(
     resource_type=ResourceType.CLUSTER,
     resource_name="kafka-cluster",
@@ -169,7 +169,7 @@ def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
     spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for moment, batch in (("before", 1), ("after", 1)):
-        words = [sys.executable, KILLED, moment, str(batch), *SMALL, *followed.words]
+        words = [sys.executable, KILLED, moment, str(batch), *OPTIONS, *followed.words]
         killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         committed = Tables.open(spark, followed.out).facts["follow"]["batch"]
