@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LIST: Final = "changes"
 _KIND: Final = "kraft-metalog pipeline"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
