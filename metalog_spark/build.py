@@ -188,7 +188,7 @@ def _take(
         found = _told(read)
         told = _longer_kept([said for said, _ in found], files.replaced, known)
         short = {said.file for said in told if said.longer is not None}
-        gone = files.gone(short).union(others)
+        gone = {*files.gone(short), *others}
         is_left, is_taken = ~f.col("file").isin(sorted(gone)), ~f.col("file").isin(sorted(short))
         rejected, requests = rejected_of(read.where(is_taken)), requests_of(read.where(is_taken))
         touched = frozenset(day for said, days in found for day in days if said.file not in short)
