@@ -82,7 +82,7 @@ def batches(address: str) -> list[Batch]:
 
 
 def make_topic(address: str, partitions: int = 1, **settings: str) -> None:
-    servers, topic = parse_address(address)
+    servers, topic, _ = parse_address(address)
     admin = AdminClient({"bootstrap.servers": servers})
     config = {**NEW_TOPIC, **{key.replace("_", "."): value for key, value in settings.items()}}
     admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(10)
@@ -400,7 +400,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for_so_long(
 
 @contextmanager
 def reading_granted(address: str, settings: Mapping[str, str], principal: str) -> Iterator[None]:
-    servers, topic = parse_address(address)
+    servers, topic, _ = parse_address(address)
     client = AdminClient({**settings, "bootstrap.servers": servers})
     place = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, principal, "*")
     wanted = (AclOperation.READ, AclOperation.DESCRIBE_CONFIGS)
