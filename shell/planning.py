@@ -211,8 +211,9 @@ def print_commands(steps: Sequence[Step], output: Output) -> None:
         output.warn(f"kafka-acls cannot {change.name.lower()} {sentence(acl)}")
     if said.held_back:
         output.warn(
-            "these commands remove nothing, since what stands in for it is not all among them; "
-            "metalog apply can do both"
+            f"left out: {said.held_back:,} command{'' if said.held_back == 1 else 's'}, which "
+            "alone would take away what was to stay, or open what was to stay shut; "
+            "metalog apply can do all"
         )
     for line in said.lines:
         output.line(line)

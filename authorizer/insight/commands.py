@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -69,9 +69,20 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
     return " ".join(words + resource)
 
 
+_Kind = tuple[Change, PermissionType]
+_ADDS: Final = ((Change.ADD, PermissionType.ALLOW), (Change.ADD, PermissionType.DENY))
+_NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
+    (Change.ADD, PermissionType.DENY): (),
+    (Change.ADD, PermissionType.ALLOW): ((Change.ADD, PermissionType.DENY),),
+    (Change.REMOVE, PermissionType.ALLOW): _ADDS,
+    (Change.REMOVE, PermissionType.DENY): (*_ADDS, (Change.REMOVE, PermissionType.ALLOW)),
+}
+"""The changes of which none may be left out where such a one is made."""
+
+
 class Commands(NamedTuple):
-    """``unsayable`` are the changes that have no command; ``held_back`` counts the removals
-    that have one and are not among ``lines``."""
+    """``unsayable`` are the changes that have no command; ``held_back`` counts those that have
+    one and are not among ``lines``."""
 
     lines: tuple[str, ...]
     unsayable: tuple[tuple[Change, Acl], ...]
@@ -80,14 +91,15 @@ class Commands(NamedTuple):
 
 def kafka_acls_commands(changes: Iterable[tuple[Change, Acl]]) -> Commands:
     """In their order. Where something to be added has no command nothing is removed: it may be
-    what was to stand in for that."""
+    what was to stand in for that. Nor is anything opened that might have stayed shut: nothing is
+    allowed where a DENY cannot be added, and no DENY removed where an ALLOW cannot be."""
     said = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     unsayable = tuple((change, acl) for change, acl, line in said if line is None)
-    gives_all = all(change is not Change.ADD for change, _ in unsayable)
+    lacking = {(change, acl.permission_type) for change, acl in unsayable}
     lines = tuple(
         line
-        for change, _, line in said
-        if line is not None and (gives_all or change is not Change.REMOVE)
+        for change, acl, line in said
+        if line is not None and lacking.isdisjoint(_NEEDED[change, acl.permission_type])
     )
     return Commands(lines, unsayable, len(said) - len(unsayable) - len(lines))
 

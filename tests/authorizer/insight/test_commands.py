@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from itertools import chain, combinations, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.insight.commands import Change, kafka_acls_command, quoted
+from authorizer.insight.commands import Change, kafka_acls_command, kafka_acls_commands, quoted
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
 GRANT = Acl(
@@ -71,6 +72,34 @@ def test_the_cluster_has_no_name_on_the_command_line():
 )
 def test_what_kafka_acls_cannot_say_gets_no_command(change):
     assert kafka_acls_command(Change.ADD, GRANT._replace(**change)) is None
+
+
+def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
+    """Whichever ACLs of one question there were and are to be, two of which no command names."""
+    grants = GRANT, GRANT._replace(principal=" User:bob")
+    denials = [each._replace(permission_type=PermissionType.DENY) for each in grants]
+    acls = [*grants, *denials]
+    sets = [
+        frozenset(each)
+        for each in chain(*(combinations(acls, size) for size in range(len(acls) + 1)))
+    ]
+
+    def is_allowed(held: frozenset[Acl]) -> bool:
+        return not held.isdisjoint(grants) and held.isdisjoint(denials)
+
+    for before, after in product(sets, sets):
+        added, gone = after - before, before - after
+        changes = [
+            *((Change.ADD, each) for each in added),
+            *((Change.REMOVE, each) for each in gone),
+        ]
+        lines = kafka_acls_commands(changes).lines
+        done = {
+            (change, acl) for change, acl in changes if kafka_acls_command(change, acl) in lines
+        }
+        left = before | {acl for change, acl in done if change is Change.ADD}
+        left -= {acl for change, acl in done if change is Change.REMOVE}
+        assert is_allowed(left) in (is_allowed(before), is_allowed(after)), (before, after)
 
 
 def test_a_value_that_looks_like_an_option_is_no_option():

@@ -93,7 +93,7 @@ def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Ca
     changes = [words[2] for words in pasted(done.stdout, tmp_path)]
     assert changes
     assert set(changes) == {"--add"}
-    assert "these commands remove nothing" in done.stderr
+    assert "which alone would take away what was to stay" in done.stderr
 
 
 def test_least_privilege_of_everybody_is_added_before_the_wildcard_goes(
