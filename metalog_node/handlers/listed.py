@@ -1,15 +1,14 @@
 """DescribeAcls' answer: as a body, or as the bytes of one, put together from its resources'.
 
 To write ten thousand ACLs anew takes long enough to be noticed, and a change of one leaves the
-bytes of all other resources as they were, so those are remembered. This module must not know who
-asks, nor how long an answer stays true.
+bytes of all other resources as they were, so those are remembered, of each as it was last.
+This module must not know who asks, nor how long an answer stays true.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, Final
 
 from kio.serial.writers import write_compact_array_length, write_legacy_array_length
@@ -25,7 +24,11 @@ DESCRIBE_ACLS: Final = 29
 _PATTERN_TYPES_SINCE: Final = 1
 _NO_TAGS: Final = b"\0"
 _REMEMBERED: Final = 1 << 16
-"""The bytes of so many resources."""
+"""So many resources, some of which may be gone."""
+
+_Pattern = tuple[ResourceType, str, PatternType]
+_last_written: dict[tuple[int, _Pattern], tuple[tuple[Acl, ...], bytes]] = {}
+"""By version and pattern: the ACLs, and their resource's bytes."""
 
 
 def described(version: int, acls: Iterable[Acl]) -> Body:
@@ -66,16 +69,25 @@ def _end_of(body: Body, resources: list[bytes]) -> bytes:
 
 def _by_pattern(acls: Iterable[Acl]) -> list[tuple[Acl, ...]]:
     """Those of each resource pattern, by type and name."""
-    together: dict[tuple[ResourceType, str, PatternType], list[Acl]] = {}
+    together: dict[_Pattern, list[Acl]] = {}
     for acl in acls:
-        pattern = acl.resource_type, acl.resource_name, acl.pattern_type
-        together.setdefault(pattern, []).append(acl)
+        together.setdefault(_pattern(acl), []).append(acl)
     return [tuple(together[pattern]) for pattern in sorted(together)]
 
 
-@lru_cache(_REMEMBERED)
+def _pattern(acl: Acl) -> _Pattern:
+    return acl.resource_type, acl.resource_name, acl.pattern_type
+
+
 def _written_resource(version: int, acls: tuple[Acl, ...]) -> bytes:
-    return write_data(_resource(version, acls))
+    place = version, _pattern(acls[0])
+    then, data = _last_written.get(place, ((), b""))
+    if then != acls:
+        data = write_data(_resource(version, acls))
+        if len(_last_written) >= _REMEMBERED:
+            _last_written.clear()
+        _last_written[place] = acls, data
+    return data
 
 
 def _resource(version: int, acls: tuple[Acl, ...]) -> Any:

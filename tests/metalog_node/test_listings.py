@@ -65,6 +65,14 @@ def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: i
         acls = [deny("topic-000", READ), *acls[1:]]
 
 
+def test_of_a_resource_that_goes_on_changing_only_the_last_is_remembered() -> None:
+    """A wildcard's thousand ACLs, each change of which is another megabyte."""
+    before = len(listed._last_written)
+    for each in range(20):
+        listed.written(3, [allow("changing", READ, f"User:{each}"), allow("changing", WRITE)])
+    assert len(listed._last_written) == before + 1
+
+
 def test_kept_answers_are_told_apart(node: Node) -> None:
     """By filter and by version; each has its asker's correlation id, or nobody would take it."""
     with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
