@@ -277,7 +277,7 @@ def count_lines(part: Part) -> int:
 def read_blocks(part: Part) -> Iterator[Block]:
     try:
         with Path(part.path).open("rb") as file:
-            yield from _whole_lines(_unpacked(file) if part.is_packed else _ranged(file, part))
+            yield from whole_lines(_unpacked(file) if part.is_packed else _ranged(file, part))
     except OSError as error:
         raise InvalidRequest(f"{part.path}: cannot be read: {error.strerror}") from None
 
@@ -310,7 +310,8 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
         raise EOFError("it ends too soon")
 
 
-def _whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
+    """``chunks`` had better be no longer than a line may be: within one nothing is too long."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:

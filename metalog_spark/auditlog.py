@@ -17,13 +17,18 @@ import pyarrow as pa
 from authorizer.audit import Row, read_row
 from authorizer.audit_layout import NOT_AUDIT, Zone, read_entry
 from metalog.errors import InvalidRequest
-from metalog_spark.auditfiles import Part, read_blocks
+from metalog_spark.auditfiles import BLOCK_BYTES, Block, Part, read_blocks, whole_lines
 
 _CUT: Final = "cut: the file ends within this line"
 _MOST_LINES: Final = 4096
+_MOST_BYTES: Final = 16 << 20
+"""Of records that are held at once: a topic may have any that somebody sent there."""
 EMPTY: Final = "an empty line"
 OTHERS: Final = (NOT_AUDIT, EMPTY)
 """The reasons of lines that never meant to be audit lines."""
+LOST: Final = "deleted unread"
+LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
+"""The reason of a row that stands for so many records."""
 _TEXTS: Final = (
     *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
     "request_name",
@@ -82,11 +87,7 @@ def read_batches(told: Told, zone: Zone) -> Iterator[pa.RecordBatch]:
     number = told.line
     for block in read_blocks(told.part):
         read = _Read([], [], [], [])
-        if block.fault is not None:
-            read.rejected.append((number, _shown(block.lines), block.fault))
-            number += 1
-        else:
-            number += _read_lines(block.lines, number, zone, read)
+        number += _read_block(block, number, zone, read)
         yield from _batches(read, told.file, told.broker)
 
 
@@ -96,13 +97,15 @@ def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBat
     One event is one record, and a name with LF in it makes it several lines: they are ambiguous.
     """
     reads: dict[tuple[str, str], _Read] = {}
-    held = 0
+    lines = held = 0
     for record in records:
         read = reads.setdefault((record.file, record.broker), _Read([], [], [], []))
-        held += _read_record(record, zone, read)
-        if held >= _MOST_LINES:
+        lines += _read_record(record, zone, read)
+        held += len(record.lines)
+        if lines >= _MOST_LINES or held >= _MOST_BYTES:
             yield from _all_batches(reads)
-            reads, held = {}, 0
+            reads = {}
+            lines = held = 0
     yield from _all_batches(reads)
 
 
@@ -111,11 +114,23 @@ def _read_record(record: Record, zone: Zone, read: _Read) -> int:
     if record.fault is not None:
         read.rejected.append((record.line, "", record.fault))
         return 1
-    before = len(read.rows)
-    count = _read_lines(record.lines.removesuffix(b"\n") + b"\n", record.line, zone, read)
+    before, count = len(read.rows), 0
+    for block in whole_lines(_chunks(record.lines.removesuffix(b"\n") + b"\n")):
+        count += _read_block(block, record.line + count, zone, read)
     if count > 1:
         read.rows[before:] = [row._replace(ambiguous=True) for row in read.rows[before:]]
     return count
+
+
+def _chunks(lines: bytes) -> Iterator[bytes]:
+    return (lines[at : at + BLOCK_BYTES] for at in range(0, len(lines), BLOCK_BYTES))
+
+
+def _read_block(block: Block, first: int, zone: Zone, read: _Read) -> int:
+    if block.fault is None:
+        return _read_lines(block.lines, first, zone, read)
+    read.rejected.append((first, _shown(block.lines), block.fault))
+    return 1
 
 
 def _all_batches(reads: Mapping[tuple[str, str], _Read]) -> Iterator[pa.RecordBatch]:

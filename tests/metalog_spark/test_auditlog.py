@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,7 +28,7 @@ from metalog_spark.auditfiles import (
     read_blocks,
     sorted_out,
 )
-from metalog_spark.auditlog import EMPTY, SCHEMA, Told, read_batches
+from metalog_spark.auditlog import EMPTY, SCHEMA, Record, Told, read_batches, read_records
 from metalog_spark.tables import REJECTED, REQUESTS
 
 LINE = (
@@ -304,6 +305,35 @@ def test_a_packed_file_is_measured_only_beside_one_that_begins_alike(
         written(tmp_path, gzip.compress(text.encode()), name=name)
     assert sort_out(tmp_path, {})[1] == {"b.gz": "a.gz"}
     assert sorted(measured) == ["a.gz", "b.gz"]
+
+
+def test_records_of_any_size_are_read_without_being_held() -> None:
+    """A record may be of as many megabytes as its topic allows, and be anything."""
+    read = 0
+
+    def records() -> Iterator[Record]:
+        nonlocal read
+        for read in range(1, 41):
+            yield Record("t/0", "b", read, b"x" * (1 << 20))
+
+    batches = read_records(records(), Zone("UTC"))
+    first = next(batches)
+    assert read < 20
+    assert first.nbytes < 32 << 20
+    assert first.num_rows + sum(batch.num_rows for batch in batches) == 40
+
+
+def test_a_line_of_a_record_that_is_too_long_is_shown_as_that_of_a_file() -> None:
+    lines = b"x" * (3 << 20) + f"\n{LINE}".encode()
+    found = [
+        row
+        for batch in read_records([Record("t/0/7", "b", 1, lines)], Zone("UTC"))
+        for row in batch.to_pylist()
+    ]
+    good, long = sorted(found, key=lambda row: row["reason"] is not None)
+    assert (good["principal"], good["line"], good["ambiguous"]) == ("User:app", 2, True)
+    assert (long["line"], long["text"]) == (1, "x" * 1_000)
+    assert long["reason"].startswith("longer than 1,048,576 bytes")
 
 
 def test_rows_of_a_file_that_is_not_given_again_keep_their_name(tmp_path: Path) -> None:
