@@ -38,9 +38,16 @@ class Most(NamedTuple):
     denied: int = 100
     rows: int = 5_000
 
+    @classmethod
+    def all_of(cls, section: str) -> Most:
+        """All that this section has, and of the others as much as a page has."""
+        if section == "denied":
+            return cls(denied=_ALL)
+        return cls(rows=_ALL) if section in ("disagreements", "unseen") else cls()
 
+
+_ALL: Final = (1 << 31) - 1
 OF_A_PAGE: Final = Most()
-OF_ALL: Final = Most((1 << 31) - 1, (1 << 31) - 1)
 
 
 class Gathered(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.report.data import contents
-from metalog_spark.report.gather import OF_ALL, gathered
+from metalog_spark.report.gather import Most, gathered
 from metalog_spark.report.owners import file_names
 from metalog_spark.report.page import page
 
@@ -74,7 +74,8 @@ def whole_section(
     doing: Callable[[str], None] = lambda _: None,
 ) -> Section:
     """The section of this id of the whole cluster's page, with all rows that there are."""
+    most = Most.all_of(section)
     found = gathered(
-        tables, window, (), name=None, tolerated=tolerated, meant=meant, doing=doing, most=OF_ALL
+        tables, window, (), name=None, tolerated=tolerated, meant=meant, doing=doing, most=most
     )
     return next(each for each in contents(found, None).sections if each.id == section)

@@ -10,7 +10,7 @@ from small_acls import allow
 from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
-from metalog_spark.report.gather import Gathered
+from metalog_spark.report.gather import Gathered, Most
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
@@ -70,6 +70,12 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
         found = DARK._replace(seen=DARK.seen._replace(broken=broken))
         assert contents(found, None).caveat == said
     assert contents(DARK, None).caveat == ""
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_to_print_one_table_whole_no_other_is_brought_whole(section: str) -> None:
+    """A driver has no room for what is not asked for."""
+    assert sum(map(int.__gt__, Most.all_of(section), Most())) <= 1
 
 
 @pytest.mark.parametrize(
