@@ -242,6 +242,7 @@ class Tables:
 
     def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
         writer = rows.select(*table.columns).write.format(_FORMAT).mode("overwrite")
+        writer = writer.option("partitionOverwriteMode", "static")
         return writer.partitionBy(*table.partitions) if table.partitions else writer
 
     def _inside(self, place: str) -> str:
@@ -272,8 +273,9 @@ def _name(place: str) -> str:
     return place.partition(_PLACE)[2]
 
 
-def _read_list(session: SparkSession, path: str) -> _Contents | None:
-    """None where there is no such list."""
+def _read_list(session: SparkSession, path: str, *, again: bool = True) -> _Contents | None:
+    """None where there is no such list. What was listed while lines came may lack one of them,
+    so that it is read ``again``."""
     rows = _rows(session, f"{path}/{_LIST}")
     if rows is None:
         return None
@@ -284,6 +286,13 @@ def _read_list(session: SparkSession, path: str) -> _Contents | None:
         raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
     contents = _NOTHING
     for change in changes:
+        if change["serial"] != contents.serial + 1:
+            if again:
+                return _read_list(session, path, again=False)
+            raise InvalidSource(
+                f"{path}/{_LIST}: line {contents.serial + 1} is not there, and what it put in force"
+                " is not known: take the folder back whole from a copy, or make another"
+            )
         contents = _applied(contents, change)._replace(serial=change["serial"])
     return contents
 

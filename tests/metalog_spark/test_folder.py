@@ -80,6 +80,26 @@ def test_days_are_replaced_as_days(
         tables.replace_days(HISTORY, history(spark, "x"), [first])
 
 
+def test_a_place_is_written_anew_as_a_whole_where_sessions_replace_partitions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As those of many clusters do: a batch that is given again, and a table that is replaced,
+    would keep the days that a killed process left there."""
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        left = coverage(spark, ("2026-01-01", 1))
+        tables = Tables.make(spark, tmp_path)
+        for place in ("batch-0", "a"):
+            left.write.partitionBy("day").parquet(str(tmp_path / "coverage" / f"place={place}"))
+        again = coverage(spark, ("2026-01-02", 2))
+        tables.commit("batch-0", added={COVERAGE: again}, replaced={})
+        assert days(tables) == {"2026-01-02": 2}
+        tables.commit("batch-1", added={}, replaced={COVERAGE: again})
+        assert days(tables) == {"2026-01-02": 2}
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+
+
 class Killed(Exception):
     pass
 
@@ -146,6 +166,22 @@ def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
     one.replace(HISTORY, history(spark, "dead"))
     other.replace(HISTORY, history(spark, "alive", "too"))
     assert sources(Tables.open(spark, tmp_path)) == ["alive", "too"]
+
+
+def test_a_list_that_lost_a_line_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """As after a power cut, or in a copy that was made by halves."""
+    tables = Tables.make(spark, tmp_path)
+    for source in "first", "second":
+        tables.replace(HISTORY, history(spark, source))
+    [lost] = (path for path in (tmp_path / "changes").iterdir() if '"serial": 2' in read(path))
+    lost.unlink()
+    for take in Tables.make, Tables.open:
+        with pytest.raises(InvalidSource, match="changes: line 2 is not there"):
+            take(spark, tmp_path)
+
+
+def read(path: Path) -> str:
+    return path.read_text(errors="replace")
 
 
 def test_facts_are_kept_beside_the_tables(spark: SparkSession, tmp_path: Path) -> None:
