@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog_spark.auditlog import OTHERS
+from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
@@ -165,8 +165,21 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         .collect()
     )
     of_brokers = [(row["broker"], row["allowed"], row["any"]) for row in rows]
-    broken = tables.read(REJECTED).where(~f.col("reason").isin(*OTHERS)).count()
-    return seen_of(of_brokers, window.hours)._replace(broken=broken)
+    return seen_of(of_brokers, window.hours)._replace(broken=_broken(tables))
+
+
+def _broken(tables: Tables) -> int:
+    """Audit lines that could not be read; of records that a topic deleted, as many as may be."""
+    from pyspark.sql import functions as f
+
+    reason = f.col("reason")
+    first, last = (
+        f.regexp_extract(reason, LOST_OFFSETS, group).try_cast("bigint") for group in (1, 2)
+    )
+    lines = f.when(reason.rlike(LOST_OFFSETS), last - first + 1).otherwise(1)
+    broken = tables.read(REJECTED).where(~reason.isin(*OTHERS))
+    [row] = broken.agg(f.coalesce(f.sum(lines), f.lit(0))).collect()
+    return int(row[0])
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:

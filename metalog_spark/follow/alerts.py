@@ -154,8 +154,8 @@ def of_lost_lines(time_ms: int, lost: Sequence[str]) -> Alert:
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
     """About ``lines`` of which it is not known whose they are."""
     said = (
-        f"{lines:,} lines of {topic} name no broker, and coverage takes all such for one broker"
-        " that is called like the topic; have records keyed by the broker, or find it by"
+        f"{topic}: lines name no broker ({lines:,} so far), and coverage takes all such for one"
+        " broker that is called like the topic; have records keyed by the broker, or find it by"
         " --broker-from in a key, a header (NAME=VALUE) or a field of JSON (host.name=VALUE)"
     )
     return Alert(time_ms, NO_BROKER, Severity.WARNING, None, None, said)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.timeline import Life
 from metalog.acl import words_of
 from metalog_spark.auditfiles import broker_of, find_files
+from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
@@ -32,7 +33,7 @@ from metalog_spark.follow.alerts import (
     of_no_broker,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
-from metalog_spark.follow.topic import LOST, SPANS, Span, read_topic
+from metalog_spark.follow.topic import SPANS, Span, read_topic
 from metalog_spark.requests import Named, read_files, rejected_of, requests_of
 from metalog_spark.state import packed
 from metalog_spark.tables import (

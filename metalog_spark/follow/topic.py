@@ -19,7 +19,7 @@ from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.log.topic_cluster import SCHEME, TopicEnds, parse_address
 from metalog.log.topic_partitions import Deleted, PartitionedTopic
-from metalog_spark.auditlog import Record, read_records
+from metalog_spark.auditlog import LOST, Record, read_records
 from metalog_spark.requests import READ, spread
 from snapshot.exchange.client_file import client_settings
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "metalog-audit-topic"
 SPANS: Final = "partition INT, first BIGINT, past BIGINT"
-LOST: Final = "deleted unread"
 _ID: Final = "id"
 _TASK_OFFSETS: Final = 100_000
 
@@ -45,8 +44,12 @@ class Span(NamedTuple):
     first: int
     past: int
 
-    def pieces(self, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        for first in range(self.first, self.past, most):
+    def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
+        """``most`` offsets each, but one for all below ``kept``, which are gone."""
+        kept = min(max(kept, self.first), self.past)
+        if self.first < kept:
+            yield Span(self.partition, self.first, kept)
+        for first in range(kept, self.past, most):
             yield Span(self.partition, first, min(first + most, self.past))
 
 
@@ -68,7 +71,8 @@ def read_topic(
     zone: Zone,
 ) -> DataFrame:
     """All lines in ``spans``, rows of ``READ``."""
-    pieces = [piece for span in spans for piece in span.pieces()]
+    kept = {number: ends.start for number, ends in (topic.ends() if spans else {}).items()}
+    pieces = [piece for span in spans for piece in span.pieces(kept.get(span.partition, 0))]
 
     def read(task: int) -> Iterator[pa.RecordBatch]:
         return read_records(records_in(topic, pieces[task], broker), zone)
@@ -147,7 +151,6 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, topic: PartitionedTopic, most: int) -> None:
         self._topic = topic
         self._most = most
-        self._is_the_same = False
         self._target: dict[int, TopicEnds] | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -173,7 +176,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f"{self._topic.address}: partition {number} ends at offset {end.stable}, and"
                     f" was read up to {begin}: its cluster lost records; begin another folder"
                 )
-            news.append(Span(number, begin, end.stable))
+            news.append(Span(number, min(max(begin, end.start), end.stable), end.stable))
         return start | {str(each.partition): each.past for each in _shared(news, limit)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -189,16 +192,15 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from partition.spans
 
     def _check_is_the_same(self, known: str) -> None:
-        if not self._is_the_same and self._topic.id() != known:
+        if self._topic.id() != known:
             raise InvalidSource(
                 f"{self._topic.address}: is another topic than the one that was read before by"
                 " that name; begin another folder"
             )
-        self._is_the_same = True
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
-    """``spans``, none of them longer than its share of ``limit``."""
+    """``spans``, of what is there, none of them longer than its share of ``limit``."""
     if not isinstance(limit, ReadMaxRows):
         yield from spans
         return

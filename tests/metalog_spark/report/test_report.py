@@ -66,6 +66,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     made = WORLD.folder(spark, path / "tables")
     made.replace(HISTORY, spark.createDataFrame(LOST, HISTORY.schema))
     rejected = [("audit.log", number, "?", "no audit line") for number in (4, 9)]
+    rejected.append(("topic://b:9092/audit/0", 5, "", "deleted unread: offsets 5 to 1004"))
     made.replace(REJECTED, spark.createDataFrame(rejected, REJECTED.schema))
     (path / "owners.yaml").write_text(OWNERS)
     return path
@@ -96,7 +97,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert (
         sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 37 answers."
     )
-    assert "2 audit lines could not be read, and each may be a use." in whole.all("p")
+    assert "1,002 audit lines could not be read, and each may be a use." in whole.all("p")
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
     assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
     assert dict(zip(whole.all("dt"), whole.all("dd"), strict=True)) == {
@@ -187,7 +188,7 @@ def test_what_was_denied_and_what_came_and_went(whole: ReadPage) -> None:
 
 
 def test_what_could_not_be_read(whole: ReadPage) -> None:
-    gap, rejected = whole.table("unseen")
+    gap, rejected, _ = whole.table("unseen")
     assert (gap["What"], gap["From"]) == ("gap in the metadata log", "offsets 1,500 to 1,600")
     assert (rejected["From"], rejected["Lines"], rejected["Why"]) == (
         "line 4",
