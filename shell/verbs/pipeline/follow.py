@@ -181,6 +181,10 @@ def _following(
     given = arguments.audit_config
     topic_config = config if given is None else Path(given)
     topic = None
+    if given is not None and not is_topic(arguments.audit):
+        raise InvalidRequest(
+            f"--audit-config {given}: --audit {arguments.audit} is no topic; leave it out"
+        )
     if is_topic(arguments.audit):
         topic = opened_topic(arguments.audit, topic_config)
         topic.check()

@@ -24,7 +24,7 @@ from spark_session import OPTIONS
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidTarget
 from metalog_spark.folder import Tables
-from metalog_spark.follow.batch import FOLLOW, Progress
+from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.tables import (
@@ -117,7 +117,7 @@ def check_each_line_counts_once(spark: SparkSession, followed: Followed) -> None
 def test_requests_are_decided_as_of_their_time_once_the_log_is_known_so_far(
     spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = follow(capsys, followed)
+    done = follow(capsys, followed, "--at-once", "9")
     assert "super-user-like" in done.stdout
     assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
     assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr
@@ -165,15 +165,23 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         follow_tables(spark, built.path, "log", "audit")
 
 
+def test_a_folder_needs_no_credentials(
+    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run_here(capsys, "pipeline", "follow", *followed.words, "--audit-config", "c.properties")
+    assert done.returncode == 2
+    assert "is no topic; leave it out" in done.stderr
+    assert not followed.out.exists()
+
+
 def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
     spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for moment, batch in (("before", 1), ("after", 1)):
-        words = [sys.executable, KILLED, moment, str(batch), *OPTIONS, *followed.words]
+    for moment, committed in (("before", -1), ("after", 0)):
+        words = [sys.executable, KILLED, moment, "0", *OPTIONS, *followed.words]
         killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        committed = Tables.open(spark, followed.out).facts["follow"]["batch"]
-        assert committed == (batch if moment == "after" else batch - 1)
+        assert progress_of(Tables.open(spark, followed.out)).batch == committed
     follow(capsys, followed)
     check_each_line_counts_once(spark, followed)
 
