@@ -22,6 +22,7 @@ from scraping import got
 from tiny_log import ace, ids
 from topic_logs import new_address
 from topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
+from waiting import eventually
 
 from metalog import Loader, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
@@ -146,7 +147,8 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
         }
     ) as node:
         why = f"{topic}: cannot be read: "
-        assert f"replay cannot begin, and is tried again soon: {why}" in caplog.text
+        told = f"replay cannot begin, and is tried again soon: {why}"
+        assert eventually(lambda: told in caplog.text)
         status, said = got(node.watch_address, "/readyz")
         assert status == 503
         assert said.startswith("not ready: the load fails since ")

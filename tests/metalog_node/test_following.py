@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +13,7 @@ from admin_requests import Asker, acl_filter, create, creation, delete, describe
 from kafka_tools import free_ports
 from running_node import BOTH_ROLES, running, running_in, starting
 from served_node import killed_at_the_end
+from waiting import eventually
 from written_log import batches_in, formatted
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -71,15 +72,6 @@ def add(node: Node, *names: str) -> None:
 
 def followed(node: Node) -> QuorumLog:
     return QuorumLog(str(node.addresses["CONTROLLER"]))
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + LONGEST_DELAY_S
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_an_observer_reads_the_bytes_that_lie_on_disk(controller: Node, folder: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from every_request import first_error
 from kafka_tools import free_ports
 from running_node import BOTH_ROLES, running_in, starting
 from scraping import got, scraped
+from waiting import eventually
 from written_log import formatted
 
 from metalog.errors import InvalidTarget
@@ -30,7 +31,6 @@ from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
 
-LONGEST_DELAY_S = 20.0
 RETRIABLE = {
     "Fetch": 8,
     "FetchSnapshot": 8,
@@ -47,15 +47,6 @@ NO_PERMISSION_ASKED = {
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 SECURITY_DISABLED = 54
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + LONGEST_DELAY_S
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def log_of_many_segments(folder: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from admin_requests import describe
 from certificates import Certified, certified
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from running_node import BOTH_ROLES, running_in
+from waiting import eventually
 from written_log import formatted
 
 from metalog.errors import ApiError
@@ -59,15 +60,6 @@ def is_hung_up_on(client: socket.socket) -> bool:
         return client.recv(1) == b""
     except ConnectionError:
         return True
-
-
-def eventually(condition: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + 20
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def all_that_is_left(client: socket.socket) -> int:
