@@ -115,7 +115,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         damaged.segment.write_bytes(damaged.whole)
         assert eventually(lambda: can_connect(node))
         assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
-        assert scraped(node.watch_address)["metalog_stale_seconds", ""] == 0
+        assert eventually(lambda: scraped(node.watch_address)["metalog_stale_seconds", ""] == 0)
         late = Asker(node.addresses["PLAINTEXT"])
         assert all(f"kept-{each}" in repr(late.ask(describe())) for each in range(5))
         early.close()
