@@ -158,10 +158,8 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
         with Connection(node.addresses["CONTROLLER"], PLAINTEXT) as early:
             assert early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id == ""
             with relayed(kafka, real_kafka.port):
-                deadline = time.monotonic() + 20
-                while got(node.watch_address, "/readyz")[0] != 200:
-                    assert time.monotonic() < deadline, caplog.text
-                    time.sleep(0.1)
+                is_ready = eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
+                assert is_ready, caplog.text
                 known = early.ask(requests()[DESCRIBE_CLUSTER]).cluster_id
         Connection(node.addresses["CLIENT"], PLAINTEXT).close()
         [real] = parse_addresses(real_kafka.bootstrap)
