@@ -113,6 +113,7 @@ transcripts: .venv/test-ready ## Write anew what the command prints: transcripts
 .PHONY: bench bench-quick
 bench: build/bench/ready build/compiled-venv/ready ## Kafka's authorizer and ours side by side, into bench/results.md
 	$(BIN)/python bench/run.py
+	METALOG_FIGURES=write $(BIN)/python -m pytest --quiet tests/house/test_bench_results.py
 
 bench-quick: build/bench/ready build/compiled-venv/ready ## The same in under five minutes, too rough to keep: into build/bench
 	$(BIN)/python bench/run.py --quick
