@@ -17,6 +17,7 @@ from changes_page import table
 
 _LOAD = os.getloadavg()[0]
 OURS, UDF, JOINS = "Arrow batches", "a Python UDF", "joins in SQL"
+NOTHING = "Arrow batches, answered without a look"
 SKEWED, DISTINCT, STRANGE = "skewed", "distinct", "strange"
 SIZES = (10_000, 200_000)
 YEAR, LONG = 2_000, 100_000
@@ -32,9 +33,14 @@ ACL, into a sink that keeps nothing. Rows are made by Spark from their numbers; 
 measured by itself in the same session and taken off. A core's second is one of CPU, of the JVM
 (its collector and compiler too) and its Python worker together; Spark runs one task at a time.
 
-*skewed*: {SKEWED} as audit logs are, 100,000 questions of which some come again and again.
+*skewed*: of 100,000 questions, each as often as Zipf's law has it, as in the workload W4.
 *distinct*: no two rows have principal, host, operation and resource in common. *strange*: each row
 names a resource that no other row names and no ACL has."""
+_WAY = """\
+## What of it is Spark's
+
+*There and back*: the same columns go to the worker and the same come back, but the worker looks at
+none of them. It is what Spark takes to ask a worker anything; what is left is the deciding."""
 _BESIDE = """\
 ## Beside other ways
 
@@ -88,6 +94,8 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
             ["ACLs", "requests", "decided a core's second", "goal", "µs each", *_CLOCK],
             list(_of(found)),
         ),
+        _WAY,
+        table(["requests", "µs each", "there and back", "deciding"], list(_on_the_way(found))),
         _BESIDE,
         table(["ACLs", "requests", OURS, UDF, "ratio", JOINS, "ratio"], list(_beside(found))),
         _GROWTH.format(acls=acls),
@@ -114,6 +122,14 @@ def _of(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
                 f"{_cpu(each.deciding) / each.rows * 1e6:.2f}",
                 f"{each.rows / median(clock for _, clock in each.deciding):,.0f}",
             ]
+
+
+def _on_the_way(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+    for case, each in found.items():
+        if case.way == NOTHING:
+            ours = found[case._replace(way=OURS)]
+            whole, way = (1e6 / measured.per_core for measured in (ours, each))
+            yield [case.traffic, f"{whole:.2f}", f"{way:.2f}", f"{whole - way:.2f}"]
 
 
 def _goal(reached: float, goal: float) -> str:

@@ -7,7 +7,7 @@ not know where requests and the state come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
@@ -40,21 +40,27 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     all. Nor is what no authorizer answers: a request of which a part is missing or is none
     of Kafka's words, and one for a pattern that is not LITERAL.
     """
-    from pyspark.sql.functions import expr
-    from pyspark.sql.pandas.functions import arrow_udf
-
     eras = configuration.eras
 
     def decide(*asked: pa.Array) -> pa.Array:
         return deciding(state, eras).decide(Asked(*asked))
 
+    return answered(requests, decide)
+
+
+def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
+    """The rows of DECISIONS by what ``decide`` answers, in a worker, for the columns ``Asked``: a
+    ``StructArray`` of ``deciding.DECIDED``. Spark reads its hints, which name ``pa.Array``."""
+    from pyspark.sql.functions import expr
+    from pyspark.sql.pandas.functions import arrow_udf
+
     ask = arrow_udf(decide, _DECIDED)  # type: ignore[call-overload]  # its stub knows no hints
     found = requests.withColumn("decision", ask(*map(expr, _ASKED))).select("*", "decision.*")
     results, rules = zip(*ANSWERS, strict=True)
-    answered = found.withColumns(
+    worded = found.withColumns(
         {"decided": _word("answer", results), "decided_rule": _word("answer", rules)}
     ).withColumn("disagrees", expr("CASE WHEN known THEN decided <> result END"))
-    return answered.select(*DECISIONS.columns)
+    return worded.select(*DECISIONS.columns)
 
 
 def _word(place: str, words: Iterable[str]) -> Column:

@@ -39,7 +39,18 @@ def test_rows_are_distinct_or_come_again_and_all_ways_agree(spark: SparkSession)
 
 
 def test_the_page_takes_off_what_making_the_rows_costs() -> None:
-    from pipeline_page import DISTINCT, JOINS, OURS, SKEWED, UDF, YEAR, Case, Measured, page
+    from pipeline_page import (
+        DISTINCT,
+        JOINS,
+        NOTHING,
+        OURS,
+        SKEWED,
+        UDF,
+        YEAR,
+        Case,
+        Measured,
+        page,
+    )
 
     ours = Measured(6_000_000, [(5, 9), (1, 9), (3, 9)], [(9, 4), (6, 3), (7, 5)], 300.4)
     slow = Measured(1_000_000, [(1, 1)], [(5, 4)], 200)
@@ -47,6 +58,7 @@ def test_the_page_takes_off_what_making_the_rows_costs() -> None:
     found = {
         Case(OURS, SKEWED, 10_000, YEAR, 6_000_000): ours,
         Case(OURS, DISTINCT, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(43, 9)]),
+        Case(NOTHING, SKEWED, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(6, 9)]),
         Case(UDF, SKEWED, 10_000, YEAR, 1_000_000): slow,
         Case(JOINS, SKEWED, 10_000, YEAR, 1_000): joins,
         Case(OURS, SKEWED, 10_000, YEAR, 60_000_000): ours._replace(rows=60_000_000),
@@ -55,6 +67,7 @@ def test_the_page_takes_off_what_making_the_rows_costs() -> None:
     assert "| 10,000 | skewed | 1,500,000 | 500,000 | 0.67 | 1.17 | 1,500,000 |" in text
     assert "| 10,000 | distinct | 150,000 | 250,000: **not met** | 6.67 | 7.17 | 666,667 |" in text
     assert "| 10,000 | skewed | 1,500,000 | 250,000 | 6 | 100 | 15,000 |" in text
+    assert "| skewed | 0.67 | 0.50 | 0.17 |" in text
     assert "| 60,000,000 | 7.0 | 0.12 |" in text
     assert "| 10,000 | 2,000 | skewed, 6,000,000 | 300 |" in text
     assert "`make it`" in text
