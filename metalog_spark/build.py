@@ -31,16 +31,14 @@ from metalog_spark.changelog import fill_changelog
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, covered
 from metalog_spark.decisions import decided
-from metalog_spark.differing import ALWAYS, deciding_in, differ_from
+from metalog_spark.differing import deciding_by, deciding_in, differ_from
 from metalog_spark.folder import placed
 from metalog_spark.requests import Named, read_files, read_table, rejected_of, requests_of
-from metalog_spark.state import packed
+from metalog_spark.state import packed_rows
 from metalog_spark.tables import (
-    ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
-    HISTORY,
     REJECTED,
     REQUESTS,
     USAGE,
@@ -49,6 +47,7 @@ from metalog_spark.tables import (
 from metalog_spark.usage import usage
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from metalog_spark.folder import Tables
@@ -123,18 +122,27 @@ def _fill(
 ) -> list[FileRead]:
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
-    _log(tables, given, environ)
+    lives, history = _log(tables, given, environ)
     at(f"reading {_counted(len(files.taken), 'audit file')}")
     told, touched = _take(tables, read, files, given.requests)
     at("counting what brokers logged")
-    days = _cover(tables, None if before is None else touched)
-    moment = ALWAYS if before is None else differ_from(before, deciding_in(tables))
-    if moment is not None:
-        first = _EPOCH + timedelta(microseconds=moment)
-        touched |= {day for day in days if day >= first.date()}
+    _cover(tables, None if before is None else touched)
+    if before is not None:
+        now = deciding_by(lives, history, given.configuration.table())
+        touched |= _days_from(tables, differ_from(before, now))
     at(f"deciding the requests of {_counted(len(touched), 'day')}")
-    _decide(tables, given.configuration, None if before is None else touched)
+    state = packed_rows(lives, history)
+    _decide(tables, state, given.configuration, None if before is None else touched)
     return told
+
+
+def _days_from(tables: Tables, moment: int | None) -> Days:
+    """The days with requests from ``moment`` on, microseconds since 1970; None is never."""
+    if moment is None:
+        return frozenset()
+    first = (_EPOCH + timedelta(microseconds=moment)).date()
+    covered = tables.read(COVERAGE).where("allowed + denied > 0")
+    return frozenset(day for day in _days(covered) if day >= first)
 
 
 def _refuse_own_files(out: str, files: Sequence[AuditFile]) -> None:
@@ -158,8 +166,9 @@ def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
     return read
 
 
-def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> None:
-    fill_changelog(
+def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
+    """Rows of ACL_CHANGELOG and of HISTORY."""
+    found = fill_changelog(
         tables,
         given.log,
         environ=environ,
@@ -168,6 +177,7 @@ def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> None:
         command_config=given.command_config,
     )
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
+    return found
 
 
 def _counted(number: int, what: str) -> str:
@@ -244,8 +254,8 @@ def _told(read: DataFrame) -> list[tuple[FileRead, Days]]:
     return sorted((FileRead(*row[:-1]), frozenset(row["days"])) for row in rows)
 
 
-def _cover(tables: Tables, touched: Days | None) -> Days:
-    """COVERAGE, counted anew for the days ``touched``, or for all; the days with any request."""
+def _cover(tables: Tables, touched: Days | None) -> None:
+    """COVERAGE, counted anew for the days ``touched``, or for all."""
     from pyspark.sql import functions as f
 
     requests = tables.read(REQUESTS)
@@ -256,12 +266,9 @@ def _cover(tables: Tables, touched: Days | None) -> Days:
         kept = tables.read(COVERAGE).where(is_kept).drop("state", "day")
         counts = counted(requests.where(_is_of(touched))).unionByName(kept)
     tables.replace(COVERAGE, covered(counts))
-    return _days(tables.read(COVERAGE).where("allowed + denied > 0"))
 
 
-def _decide(tables: Tables, configuration: Configuration, stale: Days | None) -> None:
-    state = packed(tables.read(ACL_CHANGELOG), tables.read(HISTORY))
-
+def _decide(tables: Tables, state: bytes, configuration: Configuration, stale: Days | None) -> None:
     def of(table: Table) -> DataFrame:
         rows = tables.read(table)
         return rows if stale is None else rows.where(_is_of(stale))

@@ -8,7 +8,7 @@ not know how a history is put together.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from metalog.ids import uuid_text
 from metalog_spark.archive import Archive, Logs, Piece
+from metalog_spark.arrow import frame_of, table_of
 from metalog_spark.folder import Tables
-from metalog_spark.history import AclLife, Found, History, Scanned, Stretch, history_of, scan
+from metalog_spark.history import AclLife, Found, Scanned, Stretch, history_of, scan
 from metalog_spark.tables import ACL_CHANGELOG, HISTORY
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def fill_changelog(
     committed: bool = False,
     skip_damaged: bool = False,
     command_config: Path | None = None,
-) -> History:
-    """Replaces both tables by what ``source`` tells, and returns it.
+) -> tuple[pa.Table, pa.Table]:
+    """Replaces ACL_CHANGELOG and HISTORY by what ``source`` tells, and returns their rows.
 
     ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
     """
@@ -51,9 +52,11 @@ def fill_changelog(
         history = history_of(archive, scanned, skip_damaged=skip_damaged)
     finally:
         logs.close()
-    tables.replace(HISTORY, history_rows(tables.session, history.stretches, source))
-    tables.replace(ACL_CHANGELOG, changelog_rows(tables.session, history.lives, source))
-    return history
+    lives = changelog_table(history.lives, source)
+    stretches = history_table(history.stretches, source)
+    tables.replace(ACL_CHANGELOG, tables.session.createDataFrame(lives))
+    tables.replace(HISTORY, tables.session.createDataFrame(stretches))
+    return lives, stretches
 
 
 def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
@@ -62,7 +65,7 @@ def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
     if len(pieces) < 2:
         return {number: scan(piece) for number, piece in pieces.items()}
     sent = [(number, pickle.dumps(piece)) for number, piece in pieces.items()]
-    spread = session.createDataFrame(sent, "piece INT, pickled BINARY").repartition(len(sent))
+    spread = frame_of(session, sent, "piece INT, pickled BINARY").repartition(len(sent))
     return _gathered(spread.mapInArrow(_scan_sent, _SCANNED))
 
 
@@ -100,27 +103,31 @@ def _gathered(rows: DataFrame) -> dict[int, Scanned]:
 
 
 def history_rows(session: SparkSession, stretches: Iterable[Stretch], source: str) -> DataFrame:
+    return session.createDataFrame(history_table(stretches, source))
+
+
+def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
     """Rows of the table HISTORY."""
-    return session.createDataFrame(
-        _table(
-            HISTORY.schema,
-            [
-                (
-                    source,
-                    each.kind,
-                    each.start,
-                    None if each.end > _OPEN_END else each.end,
-                    _micros(each.start_ms),
-                    _micros(each.end_ms),
-                    each.why,
-                )
-                for each in stretches
-            ],
+    rows = [
+        (
+            source,
+            each.kind,
+            each.start,
+            None if each.end > _OPEN_END else each.end,
+            _micros(each.start_ms),
+            _micros(each.end_ms),
+            each.why,
         )
-    )
+        for each in stretches
+    ]
+    return table_of(rows, HISTORY.schema)
 
 
 def changelog_rows(session: SparkSession, lives: Iterable[AclLife], source: str) -> DataFrame:
+    return session.createDataFrame(changelog_table(lives, source))
+
+
+def changelog_table(lives: Iterable[AclLife], source: str) -> pa.Table:
     """Rows of the table ACL_CHANGELOG, in the order in which the ACLs came."""
     rows = [
         (
@@ -134,7 +141,7 @@ def changelog_rows(session: SparkSession, lives: Iterable[AclLife], source: str)
         )
         for life in sorted(lives, key=_by_begin)
     ]
-    return session.createDataFrame(_table(ACL_CHANGELOG.schema, rows))
+    return table_of(rows, ACL_CHANGELOG.schema)
 
 
 def _by_begin(life: AclLife) -> tuple[int, bytes]:
@@ -151,21 +158,3 @@ def _edge(edge: Edge | None) -> tuple[int | None, int | None]:
 
 def _micros(time_ms: int | None) -> int | None:
     return None if time_ms is None else time_ms * 1000
-
-
-def _table(schema: str, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    """``rows`` of a table that has strings, numbers, booleans and times, as Arrow."""
-    kinds = {
-        "STRING": pa.string(),
-        "BIGINT": pa.int64(),
-        "BOOLEAN": pa.bool_(),
-        "TIMESTAMP": pa.timestamp("us", "UTC"),
-    }
-    fields = [column.split() for column in schema.split(",")]
-    columns = zip(*rows, strict=True) if rows else ([] for _ in fields)
-    return pa.table(
-        {
-            name: pa.array(list(column), kinds[kind])
-            for (name, kind), column in zip(fields, columns, strict=True)
-        }
-    )

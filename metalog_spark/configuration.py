@@ -16,10 +16,12 @@ from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, fro
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.files import LOCAL_FILES, Files, read_whole
 from metalog.properties import parse_properties, properties_mapping
+from metalog_spark.arrow import table_of
 from metalog_spark.tables import CONFIGURATION
 from snapshot.exchange.moment import AtTime, parse_moment, time_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 ASSUMED: Final = "assumed"
@@ -50,13 +52,16 @@ class Configuration:
         return self.eras[bisect_right(self.starts, time_us)].config
 
     def rows(self, session: SparkSession) -> DataFrame:
-        """The table CONFIGURATION."""
+        return session.createDataFrame(self.table())
+
+    def table(self) -> pa.Table:
+        """Rows of the table CONFIGURATION."""
         edges = [None, *map(_time, self.starts), None]
         rows = [
             (begin, end, sorted(era.config.super_users), era.config.allow_everyone, era.source)
             for era, begin, end in zip(self.eras, edges, edges[1:], strict=False)
         ]
-        return session.createDataFrame(rows, CONFIGURATION.schema)
+        return table_of(rows, CONFIGURATION.schema)
 
     @staticmethod
     def of(table: DataFrame) -> Configuration:

@@ -8,7 +8,10 @@ the tables are filled.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
 
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 
@@ -19,15 +22,11 @@ ALWAYS: Final = 0
 """The moment from which on all is otherwise."""
 _LIVES: Final = (
     *("id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host"),
-    *("operation", "permission_type", "from_known", "unix_micros(from_time) AS from_us"),
-    *("to_known", "to_offset", "unix_micros(to_time) AS to_us"),
+    *("operation", "permission_type", "from_known", "from_time"),
 )
-_ENDS: Final = ("to_known", "to_offset", "to_us")
-_STRETCHES: Final = ("kind", "from_offset", "unix_micros(from_time) AS from_us")
-_ERAS: Final = (
-    *("array_sort(super_users) AS super_users", "allow_everyone"),
-    "unix_micros(from_time) AS from_us",
-)
+_ENDS: Final = ("to_known", "to_offset", "to_time")
+_STRETCHES: Final = ("kind", "from_offset", "from_time")
+_ERAS: Final = ("super_users", "allow_everyone", "from_time")
 
 Row = tuple[Any, ...]
 
@@ -42,14 +41,32 @@ class Deciding(NamedTuple):
 
 
 def deciding_in(tables: Tables) -> Deciding:
-    lives = tables.read(ACL_CHANGELOG).selectExpr(*_LIVES).toArrow()
-    begins = zip(*(column.to_pylist() for column in lives.columns[: -len(_ENDS)]), strict=True)
-    ends = zip(*(column.to_pylist() for column in lives.columns[-len(_ENDS) :]), strict=True)
-    eras = tables.read(CONFIGURATION).selectExpr(*_ERAS).collect()
+    return deciding_by(
+        *(tables.read(table).toArrow() for table in (ACL_CHANGELOG, HISTORY, CONFIGURATION))
+    )
+
+
+def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> Deciding:
+    """By the rows of the three tables."""
+    eras = _rows(configuration, _ERAS)
     return Deciding(
-        dict(zip(begins, ends, strict=True)),
-        frozenset(map(tuple, tables.read(HISTORY).selectExpr(*_STRETCHES).collect())),
-        frozenset((*map(str, row[:-1]), row[-1]) for row in eras),
+        dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
+        frozenset(_rows(history, _STRETCHES)),
+        frozenset((str(sorted(users)), str(opens), begin) for users, opens, begin in eras),
+    )
+
+
+def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
+    """Some columns; times are microseconds since 1970."""
+    columns = (table[name] for name in names)
+    return zip(
+        *(
+            column.cast(pa.int64()).to_pylist()
+            if pa.types.is_timestamp(column.type)
+            else column.to_pylist()
+            for column in columns
+        ),
+        strict=True,
     )
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.arrow import frame_of
+from metalog_spark.contents import NOTHING, Contents, Days, changes_in
 from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
@@ -37,28 +39,7 @@ FOLLOWED: Final = "followed"
 _PLACE: Final = "place="
 _JOINED: Final = "joined-"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
-
-
-class _Days(NamedTuple):
-    """``place`` has all rows of ``days``, as partitions are called."""
-
-    place: str
-    days: Sequence[str]
-
-
-class _Contents(NamedTuple):
-    """What the list of changes comes to: ``places`` by table, ``facts`` by name, ``parts``,
-    places of what was added to a table since it was last replaced, and ``days`` of a table that
-    were replaced since then, the newest last."""
-
-    serial: int
-    places: Mapping[str, str]
-    facts: Mapping[str, Any]
-    parts: Mapping[str, tuple[str, ...]]
-    days: Mapping[str, tuple[_Days, ...]]
-
-
-_NOTHING: Final = _Contents(0, {}, {}, {}, {})
+T = TypeVar("T")
 
 
 class Tables:
@@ -67,11 +48,12 @@ class Tables:
     ``make`` one before the first table is written; ``open`` one that a build has made.
     """
 
-    def __init__(self, session: SparkSession, path: str | Path, contents: _Contents) -> None:
+    def __init__(self, session: SparkSession, path: str | Path, contents: Contents) -> None:
         self.session = session
         self.path = placed(path)
         self._contents = self._written = contents
         self._held: list[Mapping[str, Any]] | None = None
+        self._made: dict[Callable[..., Any], tuple[tuple[Any, ...], Any]] = {}
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
@@ -94,7 +76,7 @@ class Tables:
                     f"{path}: holds files that are no pipeline's; name a folder that is new, "
                     "empty, or one that metalog pipeline build made"
                 )
-            contents = _NOTHING
+            contents = NOTHING
         tables = cls(session, path, contents)
         if contents.serial == 0:
             tables._note({"kind": _KIND, "version": _VERSION, "format": _FORMAT})
@@ -152,11 +134,20 @@ class Tables:
         """The rows in force, in the table's own schema; none where it was never written."""
         places = self._places(table)
         if not places:
-            return self.session.createDataFrame([], table.schema)
+            return frame_of(self.session, [], table.schema)
         rows = self._loaded(table, places)
         if table.name in self._contents.days:
             rows = rows.where(_is_newest(table, self._contents.days[table.name]))
         return rows.select(*table.columns)
+
+    def once(self, table: Table, make: Callable[[DataFrame], T]) -> T:
+        """What ``make`` makes of the rows in force, made once as long as they are in force."""
+        now = self._contents.serial, *self._places(table)
+        known = self._made.get(make)
+        if known is None or known[0] != now:
+            known = self._made[make] = now, make(self.read(table))
+        made: T = known[1]
+        return made
 
     def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
         read = self.session.read.format(_FORMAT).schema(table.schema)
@@ -251,16 +242,16 @@ class Tables:
     def _note(self, change: Mapping[str, Any]) -> None:
         if self._held is not None:
             self._held.append(change)
-            self._contents = _applied(self._contents, change)
+            self._contents = self._contents.after(change)
             return
         serial = self._contents.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}
         self._append(_LIST, json.dumps({**known, **change}, sort_keys=True))
-        self._contents = _applied(self._contents, change)._replace(serial=serial)
+        self._contents = self._contents.after(change)._replace(serial=serial)
         self._written = self._contents
 
     def _append(self, place: str, line: str) -> None:
-        said = self.session.createDataFrame([(line,)], "value STRING").coalesce(1)
+        said = frame_of(self.session, [(line,)], "value STRING")
         said.write.mode("append").text(self._inside(place))
 
 
@@ -273,18 +264,18 @@ def _name(place: str) -> str:
     return place.partition(_PLACE)[2]
 
 
-def _read_list(session: SparkSession, path: str, *, again: bool = True) -> _Contents | None:
+def _read_list(session: SparkSession, path: str, *, again: bool = True) -> Contents | None:
     """None where there is no such list. What was listed while lines came may lack one of them,
     so that it is read ``again``."""
     rows = _rows(session, f"{path}/{_LIST}")
     if rows is None:
         return None
-    changes = sorted(_in_force(map(_parsed, rows)), key=lambda each: each.get("serial", 0))
+    changes = changes_in(rows)
     if not changes or changes[0].get("kind") != _KIND:
         return None
     if changes[0].get("version") != _VERSION:
         raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
-    contents = _NOTHING
+    contents = NOTHING
     for change in changes:
         if change["serial"] != contents.serial + 1:
             if again:
@@ -293,38 +284,11 @@ def _read_list(session: SparkSession, path: str, *, again: bool = True) -> _Cont
                 f"{path}/{_LIST}: line {contents.serial + 1} is not there, and what it put in force"
                 " is not known: take the folder back whole from a copy, or make another"
             )
-        contents = _applied(contents, change)._replace(serial=change["serial"])
+        contents = contents.after(change)._replace(serial=change["serial"])
     return contents
 
 
-def _in_force(changes: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The last written of each serial. What a killed process had all but put into the list
-    comes into it with the next line, which was written by one who saw nothing of it."""
-    ordered = sorted(changes, key=lambda change: change.get("written_ns", 0))
-    return {change.get("serial", 0): change for change in ordered}.values()
-
-
-def _applied(contents: _Contents, change: Mapping[str, Any]) -> _Contents:
-    places, facts, parts = dict(contents.places), dict(contents.facts), dict(contents.parts)
-    days = dict(contents.days)
-    for table, place in change.get("places", {}).items():
-        places[table] = place
-        parts.pop(table, None)
-        days.pop(table, None)
-    for table, place in change.get("parts", {}).items():
-        parts[table] = (*parts.get(table, ()), place)
-    for table, (place, joined) in change.get("joined", {}).items():
-        parts[table] = (place, *(each for each in parts[table] if each not in joined))
-    for table, (place, values) in change.get("days", {}).items():
-        days[table] = (*days.get(table, ()), _Days(place, values))
-    facts.update(change.get("facts", {}))
-    contents = contents._replace(places=places, facts=facts, parts=parts, days=days)
-    for each in change.get("all", ()):
-        contents = _applied(contents, each)
-    return contents
-
-
-def _is_newest(table: Table, laid: Sequence[_Days]) -> Column:
+def _is_newest(table: Table, laid: Sequence[Days]) -> Column:
     """Whether a row is of the last place that has its day."""
     from pyspark.sql import functions as f
 
@@ -337,14 +301,6 @@ def _is_newest(table: Table, laid: Sequence[_Days]) -> Column:
         own = [value for value, last in newest.items() if last == name]
         is_newest |= (place == name) & day.isin(own)
     return is_newest
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        change = json.loads(line)
-    except ValueError:
-        return {}
-    return change if isinstance(change, dict) else {}
 
 
 def _rows(session: SparkSession, path: str) -> list[str] | None:

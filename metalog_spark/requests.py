@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
 from metalog_spark.tables import REQUESTS
 
@@ -109,7 +110,7 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
         field.name: (
             f.col(field.name) if field.name in table.columns else f.lit(assumed.get(field.name))
         ).try_cast(field.dataType)
-        for field in session.createDataFrame([], REQUESTS.schema).schema
+        for field in frame_of(session, [], REQUESTS.schema).schema
     }
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
     is_lacking = f.greatest(*(columns[name].isNull() for name in NEEDED))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from authorizer.timeline import Edge, Life, Timeline
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -28,20 +29,8 @@ _WORDS: Final[dict[str, Any]] = {
     "permission_type": PermissionType,
 }
 _EDGES: Final = ("from_offset", "from_ms", "to_offset", "to_ms")
-_CHANGELOG: Final = (
-    "id",
-    *Acl._fields,
-    "from_offset",
-    "unix_millis(from_time) from_ms",
-    "to_offset",
-    "unix_millis(to_time) to_ms",
-)
-_HISTORY: Final = (
-    "kind",
-    "from_offset",
-    "unix_millis(from_time) from_ms",
-    "unix_millis(to_time) to_ms",
-)
+_CHANGELOG: Final = ("id", *Acl._fields, "from_offset", "from_time", "to_offset", "to_time")
+_HISTORY: Final = ("kind", "from_offset", "from_time", "to_time")
 
 
 class State(NamedTuple):
@@ -55,13 +44,19 @@ class State(NamedTuple):
 def packed(changelog: DataFrame, history: DataFrame) -> bytes:
     """What ``unpacked`` reads, of the tables ACL_CHANGELOG and HISTORY; equal rows in whatever
     order give equal bytes."""
-    stretches = sorted(map(tuple, history.selectExpr(*_HISTORY).collect()), key=repr)
+    return packed_rows(changelog.toArrow(), history.toArrow())
+
+
+def packed_rows(changelog: pa.Table, history: pa.Table) -> bytes:
+    """The same of what is here already."""
+    columns = (column.to_pylist() for column in _in_ms(history, _HISTORY).columns)
+    stretches = sorted(zip(*columns, strict=True), key=repr)
     return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(stretches)}))
 
 
 def packed_lives(changelog: DataFrame) -> bytes:
     """The same without what of the log was seen, for ``lives_of``."""
-    return _written(_table(changelog))
+    return _written(_table(changelog.select(*_CHANGELOG).toArrow()))
 
 
 def unpacked(data: bytes) -> State:
@@ -77,10 +72,22 @@ def lives_of(data: bytes) -> Iterator[Life]:
     return _lives(_read(data))
 
 
-def _table(changelog: DataFrame) -> pa.Table:
-    lives = changelog.selectExpr(*_CHANGELOG).toArrow()
+def _table(changelog: pa.Table) -> pa.Table:
+    lives = _in_ms(changelog, _CHANGELOG)
     order = [(name, "ascending") for name in (*_EDGES, "id")]
     return _encoded(lives.sort_by(order).combine_chunks()).replace_schema_metadata()
+
+
+def _in_ms(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Some columns, and for each time its milliseconds since 1970."""
+    columns = {}
+    for name in names:
+        column = table[name]
+        if name.endswith("_time"):
+            name = f"{name.removesuffix('_time')}_ms"
+            column = pc.divide(column.cast(pa.int64()), 1000)
+        columns[name] = column
+    return pa.table(columns)
 
 
 def _written(table: pa.Table) -> bytes:

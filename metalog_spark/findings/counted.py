@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.decide import SUPER_USER
 from metalog.acl import Acl
-from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.arrow import Mapped, batch_of
 from metalog_spark.findings.lives import Lives
 from metalog_spark.findings.questions import ASKED
 from metalog_spark.findings.state import config_now, packed_in

@@ -14,6 +14,7 @@ from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.lint.finding import Severity
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
+from metalog_spark.arrow import frame_of
 from metalog_spark.findings.lives import ACL_STRUCT
 from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.unused import time_of
@@ -47,7 +48,7 @@ def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
     lives, config = lives_in(tables), config_now(tables)
     now = AclIndex.of(lives.at(None))
     rows = [_row(row, lives, now, config) for row in _most_denied(tables, window, shown)]
-    return tables.session.createDataFrame(rows, SCHEMA)
+    return frame_of(tables.session, rows, SCHEMA)
 
 
 def pairs_denied(tables: Tables, window: Window) -> int:

@@ -12,6 +12,7 @@ from authorizer.insight.diff import difference
 from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
+from metalog_spark.arrow import frame_of
 from metalog_spark.findings.lives import ACL_SQL
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, lives_in
@@ -40,7 +41,8 @@ def drift(
     rows = [_added(acl, dangers.get(acl, Severity.INFO)) for acl in differs.added]
     rows += map(_removed, differs.removed)
     rows.sort(key=lambda row: (-row[0], acl_order(row[2])))
-    return found.session.createDataFrame(
+    return frame_of(
+        found.session,
         [
             (change, *words_of(acl), severity.name, commands([(undoing, acl)]))
             for severity, change, acl, undoing in rows

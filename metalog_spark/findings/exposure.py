@@ -36,6 +36,7 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
+from metalog_spark.arrow import frame_of
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.lives import ACL_STRUCT
 from metalog_spark.findings.remedy import opening
@@ -154,7 +155,7 @@ def exposure(tables: Tables, window: Window, *, requests: Counted | None = None)
         *_super_users(tables, window, config),
     ]
     rows.sort(key=lambda row: (-Severity[row[-2]], row[0], row[1]))
-    return tables.session.createDataFrame(rows, EXPOSURE)
+    return frame_of(tables.session, rows, EXPOSURE)
 
 
 def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
@@ -199,7 +200,7 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
                 None if danger is Severity.INFO else _LOOK,
             )
         )
-    return tables.session.createDataFrame(rows, ACCESS)
+    return frame_of(tables.session, rows, ACCESS)
 
 
 def _used(

@@ -24,7 +24,7 @@ from metalog.acl import (
     words_of,
 )
 from metalog.errors import InvalidRequest
-from metalog_spark.findings.arrow import Mapped, batch_of, table_of
+from metalog_spark.arrow import Mapped, batch_of, frame_of, table_of
 from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
@@ -113,7 +113,7 @@ def least_privilege(
     """``SCHEMA``, the most excess first; see ``least_set``."""
     found = least_set(tables, window, limits, tolerated=tolerated, used=used)
     rows = [_row(each, found.dangers) for each in found.shares]
-    return tables.session.createDataFrame(rows, SCHEMA)
+    return frame_of(tables.session, rows, SCHEMA)
 
 
 def least_set(
@@ -136,15 +136,18 @@ def least_set(
         )
     config, today = used.config, used.today
     unknown = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
-    questions = questions_in(tables, window)
-    names = names_known(questions, today)
-    now = rules(today, config)
-    parts = _parts(questions, now, unknown, names, limits)
-    shares = _shares(today, parts, unknown, names)
-    acls = [acl for acl in today if not is_allow(acl)]
-    acls += [acl for share in shares for acl in share.least]
-    ordered = tuple(sorted(dict.fromkeys(acls), key=acl_order))
-    proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
+    questions = questions_in(tables, window).persist()
+    try:
+        names = names_known(questions, today)
+        now = rules(today, config)
+        parts = _parts(questions, now, unknown, names, limits)
+        shares = _shares(today, parts, unknown, names)
+        acls = [acl for acl in today if not is_allow(acl)]
+        acls += [acl for share in shares for acl in share.least]
+        ordered = tuple(sorted(dict.fromkeys(acls), key=acl_order))
+        proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
+    finally:
+        questions.unpersist()
     if proof.lost or proof.gained:
         raise AssertionError(f"what was to be the least set changes answers: {proof}")
     return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)

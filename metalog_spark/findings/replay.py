@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.controller.acl import why_not
-from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.arrow import Mapped, batch_of
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns
 
 if TYPE_CHECKING:

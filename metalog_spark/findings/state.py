@@ -13,13 +13,15 @@ from metalog_spark.state import packed_lives
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from metalog.acl import Acl
     from metalog_spark.folder import Tables
 
 
 def packed_in(tables: Tables) -> bytes:
     """Every life of every ACL, as ``Lives.of`` reads it here and where workers are."""
-    return packed_lives(tables.read(ACL_CHANGELOG))
+    return tables.once(ACL_CHANGELOG, packed_lives)
 
 
 def lives_in(tables: Tables) -> Lives:
@@ -33,7 +35,11 @@ def acls_now(tables: Tables) -> list[Acl]:
 
 def config_now(tables: Tables) -> AuthorizerConfig:
     """The configuration in force where the history ends; Kafka's defaults if none was given."""
-    rows = tables.read(CONFIGURATION).where("to_time IS NULL").collect()
+    return tables.once(CONFIGURATION, _last)
+
+
+def _last(configuration: DataFrame) -> AuthorizerConfig:
+    rows = configuration.where("to_time IS NULL").collect()
     if not rows:
         return AuthorizerConfig()
     [row, *_] = rows

@@ -15,6 +15,7 @@ from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
+from metalog_spark.arrow import frame_of
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.remedy import commands, opening
@@ -100,7 +101,7 @@ def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFra
 def unused_of(found: Judged, tables: Tables) -> DataFrame:
     """The same of what was judged already, which takes the longest."""
     rows = [_row(verdict, *found.advice(verdict)) for verdict in found.verdicts]
-    return tables.session.createDataFrame(rows, SCHEMA)
+    return frame_of(tables.session, rows, SCHEMA)
 
 
 def judged(
@@ -109,10 +110,11 @@ def judged(
     *,
     tolerated: float = 0.0,
     requests: Counted | None = None,
+    seen: Seen | None = None,
 ) -> Judged:
-    """What the rows of ``unused`` are made of, and what they come to; ``requests`` is what
-    ``counted`` gives of the same, for those who have it already."""
-    seen = seen_in(tables, window)
+    """What the rows of ``unused`` are made of, and what they come to; ``requests`` and ``seen``
+    are what ``counted`` and ``seen_in`` give of the same, for those who have it already."""
+    seen = seen_in(tables, window) if seen is None else seen
     refuse_without_allowed(seen, window)
     config = config_now(tables)
     lives, said = counted(tables, window) if requests is None else requests

@@ -7,7 +7,6 @@ a proposal that is what there is changes nothing.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ from authorizer.decide import SUPER_USER
 from authorizer.insight.commands import Change
 from authorizer.insight.lint.finding import Severity
 from metalog.acl import words_of
-from metalog_spark.findings.arrow import Mapped, batch_of
+from metalog_spark.arrow import Mapped, batch_of, names_in
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.remedy import commands
@@ -78,7 +77,9 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
     )
     grouped = (
         asked.mapInArrow(_turning(before, after), _TURNED)
-        .groupBy(*[name for name in _names(_TURNED) if name not in ("host", "requests", "last_us")])
+        .groupBy(
+            *[name for name in names_in(_TURNED) if name not in ("host", "requests", "last_us")]
+        )
         .agg(
             f.sum("requests").alias("requests"),
             f.count_distinct("host").alias("hosts"),
@@ -93,7 +94,7 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
         )
     )
     order = (f.col("after").desc(), f.col("requests").desc(), *_ORDER)
-    return grouped.select(*_names(SCHEMA)).orderBy(*order)
+    return grouped.select(*names_in(SCHEMA)).orderBy(*order)
 
 
 def _turning(before: Rules, after: Rules) -> Mapped:
@@ -139,7 +140,3 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
         if acl is not None:
             return acl, commands([(change, acl)])
     return None, _CLOSED if before.result else _OPENS
-
-
-def _names(schema: str) -> list[str]:
-    return [part.split()[0] for part in re.split(r", (?![^<]*>)", schema)]

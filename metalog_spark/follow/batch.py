@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.timeline import Life
 from metalog.acl import words_of
+from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import broker_of, find_files
 from metalog_spark.auditlog import LOST
-from metalog_spark.changelog import changelog_rows, history_rows
+from metalog_spark.changelog import changelog_table, history_table
 from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
 from metalog_spark.folder import Tables
@@ -34,8 +35,8 @@ from metalog_spark.follow.alerts import (
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.topic import SPANS, Span, read_topic
-from metalog_spark.requests import Named, read_files, rejected_of, requests_of
-from metalog_spark.state import packed
+from metalog_spark.requests import READ, Named, read_files, rejected_of, requests_of
+from metalog_spark.state import packed_rows
 from metalog_spark.tables import (
     ALERTS,
     DECISIONS,
@@ -47,7 +48,7 @@ from metalog_spark.tables import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
     from authorizer.audit_layout import Zone
     from metalog.log.topic_partitions import PartitionedTopic
@@ -59,6 +60,7 @@ CAME: Final = f"path STRING, {SPANS}"
 """A row of a batch: the file that came, or the range of a topic's offsets; all is null in news of
 the log."""
 _GONE: Final = "the file was gone before it was read"
+_LOST: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
 """So many batches' rows lie apart before they are joined."""
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
@@ -68,12 +70,14 @@ _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 class Progress(NamedTuple):
     """What was committed: up to which batch, and up to which offset of the log (exclusive) grants
     were looked at; ``waits_from_ms`` is the time of the first request that waits; ``unnamed``
-    is whether it was told already that lines name no broker."""
+    is whether it was told already that lines name no broker; ``alerted`` is the last batch with
+    alerts."""
 
     batch: int = -1
     looked_to: int = -1
     waits_from_ms: int | None = None
     unnamed: bool = False
+    alerted: int = -1
 
 
 class Came(NamedTuple):
@@ -96,7 +100,10 @@ class Came(NamedTuple):
 
 
 def progress_of(tables: Tables) -> Progress:
-    return Progress(**tables.facts[FOLLOW]) if FOLLOW in tables.facts else Progress()
+    if FOLLOW not in tables.facts:
+        return Progress()
+    said = tables.facts[FOLLOW]
+    return Progress(**{"alerted": said["batch"], **said})
 
 
 class Following(NamedTuple):
@@ -163,6 +170,7 @@ class _Batch:
         if self._alerts:
             rows = [_alert_row(number, each) for each in self._alerts]
             added = {**added, ALERTS: self._rows(ALERTS, rows)}
+            self._progress = self._progress._replace(alerted=number)
         facts = {FOLLOW: self._progress._asdict()}
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
@@ -170,55 +178,87 @@ class _Batch:
         """With the lines of what ``came`` and of what waited, as far as the log is known."""
         from pyspark.sql import functions as f
 
-        there = [file for file in came.files if Path(file).is_file()]
-        read = self._read(there, came.spans).persist()
-        gone = [(file, None, "", _GONE) for file in came.files if file not in there]
-        rejected = rejected_of(read).unionByName(self._rows(REJECTED, gone))
-        requests = self._tables.read(WAITING).unionByName(requests_of(read)).persist()
+        read = self._read(came).persist()
+        requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
-        due = requests.where(is_known)
+        try:
+            looked = self._look(read, is_known)
+            self._alert_of_topic(looked, horizon_ms)
+            waiting = requests.where(~is_known)
+            replaced = self._waits(waiting, looked["waits_from_ms"])
+            added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
+            if looked["due"]:
+                self._commit_decided(requests.where(is_known), added, replaced)
+            else:
+                self.commit(added, replaced)
+        finally:
+            read.unpersist()
+
+    def _commit_decided(
+        self, due: DataFrame, added: dict[Table, DataFrame], replaced: dict[Table, DataFrame]
+    ) -> None:
         answers = decided(due, self._state(), self._following.configuration).persist()
         try:
-            if came.spans:
-                self._alert_of_topic(read, horizon_ms)
-            added = {REQUESTS: due, DECISIONS: answers, REJECTED: rejected}
-            replaced = {**self._waits(requests.where(~is_known)), **self._counts(answers)}
-            self.commit(added, replaced)
+            counts = self._counts(answers)
+            self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced | counts)
         finally:
-            for each in (read, requests, answers):
-                each.unpersist()
+            answers.unpersist()
 
-    def _read(self, files: Sequence[str], spans: Sequence[Span]) -> DataFrame:
+    def _read(self, came: Came) -> DataFrame:
+        """Rows of ``READ``, with those of what waited."""
         of = self._following
-        if of.topic is not None:
-            return read_topic(self._session, of.topic, spans, of.broker, of.zone)
-        return read_files(self._session, self._named(files), of.zone)
+        there = [file for file in came.files if Path(file).is_file()]
+        if of.topic is not None and came.spans:
+            read = read_topic(self._session, of.topic, came.spans, of.broker, of.zone)
+        elif there:
+            read = read_files(self._session, self._named(there), of.zone)
+        else:
+            read = frame_of(self._session, [], READ)
+        gone = [(file, "", _GONE) for file in came.files if file not in there]
+        more = [frame_of(self._session, gone, _LOST)] if gone else []
+        if self._progress.waits_from_ms is not None:
+            more.append(self._tables.read(WAITING))
+        for rows in more:
+            read = read.unionByName(rows, allowMissingColumns=True)
+        return read
 
-    def _alert_of_topic(self, read: DataFrame, time_ms: int) -> None:
-        """Of what was deleted, whenever it was, and of lines without a broker once."""
+    def _look(self, read: DataFrame, is_known: Column) -> Row:
+        """What there is of what, counted in one go: each is a look at all lines."""
         from pyspark.sql import functions as f
 
         topic = self._following.topic
+        reason = f.col("reason")
+        is_unnamed = f.lit(False) if topic is None else f.col("broker") == topic.address.topic
+        lost = f.when(reason.startswith(LOST), f.struct("file", "line", "reason"))
+        counted = read.agg(
+            f.count_if(reason.isNotNull()).alias("rejected"),
+            f.count_if(reason.isNull() & is_known).alias("due"),
+            f.min(f.when(reason.isNull() & ~is_known, f.unix_millis("time"))).alias(
+                "waits_from_ms"
+            ),
+            f.count_if(reason.isNull() & is_unnamed).alias("unnamed"),
+            f.collect_list(lost).alias("lost"),
+        )
+        [row] = counted.collect()
+        return row
+
+    def _alert_of_topic(self, looked: Row, time_ms: int) -> None:
+        """Of what was deleted, whenever it was, and of lines without a broker once."""
+        topic = self._following.topic
         if topic is None:
             return
-        is_unnamed = f.col("reason").isNull() & (f.col("broker") == topic.address.topic)
-        is_lost = f.col("reason").startswith(LOST)
-        lost = f.when(is_lost, f.struct("file", "line", "reason"))
-        [(unnamed, found)] = read.agg(f.count_if(is_unnamed), f.collect_list(lost)).collect()
-        if found:
-            said = [f"{row['file']}: {row['reason']}" for row in sorted(found)]
+        if looked["lost"]:
+            said = [f"{row['file']}: {row['reason']}" for row in sorted(looked["lost"])]
             self._alerts.append(of_lost_lines(max(time_ms, 0), said))
+        unnamed = looked["unnamed"]
         if unnamed and not self._progress.unnamed:
             self._alerts.append(of_no_broker(max(time_ms, 0), str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
-    def _waits(self, waiting: DataFrame) -> dict[Table, DataFrame]:
-        from pyspark.sql import functions as f
-
-        [first] = waiting.select(f.min(f.unix_millis("time"))).collect()
+    def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[Table, DataFrame]:
         waited = self._progress.waits_from_ms is not None
-        self._progress = self._progress._replace(waits_from_ms=first[0])
-        return {WAITING: waiting} if waited or first[0] is not None else {}
+        self._progress = self._progress._replace(waits_from_ms=from_ms)
+        return {WAITING: waiting} if waited or from_ms is not None else {}
 
     def _counts(self, answers: DataFrame) -> dict[Table, DataFrame]:
         denials = _denials(answers)
@@ -231,18 +271,18 @@ class _Batch:
 
     def _named(self, files: Sequence[str]) -> list[Named]:
         pattern = self._following.broker
-        found = find_files(files) if files else []
+        found = find_files(files)
         return [Named(each, each.name, broker_of(each.name, pattern)) for each in found]
 
     def _state(self) -> bytes:
         source = self._following.log.text
-        return packed(
-            changelog_rows(self._session, self._history.lives, source),
-            history_rows(self._session, self._history.stretches, source),
+        return packed_rows(
+            changelog_table(self._history.lives, source),
+            history_table(self._history.stretches, source),
         )
 
     def _rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
-        return self._session.createDataFrame(list(rows), table.schema)
+        return frame_of(self._session, rows, table.schema)
 
 
 def _local(path: str) -> str:

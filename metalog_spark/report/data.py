@@ -6,21 +6,21 @@ what was not seen concerns all. This module must not know Spark, nor HTML.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
-from metalog_spark.report.contents import Contents, Excess, Number, Window
+from metalog_spark.report.contents import SECTIONS, Contents, Excess, Number, Section, Window
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
 from metalog_spark.report.words import counted, day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
-    from metalog_spark.report.gather import Gathered
+    from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.owners import Team
 
 TOP: Final = 10
@@ -74,10 +74,8 @@ def contents(
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
     whose = _Whose(team)
     traffic = found.traffic[EVERYBODY if team is None else team.name]
-    acls = [row for row in found.unused.rows if row["alive"] and whose.row(row)]
-    least = [row for row in found.least.rows if whose.principal(row["principal"])]
+    acls, least = _in_force(found, whose), _least(found, whose)
     uses = None if found.unused.refused else _uses(acls)
-    exposed = list(filter(whose.exposed, found.exposure))
     disagreeing = _theirs(found.disagreements, whose)
     excess = [row for row in least if row["excess"] > 0]
     return Contents(
@@ -89,7 +87,7 @@ def contents(
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
-            _dangers(exposed),
+            _dangers(list(filter(whose.exposed, found.exposure))),
             Number(disagreeing.requests, "answers that the ACLs do not give", "disagreements"),
         ),
         window=_window(found, whose, traffic),
@@ -99,20 +97,35 @@ def contents(
             acls or map(_unjudged, filter(whose.acl, found.acls)),
             [row["principal"] for row in least],
         ),
-        sections=(
-            sections.access(list(filter(whose.pattern, found.may))),
-            sections.unused(found.unused, acls),
-            sections.least(found.least, least),
-            sections.exposure(exposed),
-            sections.denied(_theirs(found.denied, whose)),
-            sections.drift(list(filter(whose.row, found.drift)), found.since),
-            sections.disagreements(disagreeing),
-            sections.unseen(found),
-        ),
+        sections=tuple(section_of(found, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
         whole=whole,
     )
+
+
+def section_of(found: Gathered | Parts, section: str, team: Team | None) -> Section:
+    """One of ``SECTIONS``; nothing of ``found`` is looked at but what is in it."""
+    whose = _Whose(team)
+    made: dict[str, Callable[[], Section]] = {
+        "may": lambda: sections.access(list(filter(whose.pattern, found.may))),
+        "unused": lambda: sections.unused(found.unused, _in_force(found, whose)),
+        "least": lambda: sections.least(found.least, _least(found, whose)),
+        "exposure": lambda: sections.exposure(list(filter(whose.exposed, found.exposure))),
+        "denied": lambda: sections.denied(_theirs(found.denied, whose)),
+        "drift": lambda: sections.drift(list(filter(whose.row, found.drift)), found.since),
+        "disagreements": lambda: sections.disagreements(_theirs(found.disagreements, whose)),
+        "unseen": lambda: sections.unseen(found),
+    }
+    return made[section]()
+
+
+def _in_force(found: Gathered | Parts, whose: _Whose) -> list[Row]:
+    return [row for row in found.unused.rows if row["alive"] and whose.row(row)]
+
+
+def _least(found: Gathered | Parts, whose: _Whose) -> list[Row]:
+    return [row for row in found.least.rows if whose.principal(row["principal"])]
 
 
 def _uses(acls: Sequence[Row]) -> _Uses:

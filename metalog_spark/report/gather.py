@@ -7,6 +7,7 @@ bounded number of the most frequent. This module must not know what is shown of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -16,7 +17,7 @@ from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
 from metalog_spark.findings.state import config_now
-from metalog_spark.findings.unused import judged, unused_of
+from metalog_spark.findings.unused import Judged, judged, unused_of
 from metalog_spark.findings.window import Seen, Window, seen_in
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
@@ -79,6 +80,109 @@ class Gathered(NamedTuple):
     ambiguous: Sequence[Row]
 
 
+class Parts:
+    """What of ``Gathered`` the tables under a page's charts are made of, each found when it is
+    first asked for. ``meant`` is what the cluster should be like, None for itself where the
+    window begins."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        window: Window,
+        *,
+        tolerated: float,
+        meant: Tables | None,
+        most: Most = OF_A_PAGE,
+    ) -> None:
+        self.window = window
+        self._tables = tables
+        self._tolerated = tolerated
+        self._meant = meant
+        self._most = most
+
+    @cached_property
+    def seen(self) -> Seen:
+        return seen_in(self._tables, self.window)
+
+    @cached_property
+    def requests(self) -> Counted:
+        return counted(self._tables, self.window)
+
+    @cached_property
+    def _judged(self) -> Judged | InvalidRequest:
+        try:
+            return judged(
+                self._tables,
+                self.window,
+                tolerated=self._tolerated,
+                requests=self.requests,
+                seen=self.seen,
+            )
+        except InvalidRequest as error:
+            return error
+
+    @cached_property
+    def unused(self) -> Rows:
+        if isinstance(self._judged, InvalidRequest):
+            return Rows(refused=str(self._judged))
+        rows = _collected(unused_of(self._judged, self._tables))
+        return Rows(rows, len(rows))
+
+    @cached_property
+    def least(self) -> Rows:
+        if isinstance(self._judged, InvalidRequest):
+            return Rows(refused=str(self._judged))
+        try:
+            found = least_privilege(
+                self._tables, self.window, tolerated=self._tolerated, used=self._judged
+            )
+        except InvalidRequest as error:
+            return Rows(refused=str(error))
+        rows = _collected(found)
+        return Rows(rows, len(rows))
+
+    @cached_property
+    def may(self) -> Sequence[Row]:
+        return _collected(access(self._tables, self.window, requests=self.requests))
+
+    @cached_property
+    def exposure(self) -> Sequence[Row]:
+        return _collected(exposure(self._tables, self.window, requests=self.requests))
+
+    @cached_property
+    def denied(self) -> Rows:
+        rows = _collected(denied(self._tables, self.window, shown=self._most.denied))
+        return Rows(rows, pairs_denied(self._tables, self.window))
+
+    @cached_property
+    def drift(self) -> Sequence[Row]:
+        tables, meant = self._tables, self._meant
+        if meant is not None:
+            return _collected(drift(meant, tables))
+        begun = _offset_at(tables, self.window.start_us)
+        return _collected(drift(tables, tables, meant_at=begun))
+
+    @property
+    def since(self) -> str:
+        return "since the window began" if self._meant is None else f"against {self._meant.path}"
+
+    @cached_property
+    def disagreements(self) -> Rows:
+        return _disagreements(self._tables, self.window, self._most.rows)
+
+    @cached_property
+    def history(self) -> Sequence[Row]:
+        return _collected(self._tables.read(HISTORY))
+
+    @cached_property
+    def rejected(self) -> Sequence[Row]:
+        return _rejected(self._tables, self._most.rows)
+
+    @cached_property
+    def ambiguous(self) -> Sequence[Row]:
+        return _ambiguous(self._tables, self._most.rows)
+
+
 def gathered(
     tables: Tables,
     window: Window,
@@ -88,10 +192,9 @@ def gathered(
     tolerated: float,
     meant: Tables | None,
     doing: Callable[[str], None],
-    most: Most = OF_A_PAGE,
 ) -> Gathered:
-    """``meant`` is what the cluster should be like, None for itself where the window begins;
-    ``doing`` is told what goes on."""
+    """``meant`` is as in ``Parts``; ``doing`` is told what goes on."""
+    parts = Parts(tables, window, tolerated=tolerated, meant=meant)
     bars = Bars.of(window)
     config = config_now(tables)
     doing("counting what was seen")
@@ -100,42 +203,36 @@ def gathered(
     doing("counting answers")
     answered = traffic(tables, bars, teams)
     doing("looking for unused grants")
-    requests = counted(tables, window)
-    used, least = _uses(tables, window, tolerated, requests, doing)
+    unused = parts.unused
+    doing("looking for the least set of grants")
+    least = parts.least
     doing("looking for what is exposed, denied and adrift")
-    adrift = (
-        drift(tables, tables, meant_at=_offset_at(tables, window.start_us))
-        if meant is None
-        else drift(meant, tables)
-    )
-    dangers = _collected(exposure(tables, window, requests=requests))
-    may = _collected(access(tables, window, requests=requests))
-    turned_away = _collected(denied(tables, window, shown=most.denied))
+    exposed, may, turned_away, adrift = parts.exposure, parts.may, parts.denied, parts.drift
     doing("looking for disagreements")
     return Gathered(
         name=name,
         path=str(tables.path),
         window=window,
         bars=bars,
-        history=_collected(tables.read(HISTORY)),
+        history=parts.history,
         lines=covered["lines"] or 0,
         super_users=len(config.super_users),
         allow_everyone=config.allow_everyone,
-        seen=seen_in(tables, window),
+        seen=parts.seen,
         strips=strips_seen,
         traffic=answered,
         changes=changes(tables, bars),
-        acls=requests.lives.at(None),
-        unused=used,
+        acls=parts.requests.lives.at(None),
+        unused=unused,
         least=least,
         may=may,
-        exposure=dangers,
-        denied=Rows(turned_away, pairs_denied(tables, window)),
-        drift=_collected(adrift),
-        since="since the window began" if meant is None else f"against {meant.path}",
-        disagreements=_disagreements(tables, window, most.rows),
-        rejected=_rejected(tables, most.rows),
-        ambiguous=_ambiguous(tables, most.rows),
+        exposure=exposed,
+        denied=turned_away,
+        drift=adrift,
+        since=parts.since,
+        disagreements=parts.disagreements,
+        rejected=parts.rejected,
+        ambiguous=parts.ambiguous,
     )
 
 
@@ -149,27 +246,6 @@ def _offset_at(tables: Tables, time_us: int) -> int:
     ]
     [row] = tables.read(ACL_CHANGELOG).agg(*reached).collect()
     return max((offset for offset in row if offset is not None), default=0)
-
-
-def _uses(
-    tables: Tables,
-    window: Window,
-    tolerated: float,
-    requests: Counted,
-    doing: Callable[[str], None],
-) -> tuple[Rows, Rows]:
-    """What ``unused`` and ``least_privilege`` say, by one look at the traffic."""
-    try:
-        used = judged(tables, window, tolerated=tolerated, requests=requests)
-    except InvalidRequest as error:
-        return Rows(refused=str(error)), Rows(refused=str(error))
-    unused = _collected(unused_of(used, tables))
-    doing("looking for the least set of grants")
-    try:
-        least = _collected(least_privilege(tables, window, tolerated=tolerated, used=used))
-    except InvalidRequest as error:
-        return Rows(unused, len(unused)), Rows(refused=str(error))
-    return Rows(unused, len(unused)), Rows(least, len(least))
 
 
 def _collected(rows: DataFrame) -> list[Row]:

@@ -10,7 +10,7 @@ from metalog_spark.report.contents import Cell, Column, Kind, Section
 from metalog_spark.report.words import counted, day, grant, moment, resource
 
 if TYPE_CHECKING:
-    from metalog_spark.report.gather import Gathered
+    from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.rows import Row, Rows
 
 SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
@@ -315,7 +315,7 @@ def disagreements(found: Rows) -> Section:
     return Section("disagreements", "Disagreements", says, columns, cells, found.found)
 
 
-def unseen(found: Gathered) -> Section:
+def unseen(found: Gathered | Parts) -> Section:
     """Stretches of the log that nobody has or that are damaged, and lines that were not taken
     for what they say."""
     stretches = [row for row in found.history if row["kind"] != "KNOWN"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from metalog_spark.report.data import contents
-from metalog_spark.report.gather import Most, gathered
+from metalog_spark.report.data import contents, section_of
+from metalog_spark.report.gather import Most, Parts, gathered
 from metalog_spark.report.owners import file_names
 from metalog_spark.report.page import page
 
@@ -71,11 +71,8 @@ def whole_section(
     *,
     tolerated: float = 0.0,
     meant: Tables | None = None,
-    doing: Callable[[str], None] = lambda _: None,
 ) -> Section:
     """The section of this id of the whole cluster's page, with all rows that there are."""
     most = Most.all_of(section)
-    found = gathered(
-        tables, window, (), name=None, tolerated=tolerated, meant=meant, doing=doing, most=most
-    )
-    return next(each for each in contents(found, None).sections if each.id == section)
+    parts = Parts(tables, window, tolerated=tolerated, meant=meant, most=most)
+    return section_of(parts, section, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 from shutil import rmtree
 from subprocess import CompletedProcess
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from command import run_here
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from tiny_log import ace
 
 from authorizer.audit_layout import NOT_AUDIT
@@ -21,13 +24,14 @@ from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlog import EMPTY
 from metalog_spark.folder import Tables
-from metalog_spark.tables import DECISIONS, REJECTED, TABLES, Table
+from metalog_spark.tables import DECISIONS, REJECTED, TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DAY_MS = 86_400_000
 NOON_MS = DAY_MS // 2
+AS_THEY_ARE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
 
 
 def write_log(folder: Path, *records: tuple[int, Any]) -> None:
@@ -49,13 +53,14 @@ def line(time: str, topic: str, result: str = "Allowed", principal: str = "User:
     )
 
 
-def rows(tables: Tables, table: Table) -> Counter[str]:
-    return Counter(map(str, tables.read(table).toArrow().to_pylist()))
-
-
-def everything(spark: SparkSession, folder: Path) -> dict[str, Counter[str]]:
+def everything(spark: SparkSession, folder: Path) -> Counter[tuple[str, str]]:
+    """Every row of every table, with the table's name."""
     tables = Tables.open(spark, folder)
-    return {name: rows(tables, table) for name, table in TABLES.items()}
+    rows = [
+        tables.read(table).select(f.lit(name), f.to_json(f.struct("*"), AS_THEY_ARE))
+        for name, table in TABLES.items()
+    ]
+    return Counter(map(tuple, reduce(DataFrame.unionAll, rows).collect()))
 
 
 class Pipeline:
@@ -89,21 +94,29 @@ def pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pipeline:
 
 
 def test_bit_by_bit_is_as_in_one_go(
-    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two days of three brokers: logs that grow, are rotated, packed and left out; a log that
-    tells later what was allowed; lines that are none."""
+    tells later what was allowed; a table that is given twice; lines that are none. A build that
+    is killed was none, and a copy that was cut replaces nothing."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
-    day_1 = [line(f"1970-01-01 {hour:02}:00:00", "a") for hour in range(24)]
+    day_1 = [line(f"1970-01-01 {at // 4:02}:{at % 4 * 15:02}:00", "a") for at in range(96)]
     day_2 = [line("1970-01-02 13:00:00", "b"), line("1970-01-02 14:00:00", "c", "Denied")]
     pipeline.audit("b1/kafka-authorizer.log", *day_1, day_2[0])
     gone = pipeline.audit("b3.log", line("1970-01-02 01:00:00", "a", "Denied"))
-    done = pipeline.build("bits")
+    table = tmp_path / "more.parquet"
+    requests = "('1970-01-02T23:59:59Z', 'DENIED'), (null, 'DENIED'), ('1970-01-02', 'PERHAPS')"
+    spark.sql(
+        "SELECT timestamp(col1) time, 'User:a' principal, '10.0.0.1' host, 'READ' operation,"
+        f" 'TOPIC' resource_type, 'b' resource_name, col2 result FROM VALUES {requests}"
+    ).write.parquet(str(table))
+    done = pipeline.build("bits", "--requests", table)
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)
-    assert (told["allowed"], told["denied"], told["brokers"]) == (25, 1, ["b1", "b3"])
+    assert (told["allowed"], told["denied"], told["brokers"]) == (97, 2, ["b1", "b3", "more"])
     assert told["disagree"] == 2
+    before = everything(spark, tmp_path / "bits")
 
     write_log(tmp_path / "log", (0, first), (DAY_MS + NOON_MS, ace(2, "b")))
     (tmp_path / "logs" / "b1" / "kafka-authorizer.log").unlink()
@@ -114,31 +127,46 @@ def test_bit_by_bit_is_as_in_one_go(
         "b2/kafka-authorizer.log", line("1970-01-02 23:30:00", "a", principal="User:root")
     )
     picture = pipeline.audit("picture", "\x89PNG\n", "\0\n")
-    table = tmp_path / "more.parquet"
-    spark.createDataFrame(
-        [("1970-01-02T23:59:59Z", "DENIED"), (None, "DENIED"), ("1970-01-02T00:00:00Z", "PERHAPS")],
-        "time STRING, result STRING",
-    ).selectExpr(
-        *("timestamp(time) AS time", "'User:a' AS principal", "'10.0.0.1' AS host", "result"),
-        *("'READ' AS operation", "'TOPIC' AS resource_type", "'b' AS resource_name"),
-    ).write.parquet(str(table))
-    whole = pipeline.build("whole", "--requests", table, "--super-users", "User:root")
+    again = f"{tmp_path}/./more.parquet/"
+    with monkeypatch.context() as patch:
+        patch.setattr("metalog_spark.build.usage", killed)
+        assert fault(pipeline, "--out", tmp_path / "bits", "--requests", again) == "metalog: killed"
+    assert everything(spark, tmp_path / "bits") == before
+
+    twice = ("--requests", table, "--requests", again)
+    whole = pipeline.build("whole", *twice, "--super-users", "User:root")
     fresh = everything(spark, tmp_path / "whole")
     gone.unlink()
-    done = pipeline.build("bits", "--requests", table)
+    done = pipeline.build("bits", "--requests", again)
     assert done.returncode == 1
+    no_log = f"warning: {picture}: no audit log: none of its 2 lines is of one"
     assert done.stderr.splitlines() == [
         f"note: {copy}: left out, {packed} holds its lines",
-        f"warning: {picture}: no audit log: none of its 2 lines is of one",
+        no_log,
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh
 
-    told = json.loads(whole.stdout)
-    assert (told["allowed"], told["denied"], told["disagree"]) == (26, 3, 2)
+    packed.unlink()
+    copy.unlink()
+    cut = pipeline.audit("b1/kafka-authorizer.log.2", *day_1[:-1])
+    done = pipeline.build("bits", "--requests", table)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"warning: {cut}: left out: it has 95 lines, and what begins like it and was read"
+        f" before, {packed}, had 97",
+        no_log,
+    ]
+    assert done.stdout == whole.stdout
+    assert everything(spark, tmp_path / "bits") == fresh
+
+    check_the_whole(Tables.open(spark, tmp_path / "whole"), json.loads(whole.stdout))
+
+
+def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
+    assert (told["allowed"], told["denied"], told["disagree"]) == (98, 3, 2)
     assert told["rejected"] == {"notAudit": 3, "broken": 3}
     assert told["brokers"] == ["b1", "b2", "b3", "more"]
-    tables = Tables.open(spark, tmp_path / "whole")
     rejected = tables.read(REJECTED).collect()
     assert sorted((Path(row.file).name, row.line or 0, row.reason[:30]) for row in rejected) == [
         ("kafka-authorizer.log", 2, EMPTY),
@@ -192,56 +220,6 @@ def test_what_is_asked_wrongly_is_refused_before_spark_starts(
     pipeline: Pipeline, arguments: list[str], said: str
 ) -> None:
     assert said in fault(pipeline, *arguments)
-
-
-def test_a_table_of_requests_counts_once_however_it_is_called(
-    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
-) -> None:
-    write_log(tmp_path / "log", (0, ace(1, "a")))
-    pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
-    table = tmp_path / "r.parquet"
-    spark.sql(
-        "SELECT timestamp '1970-01-01 01:00:00' time, 'User:a' principal, 'h' host,"
-        " 'READ' operation, 'TOPIC' resource_type, 'a' resource_name, 'ALLOWED' result"
-    ).write.parquet(str(table))
-    done = pipeline.build("out", "--requests", table, "--requests", f"{tmp_path}/./r.parquet/")
-    assert done.stderr == ""
-    assert json.loads(done.stdout)["allowed"] == 2
-    done = pipeline.build("out", "--requests", table)
-    assert (json.loads(done.stdout)["allowed"], done.stderr) == (2, "")
-
-
-def test_a_build_that_is_killed_was_none_and_a_shorter_copy_replaces_no_longer_one(
-    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_log(tmp_path / "log", (0, ace(1, "a")))
-    lines = [line(f"1970-01-01 00:{minute:02}:00", "a" * 200) for minute in range(60)]
-    whole = pipeline.audit("b1.log", *lines)
-    assert pipeline.build("out").returncode == 0
-    before = everything(spark, tmp_path / "out")
-    whole.rename(tmp_path / "b1.log")
-
-    write_log(tmp_path / "log", (0, ace(1, "a")), (DAY_MS, ace(2, "b")))
-    more = pipeline.audit(
-        "b2.log", line("1970-01-01 09:00:00", "b"), line("1970-01-03 00:00:00", "b")
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr("metalog_spark.build.usage", killed)
-        assert fault(pipeline) == "metalog: killed"
-    assert everything(spark, tmp_path / "out") == before
-
-    more.unlink()
-    cut = pipeline.audit("b1.log.1", *lines[:-1])
-    done = pipeline.build("out")
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"warning: {cut}: left out: it has 59 lines, and what begins like it and was read"
-        f" before, {whole}, had 60\n",
-    )
-    after = everything(spark, tmp_path / "out")
-    assert [after[name] for name in ("requests", "rejected", "coverage")] == [
-        before[name] for name in ("requests", "rejected", "coverage")
-    ]
 
 
 def test_what_cannot_be_built_is_refused_and_changes_nothing(

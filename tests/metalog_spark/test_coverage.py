@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from metalog_spark.arrow import frame_of
 from metalog_spark.coverage import counted, covered
 from metalog_spark.tables import COVERAGE
 
@@ -24,9 +25,7 @@ def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> d
         for at, numbers in enumerate(each)
         if any(numbers)
     ]
-    counts = spark.createDataFrame(
-        rows, "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT"
-    )
+    counts = frame_of(spark, rows, "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT")
     found: dict[str, list[str]] = {}
     for row in covered(counts).orderBy("broker", "hour").collect():
         of_broker = found.setdefault(row.broker, [])
@@ -63,7 +62,7 @@ def test_lines_are_counted_by_their_hour(spark: SparkSession) -> None:
         ("1", "2026-03-01T23:00:00Z", "ALLOWED"),
         ("2", "2026-03-02T00:00:00Z", "ALLOWED"),
     ]
-    given = spark.createDataFrame(rows, "broker STRING, at STRING, result STRING")
+    given = frame_of(spark, rows, "broker STRING, at STRING, result STRING")
     counts = counted(given.selectExpr("broker", "timestamp(at) AS time", "result"))
     found = covered(counts).selectExpr("broker", "string(hour)", "allowed", "denied", "state")
     assert sorted(map(tuple, found.collect())) == [

@@ -23,6 +23,7 @@ from authorizer.decide import (
 from authorizer.timeline import AclChange, Life, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
+from metalog_spark.arrow import frame_of
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration, Era
 from metalog_spark.decisions import decided
@@ -82,7 +83,7 @@ def requests(session: SparkSession, asked: list[tuple[Any, ...]]) -> DataFrame:
         (time(us), "1", *question, "Fetch", 1, "ALLOWED", None, False, "f", line, date(1970, 1, 1))
         for line, (us, *question) in enumerate(asked)
     ]
-    return session.createDataFrame(rows, REQUESTS.schema)
+    return frame_of(session, rows, REQUESTS.schema)
 
 
 def some_changes(choose: Random) -> list[AclChange]:

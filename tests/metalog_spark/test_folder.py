@@ -10,13 +10,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.arrow import frame_of
 from metalog_spark.folder import Tables
 from metalog_spark.tables import COVERAGE, HISTORY, TABLES
 
 
 def history(spark: SparkSession, *sources: str) -> DataFrame:
     rows = [(source, "KNOWN", 0, 1, None, None, None) for source in sources]
-    return spark.createDataFrame(rows, HISTORY.schema)
+    return frame_of(spark, rows, HISTORY.schema)
 
 
 def coverage(spark: SparkSession, *days: tuple[str, int]) -> DataFrame:

@@ -15,6 +15,7 @@ from authorizer import spec
 from authorizer.timeline import Edge, Life
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text
+from metalog_spark.arrow import frame_of
 from metalog_spark.folder import Tables
 from metalog_spark.tables import (
     ACL_CHANGELOG,
@@ -82,7 +83,7 @@ class World(NamedTuple):
             DECISIONS: [row for row in decided for row in _both_ends(row)],
         }
         frames = {
-            table: session.createDataFrame(listed, table.schema)
+            table: frame_of(session, listed, table.schema)
             for table, listed in rows.items()
             if table in only or not only
         }

@@ -150,10 +150,10 @@ def run(arguments: Namespace, output: Output) -> int:
             at_once=arguments.at_once,
         )
         try:
-            _tell_until_it_ends(query, tables, output)
+            now = _tell_until_it_ends(query, tables, output)
         finally:
             query.stop()
-        _complete(following, tables, output)
+        _complete(following, now, output)
     return 0
 
 
@@ -210,8 +210,9 @@ def _unproven_said(each: Unproven) -> str:
     )
 
 
-def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> None:
-    told = _tell(tables, tables.marked(_TOLD), output)
+def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> Tables:
+    """The folder as it is when it is over."""
+    told, now = _tell(tables, tables.marked(_TOLD), output), tables
     seen = None
     is_over = False
     try:
@@ -220,12 +221,21 @@ def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -
             progress = query.lastProgress
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
-                told = _tell(tables, told, output)
+                now = _opened_anew(tables)
+                told = _tell(now, told, output)
     except KeyboardInterrupt:
         output.note("stopping when this batch is done")
         while query.status["isTriggerActive"]:
             sleep(_LOOK_S)
-        _tell(tables, tables.marked(_TOLD), output)
+        now = _opened_anew(tables)
+        _tell(now, now.marked(_TOLD), output)
+    return now
+
+
+def _opened_anew(tables: Tables) -> Tables:
+    from metalog_spark.folder import Tables
+
+    return Tables.open(tables.session, tables.path)
 
 
 def _is_over(query: StreamingQuery) -> bool:
@@ -242,24 +252,21 @@ def _is_over(query: StreamingQuery) -> bool:
         raise
 
 
-def _tell(tables: Tables, after: int | None, output: Output) -> int:
+def _tell(now: Tables, after: int | None, output: Output) -> int:
     """The alerts of the batches behind ``after``, of which the folder keeps that they were told,
     once they are; returns the last batch."""
-    from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import progress_of
     from metalog_spark.tables import ALERTS
 
-    now = Tables.open(tables.session, tables.path)
-    told, last = -1 if after is None else after, progress_of(now).batch
-    if last > told:
+    told, done = -1 if after is None else after, progress_of(now)
+    if done.alerted > told:
         rows = now.read(ALERTS).where(f"batch > {told}").orderBy("batch", "time", "kind")
         alerts = rows.selectExpr("unix_millis(time) AS ms", "*").collect()
         for row in alerts:
             _tell_one(row.asDict(), output)
         output.flush()
-        if alerts:
-            now.mark(_TOLD, last)
-    return last
+        now.mark(_TOLD, done.batch)
+    return done.batch
 
 
 def _tell_one(alert: dict[str, Any], output: Output) -> None:
@@ -291,15 +298,13 @@ def _tell_one(alert: dict[str, Any], output: Output) -> None:
         output.line(f"    {safe(alert['remedy'])}")
 
 
-def _complete(following: Following, tables: Tables, output: Output) -> None:
-    from metalog_spark.folder import Tables
+def _complete(following: Following, now: Tables, output: Output) -> None:
     from metalog_spark.follow.batch import progress_of
     from metalog_spark.follow.log import known_until_ms
     from metalog_spark.follow.tables import complete
     from metalog_spark.tables import WAITING
     from snapshot.exchange.moment import time_text
 
-    now = Tables.open(tables.session, tables.path)
     history = following.log.look()
     with output.busy("filling the tables that follow from it"):
         complete(now, history, following.log.text, following.configuration)

@@ -116,14 +116,13 @@ def _print(arguments: Namespace, output: Output) -> None:
             raise InvalidRequest(f"--section prints a table and writes no page: leave out {option}")
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
-        with output.busy("reading the tables") as busy:
+        with output.busy("reading the tables"):
             section = whole_section(
                 tables,
                 window,
                 arguments.section,
                 tolerated=arguments.tolerate,
                 meant=_meant(arguments, tables),
-                doing=lambda what: setattr(busy, "doing", what),
             )
     if not section.columns:
         raise InvalidRequest(section.says)

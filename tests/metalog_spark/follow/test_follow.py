@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from command import run_here
 from followed_topic import AuditTopic
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
 from kafka_tools import RealKafka
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from spark_session import OPTIONS
 
 from metalog.acl import Operation, ResourceType
@@ -63,12 +65,27 @@ class Followed:
             *("--once", "--at-once", "1", "--storm", str(STORM)),
         ]
 
-    def rows(self, spark: SparkSession, table: Table, *columns: str) -> list[tuple[object, ...]]:
-        read = Tables.open(spark, self.out).read(table).selectExpr(*columns)
-        return sorted(map(tuple, read.collect()), key=repr)
 
-    def lines_in(self, spark: SparkSession, table: Table) -> list[tuple[object, ...]]:
-        return self.rows(spark, table, "regexp_extract(file, '[^/]+$', 0)", "line")
+class Found:
+    """What the folder has now."""
+
+    def __init__(self, spark: SparkSession, followed: Followed) -> None:
+        self._tables = Tables.open(spark, followed.out)
+
+    def rows(self, table: Table, *columns: str) -> list[tuple[object, ...]]:
+        found = self._tables.read(table).selectExpr(*columns).collect()
+        return sorted(map(tuple, found), key=repr)
+
+    def lines(self) -> dict[str, list[tuple[str, int]]]:
+        """By the name of a table, the file's name and the number of each line that it has."""
+        read = [
+            self._tables.read(table).selectExpr(f"'{table.name}'", "file", "line")
+            for table in (REQUESTS, WAITING, REJECTED, DECISIONS)
+        ]
+        lines = defaultdict(list)
+        for table, file, number in reduce(DataFrame.unionAll, read).collect():
+            lines[table].append((file.rpartition("/")[2], number))
+        return {table: sorted(found) for table, found in lines.items()}
 
 
 @pytest.fixture
@@ -102,41 +119,49 @@ def follow(
     return done
 
 
-def check_each_line_counts_once(spark: SparkSession, followed: Followed) -> None:
-    tables = (REQUESTS, WAITING, REJECTED)
-    found = Counter(row for table in tables for row in followed.lines_in(spark, table))
-    assert found == Counter(EVERY_LINE)
-    assert followed.lines_in(spark, DECISIONS) == followed.lines_in(spark, REQUESTS)
-    assert followed.lines_in(spark, REJECTED) == [("b1.log.1", STORM)]
-    assert followed.rows(spark, ALERTS, "kind", "principal") == [
+def check_each_line_counts_once(found: Found) -> None:
+    lines = found.lines()
+    decided = lines.pop("decisions")
+    assert sorted(chain(*lines.values())) == sorted(EVERY_LINE)
+    assert decided == lines["requests"]
+    assert lines["rejected"] == [("b1.log.1", STORM)]
+    assert found.rows(ALERTS, "kind", "principal") == [
         ("denied-storm", "User:bad"),
         ("super-user-like", "User:intern"),
     ]
 
 
-def test_requests_are_decided_as_of_their_time_once_the_log_is_known_so_far(
+def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = follow(capsys, followed, "--at-once", "9")
+    for moment, committed in (("before", -1), ("after", 0)):
+        words = [sys.executable, KILLED, moment, "0", *OPTIONS, *followed.words]
+        killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert progress_of(Tables.open(spark, followed.out)).batch == committed
+
+    done = follow(capsys, followed)
     assert "super-user-like" in done.stdout
     assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
     assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr
-    check_each_line_counts_once(spark, followed)
-    assert followed.lines_in(spark, WAITING) == [("b1.a %20#?[2]", 3)]
-    disagree = followed.rows(spark, DECISIONS, "principal", "decided", "disagrees")
+    found = Found(spark, followed)
+    check_each_line_counts_once(found)
+    assert found.lines()["waiting"] == [("b1.a %20#?[2]", 3)]
+    disagree = found.rows(DECISIONS, "principal", "decided", "disagrees")
     assert Counter(disagree) == {
         ("User:app", "ALLOWED", False): 1,
         ("User:app", "DENIED", True): 1,
         ("User:bad", "DENIED", False): STORM,
     }
-    assert followed.rows(spark, COVERAGE, "allowed", "denied") == [(2, STORM)]
-    assert sum(row[0] for row in followed.rows(spark, USAGE, "requests")) == STORM + 2
+    assert found.rows(COVERAGE, "allowed", "denied") == [(2, STORM)]
+    assert sum(row[0] for row in found.rows(USAGE, "requests")) == STORM + 2
 
     followed.log.goes_on(111)
     done = follow(capsys, followed)
     assert done.stdout == ""
-    assert not followed.lines_in(spark, WAITING)
-    check_each_line_counts_once(spark, followed)
+    found = Found(spark, followed)
+    assert "waiting" not in found.lines()
+    check_each_line_counts_once(found)
 
 
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
@@ -174,18 +199,6 @@ def test_a_folder_needs_no_credentials(
     assert not followed.out.exists()
 
 
-def test_killed_at_a_commit_and_started_again_no_line_is_lost_or_counted_twice(
-    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for moment, committed in (("before", -1), ("after", 0)):
-        words = [sys.executable, KILLED, moment, "0", *OPTIONS, *followed.words]
-        killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        assert progress_of(Tables.open(spark, followed.out)).batch == committed
-    follow(capsys, followed)
-    check_each_line_counts_once(spark, followed)
-
-
 def test_a_topic_is_followed_as_a_folder_is(
     spark: SparkSession,
     real_kafka: RealKafka,
@@ -205,7 +218,7 @@ def test_a_topic_is_followed_as_a_folder_is(
         done = run_here(capsys, "pipeline", "follow", *followed.words, *few)
         assert (done.returncode, done.stdout) == (2, "")
         assert "metalog: ended" in done.stderr
-    assert followed.rows(spark, ALERTS, "count(*)") == [(2,)]
+    assert Found(spark, followed).rows(ALERTS, "count(*)") == [(2,)]
 
     for _ in range(3):
         sent.send(line(60, "User:app", allowed=False), key=None)
@@ -215,9 +228,11 @@ def test_a_topic_is_followed_as_a_folder_is(
         *("denied-storm", "super-user-like", "lines-lost", "no-broker"),
     ]
     assert f"{sent.address}/0: deleted unread: offsets 4 to 5; what" in done.stdout
-    assert followed.lines_in(spark, DECISIONS) == [("0", number) for number in (0, 1, 2, 3, 6)]
-    assert followed.lines_in(spark, REJECTED) == [("0", 4)]
-    brokers = followed.rows(spark, COVERAGE, "broker", "allowed", "denied")
+    found = Found(spark, followed)
+    lines = found.lines()
+    assert lines["decisions"] == [("0", number) for number in (0, 1, 2, 3, 6)]
+    assert lines["rejected"] == [("0", 4)]
+    brokers = found.rows(COVERAGE, "broker", "allowed", "denied")
     assert brokers == [(sent.name, 0, 1), ("b1", 1, 3)]
     assert follow(capsys, followed, *few).stdout == ""
 

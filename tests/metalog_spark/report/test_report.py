@@ -1,7 +1,8 @@
 """Two days of two teams, from the tables to their pages, worked out by hand.
 
 bob of the shop reads what he may; carol of the bank has a grant that nobody used; a broker let
-mallory in where the ACLs do not; an hour of the metadata log is lost.
+mallory in where the ACLs do not, and eve tries more names than a page shows; an hour of the
+metadata log is lost.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from small_acls import allow, deny
 from small_pipeline import Ask, World, life, moment
 
 from metalog.acl import Operation, ResourceType
+from metalog_spark.arrow import frame_of
+from metalog_spark.report.gather import OF_A_PAGE
 from metalog_spark.tables import HISTORY, REJECTED
 from shell.main import main
 
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 READ, WRITE = Operation.READ, Operation.WRITE
-BOB, CAROL, MALLORY = "User:bob", "User:carol", "User:mallory"
+BOB, CAROL, MALLORY, EVE = "User:bob", "User:carol", "User:mallory", "User:eve"
+TRIED = [f"guess-{number:03}" for number in range(OF_A_PAGE.denied + 1)]
 OWNERS = f"""\
 shop:
   - principal: {BOB}
@@ -47,6 +51,7 @@ WORLD = World(
         Ask(BOB, READ, HOSTILE, hour=2, times=3, kind=ResourceType.GROUP),
         Ask(MALLORY, READ, "payments", hour=3, times=7),
         Ask(MALLORY, READ, "payments", hour=40, times=2, result="ALLOWED"),
+        *(Ask(EVE, READ, name, hour=4) for name in TRIED),
     ),
     days=2,
     brokers=("1", "2"),
@@ -56,7 +61,8 @@ LOST = [
     ("/archive/prod", "GAP", 1500, 1600, moment(25), moment(26), None),
     ("/archive/prod", "KNOWN", 1600, 9000, moment(26), moment(60), None),
 ]
-REQUESTS = 20 + 5 + 3 + 7 + 2
+DENIED = 7 + len(TRIED)
+REQUESTS = 20 + 5 + 3 + DENIED + 2
 Pages = dict[str | None, ReadPage]
 
 
@@ -64,10 +70,10 @@ Pages = dict[str | None, ReadPage]
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("world")
     made = WORLD.folder(spark, path / "tables")
-    made.replace(HISTORY, spark.createDataFrame(LOST, HISTORY.schema))
+    made.replace(HISTORY, frame_of(spark, LOST, HISTORY.schema))
     rejected = [("audit.log", number, "?", "no audit line") for number in (4, 9)]
     rejected.append(("topic://b:9092/audit/0", 5, "", "deleted unread: offsets 5 to 1004"))
-    made.replace(REJECTED, spark.createDataFrame(rejected, REJECTED.schema))
+    made.replace(REJECTED, frame_of(spark, rejected, REJECTED.schema))
     (path / "owners.yaml").write_text(OWNERS)
     return path
 
@@ -95,7 +101,7 @@ def sentence(page: ReadPage) -> str:
 def test_the_first_screen(whole: ReadPage) -> None:
     assert "prod" in whole.all("bdi")
     assert (
-        sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 37 answers."
+        sentence(whole) == "2 of 3 grants were used; 1 can go without changing one of 138 answers."
     )
     assert "1,002 audit lines could not be read, and each may be a use." in whole.all("p")
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
@@ -112,10 +118,10 @@ def test_every_answer_is_counted_on_its_day(whole: ReadPage) -> None:
     window = whole.data["window"]
     assert (window["start"], window["step"]) == ("2026-01-01", 1)
     assert window["allowed"] == [23, 5 + 2]
-    assert window["denied"] == [7, 0]
+    assert window["denied"] == [DENIED, 0]
     assert window["changes"] == [0, 2]
     assert [[*row.values()] for row in whole.table("answers")] == [
-        ["2026-01-01", "23", "7", "0"],
+        ["2026-01-01", "23", str(DENIED), "0"],
         ["2026-01-02", "7", "0", "2"],
     ]
 
@@ -179,8 +185,9 @@ def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
 
 
 def test_what_was_denied_and_what_came_and_went(whole: ReadPage) -> None:
-    [row] = whole.table("denied")
-    assert (row["Principal"], row["Name"], row["Denied"]) == (MALLORY, "payments", "7")
+    first, *others = whole.table("denied")
+    assert (first["Principal"], first["Name"], first["Denied"]) == (MALLORY, "payments", "7")
+    assert {(row["Principal"], row["Denied"]) for row in others} == {(EVE, "1")}
     assert {(row["Change"], row["Name"]) for row in whole.table("drift")} == {
         ("added", "payments"),
         ("removed", "payments-old"),
@@ -214,12 +221,16 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
 def test_a_table_is_printed_whole(
     folder: Path, whole: ReadPage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = run_here(capsys, "pipeline", "report", folder / "tables", "--section", "may", "--json")
+    """A page shows so many of it."""
+    shown = [row["Name"] for row in whole.table("denied")]
+    assert len(shown) == OF_A_PAGE.denied
+    section = ("--section", "denied", "--json")
+    done = run_here(capsys, "pipeline", "report", folder / "tables", *section)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["name"] for row in rows] == [row["Name"] for row in whole.table("may")]
-    assert rows[0]["requests"] == 25
-    assert rows[0]["lastUsed"] == "2026-01-02T06:30:00Z"
+    assert [row["name"] for row in rows] == ["payments", *TRIED]
+    assert [row["name"] for row in rows[: len(shown)]] == shown
+    assert (rows[0]["denied"], rows[0]["last"]) == (7, "2026-01-01T03:30:00Z")
 
 
 @pytest.mark.parametrize(

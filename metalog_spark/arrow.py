@@ -1,0 +1,78 @@
+"""Rows of Python as Arrow, and as Spark's, by the same text of a schema.
+
+What goes to Spark as Arrow is part of the plan: to look at a few rows is no job of Spark's,
+and no Python is started to hand them over. This module must not know what a row means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    Mapped = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+else:
+    Mapped = Callable
+
+_BETWEEN: Final = re.compile(r",\s*(?![^<]*>)")
+_FIELD: Final = re.compile(r"(\w+):? (.+)")
+_NESTED: Final = re.compile(r"(ARRAY|STRUCT)<(.+)>")
+
+
+def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) -> DataFrame:
+    """``rows`` as a table of Spark's; times are datetimes or microseconds since 1970."""
+    return session.createDataFrame(table_of(rows, schema))
+
+
+def table_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch_of(rows, schema)])
+
+
+def batch_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    fields = _fields(schema)
+    columns = list(zip(*rows, strict=True)) or [()] * len(fields)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def names_in(schema: str) -> list[str]:
+    """The names of the columns."""
+    return [name for name, _ in _said(schema)]
+
+
+def _said(schema: str) -> Iterator[tuple[str, str]]:
+    """The name of each column, and its type."""
+    for part in _BETWEEN.split(schema):
+        if found := _FIELD.fullmatch(part):
+            yield found[1], found[2]
+
+
+def _fields(schema: str) -> list[pa.Field]:
+    import pyarrow as pa
+
+    return [pa.field(name, _type(kind)) for name, kind in _said(schema)]
+
+
+def _type(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    if nested := _NESTED.fullmatch(kind):
+        inside = nested[2]
+        return pa.list_(_type(inside)) if nested[1] == "ARRAY" else pa.struct(_fields(inside))
+    return {
+        "STRING": pa.string(),
+        "BIGINT": pa.int64(),
+        "INT": pa.int32(),
+        "BOOLEAN": pa.bool_(),
+        "BINARY": pa.binary(),
+        "DATE": pa.date32(),
+        "TIMESTAMP": pa.timestamp("us", "UTC"),
+    }[kind]
