@@ -36,7 +36,7 @@ ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.v
 # One more than there are cores: a test that waits, for a server or on purpose, costs none of them.
 PYTEST_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST_OPTIONS ?=
-PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS)
+PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 .PHONY: help
 help: ## This list
@@ -50,7 +50,7 @@ run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, 
 .PHONY: test
 test: ## All checks and tests, on 3.13 too where it is installed
 	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line check kafka-if-possible browser-if-possible \
-	    $(if $(SECOND_PYTHON),$(SECOND)/test-ready)
+	    $(if $(SECOND_PYTHON),collect-second)
 	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
 	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
 	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
@@ -58,10 +58,22 @@ test: ## All checks and tests, on 3.13 too where it is installed
 # What bytes mean does not depend on the Python that reads them, nor does what the source says:
 # the second one runs our code on the repository's own logs, which so are shown to be enough.
 # docs/decisions/0057 says what it is without.
+SECOND_TESTS = $(addprefix --ignore=tests/,authorizer/insight bench compat examples house laws metalog_spark) \
+    -m 'not once' --hypothesis-profile=few
+
 .PHONY: test-second
 test-second: $(SECOND)/test-ready
-	METALOG_SHARED=build/no-shared $(SECOND)/bin/python $(PYTEST) \
-	    $(addprefix --ignore=tests/,authorizer/insight bench compat examples house laws metalog_spark) -m 'not once'
+	METALOG_SHARED=build/no-shared $(SECOND)/bin/python $(PYTEST) $(SECOND_TESTS)
+
+# The first to import a test rewrites and compiles it: one process rather than each worker, and
+# what cannot be imported is known before ten minutes are over.
+.PHONY: collect collect-second
+collect: .venv/test-ready
+	$(BIN)/python -m pytest --quiet -m check
+
+collect-second: $(SECOND)/test-ready
+	@METALOG_SHARED=build/no-shared $(SECOND)/bin/python -m pytest -qq --collect-only $(SECOND_TESTS) \
+	    >build/collect-second.out 2>&1 || { cat build/collect-second.out; exit 1; }
 
 .PHONY: wheel
 wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
@@ -74,7 +86,7 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	    -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS) ../../tests
 
 .PHONY: check
-check: .venv/test-ready ## Lint, format, types, layers, and whether generated code is stale
+check: .venv/test-ready collect ## Lint, format, types, layers, and whether generated code is stale
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -160,26 +172,38 @@ lock: build/lock-venv/bin/uv ## Choose the newest versions of all dependencies, 
 clean: ## Remove all that make has made
 	rm -rf .venv $(SECOND) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
+# Older pips take four times as long to look through an index.
 .venv/ready: requirements.lock pyproject.toml
-	$(call MAKE_VENV,$(PYTHON),.venv)
+	@if [[ -z "$(PYTHON)" ]]; then echo 'make: Python 3.11 or newer is not installed; install python3' >&2; exit 2; fi
+	@echo 'make: installing what it needs into .venv'
+	@mkdir -p build
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements.lock >build/pip.lock
+	@{ "$(PYTHON)" -m venv --without-pip .venv \
+	    && "$(PYTHON)" -m pip --python .venv/bin/python $(PIP_INSTALL_LOCKED) build/pip.lock; } >build/venv.out 2>&1 \
+	|| { "$(PYTHON)" -m venv .venv >build/venv.out 2>&1 || { \
+	    $(call INSTALL_OR_SAY,python3-venv,the venv module of $(PYTHON)); "$(PYTHON)" -m venv .venv; }; \
+	    $(PIP) $(PIP_INSTALL_LOCKED) build/pip.lock; }
+	@$(PIP) $(PIP_INSTALL_LOCKED) requirements.lock
+	@$(PIP) $(PIP_INSTALL_SELF)
+	@touch $@
 
 .venv/test-ready: requirements-test.lock .venv/ready
-	$(call INSTALL_TESTS,.venv)
+	@echo 'make: installing what tests need into .venv'
+	@$(PIP) $(PIP_INSTALL_LOCKED) requirements-test.lock
+	@touch $@
 
-$(SECOND)/test-ready: requirements-second.lock $(SECOND)/ready
-	$(call INSTALL_TESTS,$(SECOND))
+# After the first, by its pip: an editable install leaves files in the source.
+$(SECOND)/test-ready: requirements.lock requirements-second.lock pyproject.toml | .venv/ready
+	@echo 'make: installing what tests need into $(SECOND)'
+	@"$(SECOND_PYTHON)" -m venv --without-pip $(SECOND)
+	@$(PIP) --python $(SECOND)/bin/python $(PIP_INSTALL_LOCKED) requirements.lock -r requirements-second.lock
+	@$(PIP) --python $(SECOND)/bin/python $(PIP_INSTALL_SELF)
+	@touch $@
 
-define INSTALL_TESTS
-@echo 'make: installing what tests need into $(1)'
-@$(1)/bin/python -m pip $(PIP_INSTALL) --require-hashes -r $<
-@touch $@
-endef
-
-# After the first: an editable install leaves files in the source.
-$(SECOND)/ready: requirements.lock pyproject.toml | .venv/ready
-	$(call MAKE_VENV,$(SECOND_PYTHON),$(SECOND))
-
+PIP = .venv/bin/python -m pip
 PIP_INSTALL := install --quiet --disable-pip-version-check --no-compile
+PIP_INSTALL_LOCKED = $(PIP_INSTALL) --no-deps --require-hashes -r
+PIP_INSTALL_SELF = $(PIP_INSTALL) --quiet --no-deps --no-build-isolation --editable .
 
 # pip would have mypyc do its work three times, once for each question that it asks.
 BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
@@ -199,17 +223,6 @@ build/compiled-venv/ready: build/wheel/ready
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	    >$$(build/compiled-venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/dependencies.pth
 	@touch $@
-
-define MAKE_VENV
-@if [[ -z "$(1)" ]]; then echo 'make: Python 3.11 or newer is not installed; install python3' >&2; exit 2; fi
-@echo 'make: installing what it needs into $(2)'
-@mkdir -p build
-@"$(1)" -m venv $(2) >build/venv.out 2>&1 || { \
-    $(call INSTALL_OR_SAY,python3-venv,the venv module of $(1)); "$(1)" -m venv $(2); }
-@$(2)/bin/python -m pip $(PIP_INSTALL) --require-hashes -r requirements.lock
-@$(2)/bin/python -m pip $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
-@touch $@
-endef
 
 # What is missing on Debian, root installs; elsewhere, or as anybody else, the person is told.
 define INSTALL_OR_SAY
@@ -249,7 +262,8 @@ jdk: java
 define FETCH_JARS
 @echo 'make: fetching Apache Kafka $(notdir $(patsubst %/jars/,%,$(dir $@))) by Maven'
 @rm -rf $(@D)
-@fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
+@export MAVEN_OPTS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 $${MAVEN_OPTS:-}"; \
+fetch() { mvn --batch-mode --quiet -Dstyle.color=never --file $< dependency:copy-dependencies \
     -DoutputDirectory='$(CURDIR)/$(@D)' </dev/null; }; fetch || fetch
 @touch $@
 endef

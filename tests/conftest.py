@@ -10,8 +10,8 @@ import pytest
 import spark_session
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
-from figures import PROPERTY, Figures
-from groups import GroupsEnd
+from figures import CHECK, PROPERTY, TASK, WRITE, Figures
+from groups import Groups, GroupsThenFiles
 from hypothesis import settings
 from kafka_quorum import KafkaQuorum
 from kafka_tools import JARS, KafkaTools, RealKafka, missing_for_kafka
@@ -21,7 +21,11 @@ from secrets_net import SHOWS_CREDENTIALS, SecretsNet
 from spark_session import spark  # noqa: F401 - a fixture
 
 settings.register_profile("no timing gates a test", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("no timing gates a test")
+
+ALWAYS = "demo", "bit-middle-body-0"
+"""The logs that are read on each Python: one as it should be, and one with damage."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,25 +37,35 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecretsNet(), SecretsNet.__name__)
     config.pluginmanager.register(spark_session)
     config.addinivalue_line("markers", f"{SHOWS_CREDENTIALS}: a person asked for credentials")
+    config.addinivalue_line("markers", "check: of committed files alone; `make check` runs it too")
     config.addinivalue_line("markers", "once: enough on one Python; `make test-second` is without")
     if "PYTEST_XDIST_WORKER" in os.environ:
-        config.pluginmanager.register(GroupsEnd())
+        config.pluginmanager.register(Groups())
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(NoSkips())
-    task = os.environ.get("METALOG_FIGURES")
-    if task and SHARED_KAFKA.is_dir():
-        config.pluginmanager.register(Figures(REPOSITORY / "README.md", write=task == "write"))
+    task = os.environ.get(TASK)
+    if task in {CHECK, WRITE} and SHARED_KAFKA.is_dir():
+        config.pluginmanager.register(Figures(REPOSITORY / "README.md", write=task == WRITE))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupsThenFiles | None:
+    return GroupsThenFiles(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes ``kafka_case`` or ``damaged_case`` runs once for each."""
+    """A test that takes ``kafka_case`` or ``damaged_case`` runs for each, most ``once``."""
     cases: tuple[KafkaCase | DamagedCase, ...]
     for argument, cases in (
         ("kafka_case", kafka_cases()),
         ("damaged_case", damaged_cases()),
     ):
         if argument in metafunc.fixturenames:
-            metafunc.parametrize(argument, cases, ids=[case.name for case in cases])
+            metafunc.parametrize(argument, [_parameter(case) for case in cases])
+
+
+def _parameter(case: KafkaCase | DamagedCase) -> object:
+    return pytest.param(case, id=case.name, marks=[pytest.mark.once] * (case.name not in ALWAYS))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from kafka_tools import KafkaTools, RealKafka
 from scram_kafka import PASSWORDS, ScramKafka
 
 from shell.main import main
@@ -209,13 +208,3 @@ def test_export_of_a_cluster(
     assert run(cluster, capsys, "export", "--to", target)[0] == 0
     assert run(cluster, capsys, "plan", target, *SUPER)[0] == 0
     assert "SCRAM_SHA_256" in target.read_text()
-
-
-def test_a_cluster_without_an_authorizer_is_not_one_without_acls(
-    kafka_tools: KafkaTools, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Kafka answers SECURITY_DISABLED, which does not come through the library."""
-    overrides = {"authorizer.class.name": ""}
-    with RealKafka.started(kafka_tools, tmp_path, overrides=overrides) as kafka:
-        assert main(["acls", f"cluster://{kafka.bootstrap}"]) == 0
-    assert "its broker 1 names no authorizer.class.name" in capsys.readouterr().err

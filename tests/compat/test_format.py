@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import run_metalog
+from command import Run, run_here
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
@@ -68,12 +69,17 @@ MANY = 10_500
 """More ACLs than Kafka writes in one batch."""
 
 
-def exported(folder: Path) -> Path:
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return partial(run_here, capsys)
+
+
+def exported(run: Run, folder: Path) -> Path:
     """What another cluster has: the user, the ACLs, and many more of somebody else's."""
-    file = folder / "exported.jsonl"
+    file = folder / "include-credentials.jsonl"
     other = folder / "other"
-    run_metalog("format", other, "--add-scram-file", "-", *ACLS, stdin=APP)
-    done = run_metalog("export", other, "-o", "json", "--include-credentials", "--to", file)
+    run("format", other, "--add-scram-file", "-", *ACLS, stdin=APP)
+    done = run("export", other, "-o", "json", "--include-credentials", "--to", file)
     assert done.returncode == 0, done.stderr
     acl = {"principal": "User:else", "operation": "READ", "resourceType": "TOPIC"}
     with file.open("a") as written:
@@ -84,12 +90,12 @@ def exported(folder: Path) -> Path:
 
 @pytest.mark.parametrize("imported", [True, False])
 def test_kafka_starts_closed_on_what_we_formatted(
-    kafka_tools: KafkaTools, tmp_path: Path, imported: bool
+    kafka_tools: KafkaTools, tmp_path: Path, run: Run, imported: bool
 ) -> None:
     kafka = RealKafka(kafka_tools, tmp_path, SECURED, dynamic=imported)
-    done = run_metalog(
+    done = run(
         *("format", "--config", kafka.config, "--add-scram-file", "-"),
-        *(("--standalone", "--import", exported(tmp_path)) if imported else ACLS),
+        *(("--standalone", "--import", exported(run, tmp_path)) if imported else ACLS),
         stdin=ADMIN if imported else ADMIN + APP,
     )
     assert done.returncode == 0, done.stderr
@@ -102,9 +108,9 @@ def test_kafka_starts_closed_on_what_we_formatted(
             client(kafka, "app", "wrong", "SCRAM-SHA-512").list_topics(timeout=3)
         admin = client(kafka, "admin", "admin-secret", "SCRAM-SHA-256")
         assert outcome(admin, "admins") == "created"
-        again = run_metalog("format", "--config", kafka.config)
+        again = run("format", "--config", kafka.config)
         assert "already formatted" in again.stderr or "nothing says who votes" in again.stderr
-    listed = run_metalog("acls", kafka.log_dir, "--json").stdout.splitlines()
+    listed = run("acls", kafka.log_dir, "--json").stdout.splitlines()
     permissions = [json.loads(line)["permissionType"] for line in listed]
     assert permissions.count("DENY") == 1
     assert permissions.count("ALLOW") == 1 + (MANY if imported else 0)
@@ -128,7 +134,7 @@ SCRAM_OPTION = 'SCRAM-SHA-512=[name=a,iterations=8192,salt="N3E=",saltedpassword
     ids=lambda options: options[0].strip("-"),
 )
 def test_a_folder_is_that_of_kafka_storage(
-    kafka_tools: KafkaTools, tmp_path: Path, options: tuple[str, ...]
+    kafka_tools: KafkaTools, tmp_path: Path, run: Run, options: tuple[str, ...]
 ) -> None:
     """But for what comes of chance and of the clock; a voter's directory id does not."""
     kafka = RealKafka(kafka_tools, tmp_path, {}, dynamic=True)
@@ -136,7 +142,7 @@ def test_a_folder_is_that_of_kafka_storage(
     kafka_tools.storage(*command)
     theirs = contents(kafka.log_dir)
     kafka.log_dir.rename(tmp_path / "theirs")
-    done = run_metalog(*command)
+    done = run(*command)
     assert done.returncode == 0, done.stderr
     ours = contents(kafka.log_dir)
     if VOTERS not in options:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import ScramMechanism as ClientsMechanism
 from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 from scram_kafka import MECHANISMS, ScramKafka
 
-from metalog import DirectoryLog, Replica, WritableDirectoryLog
+from metalog import DirectoryLog
 from metalog.client_settings import librdkafka_settings
 from metalog.controller.scram_password import (
     Caller,
@@ -40,10 +40,10 @@ def cluster(scram_cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> It
     capsys.readouterr()
 
 
-def passwd(cluster: ScramKafka, *arguments: str, target: str | None = None) -> int:
+def passwd(cluster: ScramKafka, *arguments: str) -> int:
     """As admin, who is a super user."""
     settings = ("--command-config", str(cluster.settings()))
-    return main(["passwd", target or cluster.url, *arguments, *settings])
+    return main(["passwd", cluster.url, *arguments, *settings])
 
 
 def password_file(tmp_path: Path, password: str) -> tuple[str, str]:
@@ -106,31 +106,6 @@ def test_who_may_not_alter_sets_no_password(
         f"metalog: {cluster.url}: cannot change SCRAM users: User:nobody may not ALTER Cluster\n"
     )
     assert cluster.lets_in("carol", "secret")
-
-
-def test_passwords_set_in_a_stopped_nodes_folder(
-    cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By ``metalog passwd``, and by a request of KIP-506."""
-    kafka = cluster.kafka
-    folder = str(kafka.log_dir)
-    given = password_file(tmp_path, "first")
-    assert passwd(cluster, "carol", *given, target=folder) == 2
-    assert folder in capsys.readouterr().err
-    kafka.stop()
-    assert passwd(cluster, "carol", *given, target=folder) == 0
-    request = ScramPasswordRequest([ScramCredentials("carol", 2, "second")])
-    caller = Caller(is_encrypted=True, is_super_user=True)
-    plan = plan_passwords(
-        request, caller, scram_password_config({}), None, lambda size: b"7" * size
-    )
-    with Replica(WritableDirectoryLog(kafka.log_dir)) as replica:
-        for change in plan.requests.values():
-            assert not replica.alter_scram(change).result(20)["carol"]
-    kafka.start()
-    assert cluster.lets_in("carol", "first", MECHANISMS[0])
-    assert not cluster.lets_in("carol", "first", MECHANISMS[1])
-    assert cluster.lets_in("carol", "second", MECHANISMS[1])
 
 
 def test_a_credential_is_the_one_that_kafka_derives(

@@ -32,6 +32,7 @@ from killed_runs import check, run_and_kill
 from scram_kafka import PASSWORDS, ScramKafka
 from tiny_log import ace, ids
 from topic_logs import new_address, producer
+from waiting import eventually
 
 from metalog import Loader, MetadataImage, Replica, TopicLog, WritableTopicLog
 from metalog.controller.result import ControllerResult
@@ -228,7 +229,8 @@ def test_an_empty_log_and_one_of_which_all_was_aborted_are_read_to_their_end(add
     log.check()
     assert list(log.read(0)) == [HighWatermark(0)]
     unfinished(address, 3).abort_transaction(10)
-    assert list(log.read(0)) == [HighWatermark(4), Gap(0, 4, lost=False)]
+    all_aborted = [HighWatermark(4), Gap(0, 4, lost=False)]
+    assert eventually(lambda: list(log.read(0)) == all_aborted), "the marker comes soon"
     assert (log.bounds().epoch, log.encoding) == (0, None)
     write(address, 1)
     assert ids(read(address)) == {1}

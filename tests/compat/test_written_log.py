@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from case_maker import bindings_listed
 from kafka_tools import KafkaTools, RealKafka
+from made_now import FIRST, GONE, STAYS, USERS, MadeNow, add_first
 
 from metalog import DirectoryLog, Loader, Replica, WritableDirectoryLog
 from metalog.acl import AccessControlEntryFilter as EntryFilter
@@ -19,11 +20,6 @@ from metalog.log.config import LogConfig
 from snapshot.upkeep import Upkeep
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
-
-USERS = (
-    *("--add-scram", "SCRAM-SHA-256=[name=gone,password=gone-secret]"),
-    *("--add-scram", "SCRAM-SHA-256=[name=stays,password=stays-secret]"),
-)
 
 SMALL = LogConfig(
     segment_bytes=12_000, bytes_between_snapshots=8_000, retention_bytes=60_000, retention_ms=-1
@@ -41,10 +37,6 @@ def acl(name: str, principal: str) -> Acl:
         Operation.READ,
         PermissionType.ALLOW,
     )
-
-
-def add(kafka: RealKafka, name: str) -> None:
-    kafka.acls("--add", "--allow-principal", "User:k", "--operation", "READ", "--topic", name)
 
 
 def image_of(folder: Path) -> MetadataImage:
@@ -79,28 +71,43 @@ def check_with_kafkas_tool(tools: KafkaTools, partition: Path) -> None:
             assert said.count("passed sanity check") + said.count("is empty") == len(files)
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_kafka_goes_on_where_we_went_on(
-    kafka_tools: KafkaTools, tmp_path: Path, dynamic: bool
-) -> None:
-    with RealKafka.started(kafka_tools, tmp_path, format_options=USERS, dynamic=dynamic) as kafka:
-        add(kafka, "kafkas-first")
-        add(kafka, "kafkas-second")
+@pytest.fixture(params=[False, True], ids=["static", "dynamic"])
+def dynamic(request: pytest.FixtureRequest) -> bool:
+    """Whether the log itself says who votes."""
+    return request.param
+
+
+@pytest.fixture
+def kafka(
+    dynamic: bool, request: pytest.FixtureRequest, kafka_tools: KafkaTools, tmp_path: Path
+) -> RealKafka:
+    """Stopped, with what ``add_first`` added."""
+    if not dynamic:
+        made_now: MadeNow = request.getfixturevalue("made_now")
+        return made_now.kafka
+    with RealKafka.started(kafka_tools, tmp_path, format_options=USERS, dynamic=True) as kafka:
+        add_first(kafka)
         with pytest.raises(InvalidTarget, match=r"a running node holds its \.lock"):
             WritableDirectoryLog(kafka.log_dir).claim()
+    return kafka
+
+
+def test_kafka_goes_on_where_we_went_on(
+    kafka_tools: KafkaTools, kafka: RealKafka, dynamic: bool
+) -> None:
     before = (kafka.metadata_dir / "quorum-state").read_bytes()
 
     log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.limits)
     with Replica(log, publishers=[Upkeep(log, SMALL)] if dynamic else []) as replica:
         [deleted] = replica.delete_acls(
-            None, [AclFilter(pattern=AclFilter().pattern._replace(name="kafkas-first"))]
+            None, [AclFilter(pattern=AclFilter().pattern._replace(name=FIRST))]
         )
         assert len(deleted.result().deleted) == 1
         for number in range(100):
             [created] = replica.create_acls(None, [acl(f"ours-{number}-{'x' * 200}", "User:m")])
             assert not created.result()
-        scram = replica.alter_scram(AlterScramRequest(deletions=[ScramDeletion("gone", 1)]))
-        assert not scram.result()["gone"]
+        scram = replica.alter_scram(AlterScramRequest(deletions=[ScramDeletion(GONE, 1)]))
+        assert not scram.result()[GONE]
         assert replica.publisher_faults == ()
     ours = image_of(kafka.log_dir)
     assert (DirectoryLog(kafka.log_dir).bounds().start > 0) == dynamic
@@ -110,11 +117,12 @@ def test_kafka_goes_on_where_we_went_on(
     check_with_kafkas_tool(kafka_tools, kafka.metadata_dir)
 
     with kafka:
-        add(kafka, "kafkas-third")
+        add = ("--add", "--allow-principal", "User:k", "--operation", "READ")
+        kafka.acls(*add, "--topic", "kafkas-third")
         listed = sorted(bindings_listed(kafka.acls("--list")))
         users = kafka.configs("--describe", "--entity-type", "users")
-    assert "stays" in users
-    assert "gone" not in users
+    assert STAYS in users
+    assert GONE not in users
     after = image_of(kafka.log_dir)
     assert names_in(after) == names_in(ours) | {"kafkas-third"}
     assert DirectoryLog(kafka.log_dir).bounds().epoch > 2
@@ -134,6 +142,11 @@ def test_kafka_goes_on_where_we_went_on(
     with Replica(WritableDirectoryLog(kafka.log_dir)) as replica:
         [deleted] = replica.delete_acls(None, [AclFilter(entry=everything)])
         assert len(deleted.result().deleted) == 100
-        with pytest.raises(RuntimeError, match="Kafka did not start"):
-            kafka.start()
+        if dynamic:
+            check_that_it_does_not_start(kafka)
+
+
+def check_that_it_does_not_start(kafka: RealKafka) -> None:
+    with pytest.raises(RuntimeError, match="Kafka did not start"):
+        kafka.start()
     assert "Failed to acquire lock on file .lock" in kafka.output.read_text()

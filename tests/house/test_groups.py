@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from groups import GroupsEnd
+from groups import Groups
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +33,7 @@ def test_of_another_group(server): assert running == ["server"]
 
 def test_a_server_ends_with_its_group(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SOURCE)
-    result = pytester.inline_run("-p", "no:randomly", plugins=[GroupsEnd()])
+    result = pytester.inline_run("-p", "no:randomly", plugins=[Groups()])
     result.assertoutcome(passed=4)
 
 
@@ -46,5 +46,5 @@ class Distributed:
 
 def test_groups_that_do_not_stay_together_are_refused(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SOURCE)
-    result = pytester.inline_run("-p", "no:randomly", plugins=[Distributed(), GroupsEnd()])
+    result = pytester.inline_run("-p", "no:randomly", plugins=[Distributed(), Groups()])
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command import run_metalog
+from command import Run, run_metalog
 from served_node import served
 from written_log import formatted
 
@@ -43,7 +43,7 @@ def denied_once(address: str) -> None:
         assert connection.ask(asked).error_code
 
 
-def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path) -> None:
+def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path, run: Run) -> None:
     folder, audit, log = tmp_path / "node", tmp_path / "audit.log", tmp_path / "log"
     formatted(folder)
     config = tmp_path / "server.properties"
@@ -55,7 +55,7 @@ def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path) -> None:
     assert LAYOUT.fullmatch(line)
     assert "Principal = User:ANONYMOUS is Denied operation = DESCRIBE from host" in line
     assert " = Cluster:LITERAL:kafka-cluster for request = DescribeUserScramCredentials" in line
-    explained = run_metalog("explain", folder, line)
+    explained = run("explain", folder, line)
     assert explained.stdout.startswith("DENIED"), explained.stderr
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert told

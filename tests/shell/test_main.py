@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cases import DEMO, OWN_KAFKA, REPOSITORY
-from command import run_metalog, run_python
+from command import Run, run_metalog, run_python
 from terminal import at_a_terminal
 
 from shell.main import TABLE, VERBS, main
@@ -34,8 +34,8 @@ def test_the_version_is_the_distributions() -> None:
     assert run_metalog("--version").stdout.startswith(f"metalog {VERSION} ")
 
 
-def test_help_shows_the_verbs_there_are_by_group() -> None:
-    done = run_metalog("--help")
+def test_help_shows_the_verbs_there_are_by_group(run: Run) -> None:
+    done = run("--help")
     assert done.returncode == 0
     for name, verb in VERBS.items():
         assert f"{name:<12}{verb.line}" in done.stdout
@@ -49,9 +49,9 @@ def test_help_shows_the_verbs_there_are_by_group() -> None:
     ]
 
 
-def test_without_a_verb_it_helps_and_has_no_answer() -> None:
-    done = run_metalog()
-    assert (done.stdout, done.returncode) == (run_metalog("--help").stdout, 2)
+def test_without_a_verb_it_helps_and_has_no_answer(run: Run) -> None:
+    done = run()
+    assert (done.stdout, done.returncode) == (run("--help").stdout, 2)
 
 
 @pytest.mark.parametrize(("words", "verb"), [(words, verb) for words, verb, _ in TABLE.commands()])
@@ -75,16 +75,16 @@ def test_a_verb_with_verbs_of_its_own_lists_them(capsys: pytest.CaptureFixture[s
             assert f"  {verb.line}\n" in listed
 
 
-def test_options_for_every_verb_may_stand_before_the_verb() -> None:
-    before = run_metalog("--no-pager", "--color", "always", "-q", "users", LOG_DIR)
-    after = run_metalog("users", LOG_DIR, "--no-pager", "--color=always", "-q")
+def test_options_for_every_verb_may_stand_before_the_verb(run: Run) -> None:
+    before = run("--no-pager", "--color", "always", "-q", "users", LOG_DIR)
+    after = run("users", LOG_DIR, "--no-pager", "--color=always", "-q")
     assert before.stdout == after.stdout != ""
     assert "\x1b[" in before.stdout
 
 
-def test_help_may_be_asked_for_as_a_verb() -> None:
-    assert run_metalog("help").stdout == run_metalog("--help").stdout != ""
-    assert run_metalog("help", "acls").stdout == run_metalog("acls", "--help").stdout != ""
+def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
+    assert run("help").stdout == run("--help").stdout != ""
+    assert run("help", "acls").stdout == run("acls", "--help").stdout != ""
 
 
 @pytest.mark.parametrize(
@@ -174,13 +174,13 @@ def test_color_is_for_terminals_that_want_it() -> None:
     assert "\x1b[" not in never
 
 
-def test_on_a_terminal_it_pages_as_git_does() -> None:
+def test_on_a_terminal_it_pages_as_git_does(run: Run) -> None:
     pager = {"PAGER": "sed s/^/paged:/", "NO_COLOR": "1"}
     paged, code = on_a_terminal("users", LOG_DIR, environment=pager)
     assert code == 0
     assert all(line.startswith("paged:") for line in paged.splitlines())
     plain, _ = on_a_terminal("users", LOG_DIR, "--no-pager", environment=pager)
-    assert plain == run_metalog("users", LOG_DIR).stdout
+    assert plain == run("users", LOG_DIR).stdout
     missing, _ = on_a_terminal("users", LOG_DIR, environment={**pager, "PAGER": "no-such-pager"})
     assert missing == plain
     as_json, _ = on_a_terminal("users", LOG_DIR, "--json", environment=pager)

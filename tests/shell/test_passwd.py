@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import run_metalog
+from command import Run
 from terminal import at_a_terminal
 from written_log import formatted
 
@@ -95,8 +95,8 @@ def test_deleting(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("content", ["secret", "secret\n", "secret\r\n"])
-def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str) -> None:
-    done = run_metalog("passwd", folder, "alice", "--password-file", "-", stdin=content)
+def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, run: Run) -> None:
+    done = run("passwd", folder, "alice", "--password-file", "-", stdin=content)
     assert done.returncode == 0
     assert accepts(folder, "alice", SHA_256, "secret")
     assert "secret" not in done.stdout + done.stderr

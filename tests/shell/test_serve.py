@@ -6,23 +6,23 @@ import socket
 from pathlib import Path
 
 import pytest
-from command import run_metalog
+from command import Run, run_metalog
 from served_node import served
 
 ADD = ("--add", "--allow-principal", "User:app", "--operation", "READ", "--topic", "orders")
 
 
 @pytest.mark.once
-def test_what_is_created_on_it_is_there_when_it_is_started_again(tmp_path: Path) -> None:
+def test_what_is_created_on_it_is_there_when_it_is_started_again(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "data"
     arguments = ("--dir", str(folder), "--port", "0")
     with served(*arguments) as addresses:
         target = f"cluster://{addresses['PLAINTEXT']}"
-        assert run_metalog("kafka-acls", target, *ADD).returncode == 0
+        assert run("kafka-acls", target, *ADD).returncode == 0
     with served(*arguments) as addresses:
-        listed = run_metalog("acls", f"cluster://{addresses['PLAINTEXT']}")
+        listed = run("acls", f"cluster://{addresses['PLAINTEXT']}")
     assert listed.stdout == "TOPIC  orders  LITERAL  ALLOW  READ  User:app  *\n"
-    assert run_metalog("acls", folder, "--principal", "User:app").stdout.startswith("TOPIC  orders")
+    assert run("acls", folder, "--principal", "User:app").stdout.startswith("TOPIC  orders")
 
 
 def test_it_listens_on_this_machine_alone(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from cases import DEMO
-from command import run_metalog
+from command import Run
 from hypothesis import given
 from hypothesis import strategies as st
 from terminal import at_a_terminal
@@ -53,17 +53,17 @@ def on_a_terminal(columns: int, *arguments: str) -> list[str]:
     return printed.splitlines()
 
 
-def test_an_explanation_fits_and_its_commands_stay_whole() -> None:
+def test_an_explanation_fits_and_its_commands_stay_whole(run: Run) -> None:
     lines = on_a_terminal(80, "explain", "@demo", *QUESTION)
     long = [line.split()[0] for line in lines if len(line) > 80]
     assert long == ["kafka-acls"]
-    piped = run_metalog("explain", "@demo", *QUESTION).stdout
+    piped = run("explain", "@demo", *QUESTION).stdout
     assert " ".join(lines).split() == piped.split()
 
 
-def test_a_listing_fits() -> None:
+def test_a_listing_fits(run: Run) -> None:
     log = str(DEMO / "log-dir")
     lines = on_a_terminal(60, "acls", log)
-    piped = run_metalog("acls", log).stdout
+    piped = run("acls", log).stdout
     assert max(map(len, lines)) <= 60 < max(map(len, piped.splitlines()))
     assert " ".join(lines).split() == piped.split()

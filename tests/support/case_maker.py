@@ -72,7 +72,7 @@ def make_case(
     *,
     overrides: dict[str, str] | None = None,
     format_options: Sequence[str] = (),
-) -> None:
+) -> RealKafka:
     """Let ``story`` happen to a fresh Kafka in ``scratch`` and leave the case in ``target``."""
     scratch.mkdir(parents=True, exist_ok=True)
     started = RealKafka.started(tools, scratch, overrides=overrides, format_options=format_options)
@@ -88,6 +88,7 @@ def make_case(
         copy_function=shutil.copyfile,
     )
     _write_expected(tools, target, listing)
+    return kafka
 
 
 def _only_metadata(folder: str, names: list[str]) -> list[str]:

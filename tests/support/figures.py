@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+TASK, CHECK, WRITE = "METALOG_FIGURES", "check", "write"
 PROPERTY = "figure "
 FIXTURE = "figure"
 NUMBER = re.compile(r"<!--([a-z-]+)-->([\d,]+)")

@@ -1,17 +1,41 @@
-"""What a group of tests shares ends with the group: no server runs on while others are tested.
+"""Which tests run on one worker of xdist, in which order, and when what they share ends.
 
-pytest keeps a session's fixtures to the end of the session; a worker of xdist has its groups
-one after another, and a dozen idle JVMs cost the others a third of a core.
+Those of a group share servers, and what a group shares ends with it: pytest keeps a session's
+fixtures to the end of the session, and a dozen idle JVMs cost the other workers a third of a
+core. Other tests stay with those of their file, so that what they share is made once. What
+takes long begins early: groups, the largest first, then files with searches that run ``once``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from _pytest.runner import runtestprotocol
+from xdist.scheduler import LoadGroupScheduling
 
 
-class GroupsEnd:
+class GroupsThenFiles(LoadGroupScheduling):
+    """Hands out groups and files as they come, with ``--no-loadscope-reorder``."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if scope == nodeid else scope
+
+
+class Groups:
     """A pytest plugin for a worker of xdist: the last test of a group tears down all there is."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        sizes = Counter(map(_group, items))
+
+        def turn(item: pytest.Item) -> int:
+            if _group(item) is not None:
+                return -sizes[_group(item)]
+            return 0 if item.get_closest_marker("once") else 1
+
+        items.sort(key=turn)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """xdist hands out tests by what it adds to their ids; where that does not stay, each test

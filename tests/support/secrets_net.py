@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from base64 import b64encode, urlsafe_b64encode
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -58,7 +59,7 @@ class SecretsNet:
         self._bytes: set[bytes] = set()
         self._beginnings = {form for password in self._plain for form in _encoded(password)}
         self._always = frozenset(self._bytes), frozenset(self._beginnings)
-        self.seen: list[tuple[str, bytes]] = []
+        self.seen: dict[str, set[bytes]] = defaultdict(set)
 
     def _begin_anew(self) -> None:
         """What a test made up is of no concern to the next one."""
@@ -112,7 +113,7 @@ class SecretsNet:
     def saw(self, where: str, text: str | bytes | None) -> None:
         if text:
             data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-            self.seen.append((where, data))
+            self.seen[where].add(data)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -135,7 +136,7 @@ class SecretsNet:
 
     def leaks(self) -> Iterator[str]:
         """Where a secret was seen."""
-        return (where for where, data in self.seen if self.is_in(data))
+        return (where for where, said in self.seen.items() if self.is_in(b"\n".join(said)))
 
     def leaks_in(self, folder: Path) -> Iterator[str]:
         for path in sorted(folder.rglob("*")):
@@ -150,12 +151,17 @@ class SecretsNet:
     def is_in(self, data: bytes) -> bool:
         if any(password in data for password in self._plain):
             return True
-        if b"\\x" in data and any(repr(each)[2:-1].encode() in data for each in self._bytes):
+        if b"\\x" in data and self._is_escaped_in(data):
             return True
         return any(
             token[:_BEGINNING] in self._beginnings or token[:_BEGINNING].lower() in self._beginnings
             for token in _TOKEN.findall(data)
         )
+
+    def _is_escaped_in(self, data: bytes) -> bool:
+        """As ``repr`` shows bytes."""
+        lines = b"\n".join(line for line in data.split(b"\n") if b"\\x" in line)
+        return any(repr(each)[2:-1].encode() in lines for each in self._bytes)
 
 
 def _caller_of_subprocess() -> str:

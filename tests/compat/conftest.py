@@ -1,0 +1,13 @@
+"""What several tests beside a real Kafka take from one."""
+
+from __future__ import annotations
+
+import pytest
+from kafka_tools import KafkaTools
+from made_now import MadeNow, made_now
+
+
+@pytest.fixture(scope="session", name="made_now")
+def the_one_made_now(kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> MadeNow:
+    """For ``xdist_group("real-kafka")``. Its folder may be changed, its case may not."""
+    return made_now(kafka_tools, tmp_path_factory.mktemp("made-now"))

@@ -1,0 +1,54 @@
+"""A real Kafka whose log begins late, with a snapshot before it, and that has no authorizer."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from cases import kafka_case
+from kafka_tools import KafkaTools, RealKafka
+
+from metalog.log.quorum import QuorumLog
+from metalog.ports import SnapshotNeeded
+from shell.main import main
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
+
+pytestmark = pytest.mark.xdist_group("begun-late")
+
+CASE = kafka_case("trimmed-4.3")
+
+
+@pytest.fixture(scope="module")
+def begun_late(
+    kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealKafka]:
+    folder = tmp_path_factory.mktemp("begun-late")
+    kafka = RealKafka(kafka_tools, folder, {"authorizer.class.name": ""})
+    shutil.copytree(CASE.log_dir, kafka.log_dir)
+    with kafka:
+        yield kafka
+
+
+def test_a_log_without_its_beginning_is_followed(begun_late: RealKafka) -> None:
+    source = open_source(f"quorum://127.0.0.1:{begun_late.controller_port}", environ={})
+    log = source.log
+    assert isinstance(log, QuorumLog)
+    with contextlib.closing(log):
+        assert (log.bounds().start, log.leader.id) == (608, 1)
+        [known] = log.snapshots()
+        assert next(log.read(0)) == SnapshotNeeded(known)
+        now = replay_source(source)
+    before = replay_source(open_source(str(CASE.log_dir), environ={}))
+    assert now.image.acls == before.image.acls
+    assert now.image.scram == before.image.scram
+
+
+def test_a_cluster_without_an_authorizer_is_not_one_without_acls(
+    begun_late: RealKafka, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka answers SECURITY_DISABLED, which does not come through the library."""
+    assert main(["acls", f"cluster://{begun_late.bootstrap}"]) == 0
+    assert "its broker 1 names no authorizer.class.name" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""What is changed in a stopped Kafka's own folder is so when it starts again."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from scram_kafka import MECHANISMS, ScramKafka
+from waiting import eventually
+
+from metalog import Replica, WritableDirectoryLog
+from metalog.controller.scram_password import (
+    Caller,
+    ScramCredentials,
+    ScramPasswordRequest,
+    plan_passwords,
+)
+from metalog.controller.scram_password_config import scram_password_config
+from shell.main import main
+
+pytestmark = pytest.mark.xdist_group("real-kafka")
+
+WANTED = """\
+owns: [{resourceType: Topic, resourceName: stop-, patternType: prefixed}]
+acls:
+  - {principal: User:new, operation: [Read, Write], resourceType: Topic, resourceName: stop-eu}
+  - {principal: User:new, operation: All, resourceType: Topic, resourceName: stop-,
+     patternType: prefixed, host: 10.0.0.9, permissionType: deny}
+"""
+SUPER = ("--super-users", "User:ANONYMOUS;User:admin", "--prune", "--yes")
+
+
+def test_acls_and_passwords(
+    scram_cluster: ScramKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By ``metalog apply`` and ``passwd``, and by a request of KIP-506."""
+    kafka = scram_cluster.kafka
+    folder = str(kafka.log_dir)
+    wanted, password = tmp_path / "wanted.yaml", tmp_path / "password.txt"
+    wanted.write_text(WANTED)
+    password.write_text("first")
+    changes = (
+        ["apply", folder, str(wanted), *SUPER],
+        ["passwd", folder, "dora", "--password-file", str(password)],
+    )
+    old = ("--add", "--allow-principal", "User:old", "--operation", "Read")
+    scram_cluster.kafka_acls(*old, "--topic", "stop-eu", "--topic", "orders")
+    for change in changes:
+        assert main(change) == 2
+        assert folder in capsys.readouterr().err
+
+    kafka.stop()
+    for change in changes:
+        assert main(change) == 0
+    set_as_kip_506_says(Path(folder), "dora", "second")
+    kafka.start()
+
+    known = partial(scram_cluster.lets_in, "dora", "first", MECHANISMS[0])
+    assert eventually(known), "Kafka listens some moments before it knows its users"
+    assert not scram_cluster.lets_in("dora", "first", MECHANISMS[1])
+    assert scram_cluster.lets_in("dora", "second", MECHANISMS[1])
+    listed = scram_cluster.kafka_acls("--list", "--resource-pattern-type", "any")
+    assert listed.count("principal=User:new") == 3
+    assert listed.count("principal=User:old") == 1
+    assert "(principal=User:new, host=10.0.0.9, operation=ALL, permissionType=DENY)" in listed
+    as_admin = ("--command-config", str(scram_cluster.settings()))
+    assert main(["plan", scram_cluster.url, str(wanted), *SUPER[:3], *as_admin]) == 0
+
+
+def set_as_kip_506_says(folder: Path, user: str, password: str) -> None:
+    """For SCRAM-SHA-512 alone."""
+    request = ScramPasswordRequest([ScramCredentials(user, 2, password)])
+    caller = Caller(is_encrypted=True, is_super_user=True)
+    plan = plan_passwords(
+        request, caller, scram_password_config({}), None, lambda size: b"7" * size
+    )
+    with Replica(WritableDirectoryLog(folder)) as replica:
+        for change in plan.requests.values():
+            assert not replica.alter_scram(change).result(20)[user]
