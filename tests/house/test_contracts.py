@@ -1,8 +1,10 @@
 """The rules of the house that import-linter does not know how to say."""
 
+import re
 import sys
 import tomllib
 from functools import cache
+from importlib.metadata import packages_distributions
 
 import grimp
 import pytest
@@ -81,3 +83,25 @@ def test_a_reading_verb_does_not_load_pydantic(verb: str) -> None:
     source = "tests/fixtures/demo/log-dir"
     statement = f"from shell.main import main; main([{verb!r}, {source!r}])"
     assert not modules_loaded_by(statement) & {"pydantic", "confluent_kafka", "kio"}
+
+
+def test_the_guide_names_the_packages_that_a_clusters_workers_load() -> None:
+    guide = (REPOSITORY / "docs/guide/pipeline.md").read_text(encoding="utf-8")
+    listed = re.search(r"Spark's Python there .*? needs ([^;]*);", guide)
+    assert listed is not None
+    sent = [
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
+        for path in sorted((REPOSITORY / "metalog_spark").rglob("*.py"))
+        if re.search(r"mapInArrow\(|\(DataSource\)", path.read_text(encoding="utf-8"))
+    ]
+    with (REPOSITORY / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["spark"]]
+    ours = {re.split(r"[^\w-]", each)[0] for each in needed} - {"pyspark"}
+    places = packages_distributions()
+    loaded = {
+        name
+        for module in modules_loaded_by(f"import {', '.join(sent)}")
+        for name in places.get(module, ())
+    }
+    assert loaded & ours <= set(re.findall(r"`([\w-]+)`", listed[1]))

@@ -119,9 +119,10 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
         made = make(out, requests=arguments.requests, seed=arguments.seed, days=days, said=said)
         tally = made.tally
+        lost = f", of which {tally.unlogged:,} were not logged" if tally.unlogged else ""
         step.done = (
             f"made up a year: 2,000 changes of ACLs, and {tally.requests:,} requests of {len(days)}"
-            f" days, of which {tally.unlogged:,} were not logged"
+            f" days{lost}"
         )
     return made
 
@@ -139,10 +140,8 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
         files = build(tables, given, environ=os.environ, at=at)
         read = sum(each.requests for each in files)
         rejected = sum(each.not_audit + each.broken for each in files)
-        step.done = (
-            f"read and decided {read:,} answers of {len(files):,} files;"
-            f" {rejected:,} lines say nothing and are kept apart"
-        )
+        apart = f"; {rejected:,} lines say nothing and are kept apart" if rejected else ""
+        step.done = f"read and decided {read:,} answers of {len(files):,} files{apart}"
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
@@ -180,6 +179,6 @@ def _say(out: Path, report: Path, output: Output) -> None:
     output.line(f"  metalog pipeline unused {window}")
     output.line(f"  metalog pipeline least-privilege {window}")
     output.line(
-        f"  metalog explain {place}/log 'User:shipping-tracker READ topic:orders.placed.v1'"
+        f"  metalog explain {place}/log User:shipping-tracker READ topic:orders.placed.v1"
         " --at 2025-04-15T10:00"
     )

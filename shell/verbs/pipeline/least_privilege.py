@@ -106,7 +106,8 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
     if not chosen:
         from authorizer.insight.names import nearest_name
 
-        near = nearest_name(principal, [each.principal for each in found.shares])
+        meant = principal if ":" in principal else f"User:{principal}"
+        near = nearest_name(meant, [each.principal for each in found.shares])
         advice = f"; did you mean {near}?" if near else ""
         raise InvalidRequest(
             f"{principal} has no ALLOW and was allowed nothing in the window{advice}"

@@ -80,10 +80,11 @@ def _going(found: Judged) -> list[Verdict]:
 
 def _print(found: Judged, arguments: Namespace, output: Output) -> None:
     totals = found.totals
+    unknown = f"; of {totals.unknown:,} that is not known" if totals.unknown else ""
     output.prose(
         f"{totals.used:,} of {_counted(totals.grants, 'grant')} were used; "
         f"{totals.can_go:,} can go without changing one of "
-        f"{_counted(totals.requests, 'answer')}; of {totals.unknown:,} it is not known."
+        f"{_counted(totals.requests, 'answer')}{unknown}."
     )
     shown = None if arguments.all else _SHOWN
     for title, verdicts in _sections(found):

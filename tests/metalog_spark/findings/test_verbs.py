@@ -42,7 +42,7 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.returncode == 1
     first, *rest = done.stdout.splitlines()
     assert first == (
-        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 it is not "
+        "2 of 8 grants were used; 5 can go without changing one of 1,528 answers; of 1 that is not "
         "known."
     )
     assert "Another ACL decided all that matched (1)" in rest
@@ -166,6 +166,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
         (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
         (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),
+        (["least-privilege", "DIR", "--principal", "bob"], "; did you mean User:bob?"),
         (["unused", "NOWHERE"], "NOWHERE: not a pipeline's folder; metalog pipeline build makes"),
     ],
 )
