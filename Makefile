@@ -33,10 +33,12 @@ KAFKA_VERSION := $(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:
 JARS := build/kafka/$(KAFKA_VERSION)/jars
 ZOOKEEPER_POM := tests/compat/kafka-3.9/pom.xml
 ZOOKEEPER_JARS := build/kafka/$(shell sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' $(ZOOKEEPER_POM))/jars
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 # One more than there are cores: a test that waits, for a server or on purpose, costs none of them.
-PYTEST_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST_WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST_OPTIONS ?=
-PYTEST = -m pytest -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder $(PYTEST_OPTIONS)
+DISTRIBUTED = --maxprocesses=8 --dist=loadgroup --no-loadscope-reorder $(PYTEST_OPTIONS)
+PYTEST = -m pytest -n $(PYTEST_WORKERS) $(DISTRIBUTED)
 
 .PHONY: help
 help: ## This list
@@ -63,7 +65,7 @@ SECOND_TESTS = $(addprefix --ignore=tests/,authorizer/insight bench compat examp
 
 .PHONY: test-second
 test-second: $(SECOND)/test-ready
-	METALOG_SHARED=build/no-shared $(SECOND)/bin/python $(PYTEST) $(SECOND_TESTS)
+	METALOG_SHARED=build/no-shared $(SECOND)/bin/python -m pytest -n $(CORES) $(DISTRIBUTED) $(SECOND_TESTS)
 
 # The first to import a test rewrites and compiles it: one process rather than each worker, and
 # what cannot be imported is known before ten minutes are over.
@@ -83,10 +85,10 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	cd build/compiled-venv && METALOG_BUILD=compiled PYTHONSAFEPATH=1 bin/python ../../$(BIN)/pytest \
 	    --config-file ../../pyproject.toml --rootdir ../.. --ignore ../../tests/compat \
 	    --ignore ../../tests/metalog/records/test_generate.py \
-	    -n $(PYTEST_WORKERS) --maxprocesses=8 --dist=loadgroup $(PYTEST_OPTIONS) ../../tests
+	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
 
 .PHONY: check
-check: .venv/test-ready collect ## Lint, format, types, layers, and whether generated code is stale
+check: .venv/test-ready collect ## Lint, format, types, layers, what is stale, tests that cannot be imported
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

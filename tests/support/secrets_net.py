@@ -59,7 +59,7 @@ class SecretsNet:
         self._bytes: set[bytes] = set()
         self._beginnings = {form for password in self._plain for form in _encoded(password)}
         self._always = frozenset(self._bytes), frozenset(self._beginnings)
-        self.seen: dict[str, set[bytes]] = defaultdict(set)
+        self.seen: dict[str, set[str | bytes]] = defaultdict(set)
 
     def _begin_anew(self) -> None:
         """What a test made up is of no concern to the next one."""
@@ -112,8 +112,7 @@ class SecretsNet:
 
     def saw(self, where: str, text: str | bytes | None) -> None:
         if text:
-            data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-            self.seen[where].add(data)
+            self.seen[where].add(text)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -136,7 +135,12 @@ class SecretsNet:
 
     def leaks(self) -> Iterator[str]:
         """Where a secret was seen."""
-        return (where for where, said in self.seen.items() if self.is_in(b"\n".join(said)))
+        for where, said in self.seen.items():
+            texts = (
+                each.encode("utf-8", "replace") if isinstance(each, str) else each for each in said
+            )
+            if self.is_in(b"\n".join(texts)):
+                yield where
 
     def leaks_in(self, folder: Path) -> Iterator[str]:
         for path in sorted(folder.rglob("*")):
