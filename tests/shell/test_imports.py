@@ -1,0 +1,34 @@
+"""Every module can be imported on each Python, those too whose own tests run on one alone.
+
+The pipeline's, whose Spark is not on each, are compiled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from cases import REPOSITORY
+
+PACKAGES = ("metalog", "metalog_node", "authorizer", "snapshot", "shell")
+NEED_SPARK = ("shell.spark", "shell.verbs.pipeline")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_is_imported_whole(package: str) -> None:
+    root = importlib.import_module(package)
+    for found in pkgutil.walk_packages(root.__path__, f"{package}."):
+        if not found.name.startswith(NEED_SPARK):
+            importlib.import_module(found.name)
+
+
+def test_the_pipeline_compiles_without_a_warning() -> None:
+    names = [name.replace(".", "/") for name in NEED_SPARK]
+    paths = [
+        path for name in ("metalog_spark", *names) for path in (REPOSITORY / name).rglob("*.py")
+    ]
+    paths += [path for name in names if (path := REPOSITORY / f"{name}.py").is_file()]
+    assert len(paths) > 50
+    for path in paths:
+        compile(path.read_bytes(), path, "exec")
