@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from report_contents import (
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from metalog_spark.report.contents import Column, Kind, Section
 from metalog_spark.report.page import page
 from shell.safe import shown
 
@@ -239,6 +241,28 @@ def test_it_prints(opened: Browser) -> None:
     printed = b64decode(opened.window.print_page())
     assert printed.startswith(b"%PDF-")
     assert 1 <= len(re.findall(rb"/Type /Page\b", printed)) <= 6
+
+
+def test_on_paper_no_table_is_wider_than_the_sheet(opened: Browser, tmp_path: Path) -> None:
+    """A4 without its margins; what is wider is cut off, where a screen would scroll."""
+    columns = (
+        *(Column(f"Word {number}") for number in range(6)),
+        *(Column("Name", Kind.NAME), Column("Name again", Kind.NAME)),
+        *(Column("First", Kind.MOMENT), Column("Last", Kind.MOMENT), Column("Sum", Kind.NUMBER)),
+    )
+    seen = datetime(2025, 3, 1, 12, 30)
+    row = (*("DESCRIBE_CONFIGS",) * 6, QUOTED, HOSTILE, seen, seen, 1_000_000)
+    paper = tmp_path / "paper.html"
+    wide = Section("wide", "Wide", "All that a table may have.", columns, [row], 1)
+    paper.write_bytes(page(small_contents(sections=(wide,)), shown))
+    opened.open(paper)
+    opened.resize(695, 1000)
+    opened.window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        width = opened.run("return document.querySelector('#wide table').offsetWidth")
+        assert width <= opened.run("return document.body.clientWidth")
+    finally:
+        opened.window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def read(opened: Browser, selector: str) -> str:
