@@ -88,12 +88,15 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
 
 .PHONY: check
-check: .venv/test-ready collect ## Lint, format, types, layers, what is stale, tests that cannot be imported
+check: .venv/test-ready types collect ## Lint, format, types, layers, what is stale, tests that cannot be imported
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m metalog.records.generate --check
+
+.PHONY: types
+types: .venv/test-ready
+	$(BIN)/mypy
 
 .PHONY: format
 format: .venv/test-ready ## Lay out the source as `make check` wants it
