@@ -15,13 +15,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
-from metalog.log.quorum import QuorumLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentSplit, read_checkpoint
 from metalog.log.topic import TopicLog, TopicSplit
@@ -128,6 +127,19 @@ class Unproven(NamedTuple):
     why: str
 
 
+@runtime_checkable
+class _Growing(Protocol):
+    """A log that can be looked at again as it is. Told by what it can, so that nobody who reads
+    a folder must load what reads a quorum, which takes a worker longer than its work."""
+
+    def refresh(self) -> None: ...
+
+
+@runtime_checkable
+class _Connected(Protocol):
+    def close(self) -> None: ...
+
+
 class Logs:
     """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
 
@@ -179,13 +191,13 @@ class Logs:
     def close(self) -> None:
         """Let go of what they are connected to."""
         for source in self._sources.values():
-            if isinstance(source.log, TopicLog | QuorumLog):
+            if isinstance(source.log, _Connected):
                 source.log.close()
 
     def _looked_at(self, name: str, known: Source | None) -> Source:
         if known is None:
             return open_source(name, environ=self._environ, command_config=self._command_config)
-        if isinstance(known.log, DirectoryLog | TopicLog | QuorumLog):
+        if isinstance(known.log, _Growing):
             known.log.refresh()
             return known
         return self._looked_at(name, None)

@@ -159,7 +159,18 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 
 def _have_workers_use_this_python() -> None:
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    """With PySpark as it is installed there: out of the archive that Spark would have it from,
+    each process that Spark starts compiles it anew, which takes longer than what it is for."""
+    if os.environ.setdefault("PYSPARK_PYTHON", sys.executable) != sys.executable:
+        return
+    if "SPARK_HOME" not in os.environ:
+        import pyspark
+
+        home = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        for name in ("bin", "jars"):
+            (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
+        os.environ["SPARK_HOME"] = str(home)
 
 
 def check_java(environ: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ This module must not know what is computed, and it loads Spark only when it is a
 
 from __future__ import annotations
 
+import logging
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,7 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
     if running is not None:
         yield running
         return
+    _keep_tracebacks()
     handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
     os.close(handle)
     log = Path(name)
@@ -79,6 +81,11 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
         _drop(log, unless_written=True)
         raise
     _drop(log)
+
+
+def _keep_tracebacks() -> None:
+    """From the terminal, on which py4j would tell of Ctrl-C, at length, if nobody listened."""
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _drop(log: Path, *, unless_written: bool = False) -> None:

@@ -29,13 +29,20 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.ui.explainMode": "simple",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": (
-        "-Dspark.testing=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        "-Dspark.testing=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g"
+        " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
+        " -Djdk.lang.Process.launchMechanism=VFORK"
     ),
 }
-"""``spark.testing`` is what makes Spark heed the factory mode."""
+"""``spark.testing`` is what makes Spark heed the factory mode. Code that is compiled in one step
+has 48 MB otherwise, of which half is thrown out again before the tests are through."""
 OPTIONS = ("--master", ON_ONE_THREAD, *(f"--spark-conf={name}={SMALL[name]}" for name in SMALL))
 """The same for a verb in a process of its own."""
 
@@ -51,9 +58,34 @@ def spark() -> Iterator[SparkSession]:
         pytest.skip(str(error))
     LOG.parent.mkdir(exist_ok=True)
     LOG.unlink(missing_ok=True)
+    _leave_out_defaults()
     session = open_session(master=ON_ONE_THREAD, settings=SMALL, log=LOG)
+    _remember_classes()
     yield session
     session.stop()
+
+
+def _leave_out_defaults() -> None:
+    """Of YARN, MapReduce and HDFS, which Spark sends along with each look at a file."""
+    folder = BUILD / "spark-conf"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("yarn", "mapred", "hdfs"):
+        (folder / f"{name}-default.xml").write_text("<configuration/>\n")
+    os.environ["SPARK_CONF_DIR"] = str(folder)
+
+
+def _remember_classes() -> None:
+    """For each name that Spark's Python asks Java for, Java looks into some hundreds of jars
+    some times over, and does so again the next time."""
+    from py4j.java_gateway import JVMView
+
+    look_up = JVMView.__getattr__
+
+    def remembered(view: JVMView, name: str) -> object:
+        found = view.__dict__[name] = look_up(view, name)
+        return found
+
+    JVMView.__getattr__ = remembered
 
 
 @pytest.hookimpl(tryfirst=True)
