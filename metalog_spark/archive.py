@@ -196,7 +196,12 @@ class Logs:
 
     def _looked_at(self, name: str, known: Source | None) -> Source:
         if known is None:
-            return open_source(name, environ=self._environ, command_config=self._command_config)
+            return open_source(
+                name,
+                environ=self._environ,
+                cwd=Path.cwd(),
+                command_config=self._command_config,
+            )
         if isinstance(known.log, _Growing):
             known.log.refresh()
             return known

@@ -57,6 +57,17 @@ def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
     assert (known.start, known.end) == (shown.start, state.bounds.end)
 
 
+def test_a_log_named_from_here_is_read_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cluster's workers run in folders of their own."""
+    folder = kafka_case("quorum-4.3/node-11").log_dir
+    monkeypatch.chdir(folder.parent)
+    parts = Logs(folder.name, environ=os.environ).look().parts
+    monkeypatch.chdir(tmp_path)
+    assert all(list(part.batches()) for part in parts if isinstance(part, Piece))
+
+
 def test_what_is_not_proven_is_left_out_if_asked() -> None:
     """One of three voters proves what its newest snapshot covers."""
     source = str(kafka_case("quorum-4.3/node-11").log_dir)
