@@ -75,6 +75,7 @@ def test_what_a_request_does_without_turns_nothing(check: Any) -> None:
     }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("api", APIS, ids=[api.name for api in APIS])
 def test_every_api_has_a_checklist(api: Any, check: Any) -> None:
     resources = ("topic:t", "group:g", "transactional-id:x", "user:User:u", "delegation-token:d")

@@ -75,6 +75,7 @@ def test_what_a_snapshot_hides_is_said(capsys: pytest.CaptureFixture[str]) -> No
     assert "says nothing of what was before offset" in capsys.readouterr().err
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("more", [[], list(QUESTION)], ids=["all", "an answer"])
 def test_what_is_written_is_followed(tmp_path: Path, more: list[str]) -> None:
     folder = copied("basic-4.3", tmp_path / "log")

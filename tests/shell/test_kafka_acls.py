@@ -41,6 +41,7 @@ def test_what_is_added_is_listed_and_removed(
     assert listed(folder, capsys) == ""
 
 
+@pytest.mark.once
 def test_it_asks_before_it_removes(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kafka-acls", folder, *ADD, "--topic", "u"]) == 0
     before = listed(folder, capsys)

@@ -164,6 +164,7 @@ def test_a_full_disk_is_no_answer() -> None:
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.once
 def test_color_is_for_terminals_that_want_it() -> None:
     assert "\x1b[" not in run_metalog("acls", LOG_DIR, environment={"NO_COLOR": ""}).stdout
     colored, _ = on_a_terminal("acls", LOG_DIR, environment={"NO_COLOR": ""})
@@ -174,6 +175,7 @@ def test_color_is_for_terminals_that_want_it() -> None:
     assert "\x1b[" not in never
 
 
+@pytest.mark.once
 def test_on_a_terminal_it_pages_as_git_does(run: Run) -> None:
     pager = {"PAGER": "sed s/^/paged:/", "NO_COLOR": "1"}
     paged, code = on_a_terminal("users", LOG_DIR, environment=pager)

@@ -184,6 +184,7 @@ def test_it_asks_twice_and_shows_nothing_that_is_typed(folder: Path) -> None:
     assert accepts(folder, "alice", SHA_512, "top-secret-1")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("answers", "said"),
     [

@@ -25,11 +25,13 @@ def test_what_is_created_on_it_is_there_when_it_is_started_again(tmp_path: Path,
     assert run("acls", folder, "--principal", "User:app").stdout.startswith("TOPIC  orders")
 
 
+@pytest.mark.once
 def test_it_listens_on_this_machine_alone(tmp_path: Path) -> None:
     with served("--dir", str(tmp_path / "data"), "--port", "0") as addresses:
         assert addresses["PLAINTEXT"].startswith("127.0.0.1:")
 
 
+@pytest.mark.once
 def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -40,6 +42,7 @@ def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.once
 def test_a_configuration_that_cannot_be_used_names_the_key(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("node.id=1\nlisteners=PLAINTEXT://:0\n")

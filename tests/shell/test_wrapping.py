@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from cases import DEMO
 from command import Run
 from hypothesis import given
@@ -53,6 +54,7 @@ def on_a_terminal(columns: int, *arguments: str) -> list[str]:
     return printed.splitlines()
 
 
+@pytest.mark.once
 def test_an_explanation_fits_and_its_commands_stay_whole(run: Run) -> None:
     lines = on_a_terminal(80, "explain", "@demo", *QUESTION)
     long = [line.split()[0] for line in lines if len(line) > 80]
@@ -61,6 +63,7 @@ def test_an_explanation_fits_and_its_commands_stay_whole(run: Run) -> None:
     assert " ".join(lines).split() == piped.split()
 
 
+@pytest.mark.once
 def test_a_listing_fits(run: Run) -> None:
     log = str(DEMO / "log-dir")
     lines = on_a_terminal(60, "acls", log)

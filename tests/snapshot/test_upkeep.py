@@ -94,6 +94,7 @@ def test_each_snapshot_is_the_state_at_its_offset(tmp_path: Path) -> None:
         assert loader.image == from_log.image
 
 
+@pytest.mark.once
 def test_a_crash_at_any_step_of_a_trim_leaves_a_sound_log(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "node")
     kept_small(folder, 60, SMALL._replace(retention_bytes=-1, retention_ms=-1))

@@ -113,6 +113,7 @@ IN_PLACE = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("number", [0, 1, 2])
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_one_changed_field_stops_at_its_batch(sound: Sound, kind: str, number: int) -> None:

@@ -50,6 +50,7 @@ def test_it_reads_as_the_checkpoint_of_the_same_records() -> None:
     assert facts(read(written([*VOTERS, *ACLS]))) == facts(list(checkpoint))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("schema", METADATA_RECORDS, ids=lambda schema: schema.name)
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())

@@ -140,6 +140,7 @@ def test_a_batch_cut_short_anywhere_is_refused():
             decode_batch(SMALL[:size])
 
 
+@pytest.mark.once
 @given(st.data())
 @settings(max_examples=300)
 def test_wrong_bytes_under_a_right_checksum_give_records_or_corrupt_log(data):

@@ -3,6 +3,7 @@
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from batch_files import HEADER_SIZE, with_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,6 +65,7 @@ def test_whole_batches(pairs):
     assert_same_either_way(batch)
 
 
+@pytest.mark.once
 @given(st.data())
 @settings(max_examples=300)
 def test_changed_bytes(data):

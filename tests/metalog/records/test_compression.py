@@ -47,6 +47,7 @@ def test_a_bomb_is_refused_at_the_limit(name):
         inflate(name, bomb, limit=99_999)
 
 
+@pytest.mark.once
 @compressed
 def test_data_that_ends_too_soon_or_too_late_is_refused(name):
     data = DEFLATERS[name](b"some bytes " * 200)

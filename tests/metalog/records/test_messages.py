@@ -60,6 +60,7 @@ def test_no_prefix_of_a_message_is_a_message(schema, version, data):
             message_class(schema).decode(bytes(out[:size]), 0, version)
 
 
+@pytest.mark.once
 @every_version
 @settings(max_examples=50)
 @given(data=st.data())

@@ -64,6 +64,7 @@ def test_a_message_is_read_as_it_was_written(name: str, data: st.DataObject) -> 
     assert entity_reader(declared)(wire, 0) == (message, len(wire))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", APIS)
 @settings(max_examples=15)
 @given(data=st.data())
@@ -76,6 +77,7 @@ def test_cut_short_it_is_refused(name: str, data: st.DataObject) -> None:
             read(declared, wire[:end])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", APIS)
 @settings(max_examples=15)
 @given(data=st.data())
