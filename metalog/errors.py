@@ -137,14 +137,18 @@ class CorruptLog(MetalogError):
             advice=self.advice,
         )
 
-    def __str__(self) -> str:
+    @property
+    def found(self) -> str:
+        """Where and what, without the advice: not every reader can follow it."""
         place = [] if self.file is None else [self.file]
         if self.offset is not None:
             place.append(f"offset {self.offset}")
         if self.byte is not None:
             place.append(f"byte {self.byte}")
-        head = f"{', '.join(place)}: {self.problem}" if place else self.problem
-        return f"{head}; {self.advice}" if self.advice else head
+        return f"{', '.join(place)}: {self.problem}" if place else self.problem
+
+    def __str__(self) -> str:
+        return f"{self.found}; {self.advice}" if self.advice else self.found
 
 
 class CorruptSnapshot(CorruptLog):

@@ -249,7 +249,7 @@ def _in_order(members: Sequence[Member], committed: bool) -> Iterator[Piece | Ho
 
 def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
     if damage is not None:
-        return Hole(start, end, str(damage), is_damage=True)
+        return Hole(start, end, damage.found, is_damage=True)
     why = f"records {start} to {end - 1} are in none of the folders"
     return Hole(start, end, why, is_damage=False)
 

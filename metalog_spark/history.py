@@ -47,6 +47,7 @@ _TELLING: Final = frozenset(
         AbortTransactionRecord,
     )
 )
+_ADVICE: Final = "take the file from another copy, or leave it out by --skip-damaged"
 _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
 
 
@@ -115,7 +116,7 @@ def scan(piece: Piece) -> Scanned:
             reached = min(batch.next_offset, piece.end)
         reached = piece.end
     except CorruptLog as error:
-        damage = str(error)
+        damage = error.found
         if error.offset is not None:
             reached = min(max(error.offset, reached), piece.end)
     latest = None if first_ms is None else latest_ms
@@ -156,7 +157,7 @@ def history_of(archive: Archive, scanned: Mapping[int, Scanned], *, skip_damaged
     for run in _runs(archive, scanned):
         if isinstance(run, Hole):
             if run.is_damage and not skip_damaged:
-                raise CorruptLog(run.why)
+                raise CorruptLog(run.why, advice=_ADVICE)
             stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:
@@ -289,8 +290,8 @@ def _based(
             return _snapshot_acls(member, known), unknown
         except CorruptLog as error:
             if not skip_damaged:
-                raise
-            why, is_damage = str(error), True
+                raise CorruptLog(error.found, advice=_ADVICE) from None
+            why, is_damage = error.found, True
     if reached < run.end or is_damage:
         unknown.append(_lost(is_damage, reached, run.end, why))
     return None, unknown
