@@ -2,9 +2,9 @@
 
 On this machine Spark listens on the loopback only, has no web page, and writes what its
 JVM has to say into a file, not among our own lines. Elsewhere our packages are sent along,
-so that its Python workers decode and decide by the code that is here; they need pyarrow,
-google-crc32c, cramjam and sortedcontainers of their own. All goes by what a classic
-and a Connect session share. This module must not know what the session is for.
+so that its Python workers decode and decide by the code that is here; what else they need
+of their own, the guide says. All goes by what a classic and a Connect session share. This
+module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import zipfile
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
+from metalog.wire.hosts import Address, parse_addresses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +49,8 @@ _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
 _NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
 _OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
+_SERVERS: Final = re.compile(r"(?:spark|sc)://([^/;]+:\d+)(?:[/;]|$)")
+_LISTENS_WITHIN_S: Final = 5
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -76,6 +80,7 @@ def open_session(
         errors = errors_of_spark()
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
+    _check_is_not_refused(remote or master or LOCAL)
     try:
         if remote is not None:
             session = _connected(remote, settings or {}, log)
@@ -128,6 +133,24 @@ def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
 def is_local(master: str) -> bool:
     """Whether the workers of ``master`` are threads of a JVM that we start."""
     return master == "local" or master.startswith("local[")
+
+
+def _check_is_not_refused(place: str) -> None:
+    """``InvalidRequest`` where nobody listens: Spark would try again for minutes, in silence. A
+    server that cannot be told to be away, such as one behind a proxy, is Spark's to look for."""
+    found = _SERVERS.match(place)
+    if found is not None and all(map(_is_refused, parse_addresses(found[1]))):
+        raise InvalidRequest(f"{place}: nothing listens there; is it running, and this its port?")
+
+
+def _is_refused(address: Address) -> bool:
+    try:
+        socket.create_connection(address, _LISTENS_WITHIN_S).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _started(master: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from command import run_python
+from kafka_tools import free_ports
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -37,6 +38,15 @@ def test_spark_is_started_or_asked() -> None:
         open_session(master="local", remote="sc://localhost")
     with pytest.raises(InvalidRequest, match="days and hours of the tables are those of UTC"):
         open_session(settings={"spark.sql.session.timeZone": "Europe/Berlin"})
+
+
+def test_a_server_that_is_not_there_is_said_at_once() -> None:
+    """Spark itself tries for a minute and a half, or for ten."""
+    one, other = (f"127.0.0.1:{port}" for port in free_ports(2))
+    with pytest.raises(InvalidRequest, match=rf"^sc://{one}/;user_id=me: nothing listens there"):
+        open_session(remote=f"sc://{one}/;user_id=me")
+    with pytest.raises(InvalidRequest, match=rf"^spark://{one},{other}: nothing listens there"):
+        open_session(master=f"spark://{one},{other}")
 
 
 @pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]"])
