@@ -37,7 +37,7 @@ def test_a_url_without_host_and_port(rest: str) -> None:
 
 
 def test_nobody_there_is_one_line_within_the_stated_time(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert zookeeper_session.CONNECT_S <= 10
     monkeypatch.setattr(zookeeper_session, "CONNECT_S", 0.5)
@@ -47,7 +47,7 @@ def test_nobody_there_is_one_line_within_the_stated_time(
         assert main(["acls", url]) == 2
         assert time.monotonic() - before < 5
     said = f"metalog: {url}: no answer within 0.5 s; does ZooKeeper run there?\n"
-    assert tuple(capfd.readouterr()) == ("", said)
+    assert tuple(capsys.readouterr()) == ("", said)
 
 
 def test_a_verb_that_needs_offsets_says_so(capsys: pytest.CaptureFixture[str]) -> None:
