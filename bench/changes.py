@@ -55,9 +55,11 @@ QUICK = Effort(8, 2, 3)
 class Server(KafkaTools):
     """Kafka as its own start script runs it, not as tests do, which want it to start soon."""
 
-    def command(self, main: str, *arguments: str | Path, logging: str = "") -> list[str]:
+    def command(
+        self, main: str, *arguments: str | Path, logging: str = "", more_jars: str = ""
+    ) -> list[str]:
         java = ["java", "-server", "-XX:+UseG1GC", "-Xmx1g", "-Xms1g", logging or "-Dquiet"]
-        return [*java, "-cp", f"{self.jars}/*", main, *map(str, arguments)]
+        return [*java, "-cp", f"{self.jars}/*{more_jars}", main, *map(str, arguments)]
 
 
 @contextmanager
