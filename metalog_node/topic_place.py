@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import ConfigException, InvalidRequest
+from metalog.log.topic_address import is_topic, parse_address
 from metalog.wire.hosts import Address
 from metalog_node.listeners import ADVERTISED, ANY_ADDRESS, Listener
 
@@ -19,7 +20,6 @@ LOG_DIR: Final = "metadata.log.dir"
 CLIENT_KEYS: Final = "metadata.log.topic."
 """Before a key of Kafka's clients: how the topic's own cluster is connected to."""
 
-_SCHEME: Final = "topic://"
 _SNAPSHOTS: Final = "snapshots="
 
 
@@ -37,10 +37,8 @@ class TopicPlace(NamedTuple):
 def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
     """None where the log is no topic; ``InvalidRequest`` begins with the key that is wrong."""
     text = properties.get(LOG_DIR, "").strip()
-    if not text.startswith(_SCHEME):
+    if not is_topic(text):
         return None
-    from metalog.log.topic_cluster import parse_address
-
     address, asked, query = text.partition("?")
     folder = query.removeprefix(_SNAPSHOTS)
     if asked and (folder == query or not folder):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.log.topic_address import is_topic
 
 PART_BYTES: Final = 64 << 20
 BLOCK_BYTES: Final = 1 << 20
@@ -29,7 +30,6 @@ _HEAD_BYTES: Final = 16 << 10
 """More than a container's start scripts print, which is the same each time."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
-_TOPIC: Final = "topic://"
 _KAFKAS_NAME: Final = "kafka-authorizer"
 
 
@@ -103,7 +103,7 @@ def find_files(patterns: Sequence[str]) -> list[AuditFile]:
 def _files_of(pattern: str) -> Iterator[str]:
     if not pattern:
         raise InvalidRequest("an audit log is named by nothing: is a variable of the shell empty?")
-    if pattern.startswith(_TOPIC):
+    if is_topic(pattern):
         raise InvalidRequest(
             f"{pattern}: a topic goes on, and its lines go; metalog pipeline follow reads it"
         )

@@ -21,12 +21,12 @@ from metalog.log.commit import Proven
 from metalog.log.folder import unreadable
 from metalog.log.layout import avro_snapshot_id, snapshot_id
 from metalog.log.single import read_snapshot_file
+from metalog.log.topic_address import parse_address
 from metalog.log.topic_cluster import (
     CommittedMessages,
     TopicCluster,
     TopicEnds,
     TopicFacts,
-    parse_address,
 )
 from metalog.log.topic_records import Assembler, Last, Stored, last_append, read_place
 from metalog.ports import (

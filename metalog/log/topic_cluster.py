@@ -7,7 +7,6 @@ Every call ends within ``TIMEOUT_S``. This module must not know what a message m
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,19 +17,18 @@ from confluent_kafka import KafkaException
 
 from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unanswered
 from metalog.kafka_client import Troubles, may_pass
+from metalog.log.topic_address import TopicAddress
 from metalog.log.topic_records import Outgoing, Stored
 
 _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
-SCHEME: Final = "topic://"
 TIMEOUT_S: Final = 10.0
 """How long a cluster may keep one call waiting, and how long a reader waits for a message
 that must be there."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
 """After so long the cluster aborts what a writer left open, unless a new one does before:
 readers are not given what comes after it until then."""
-WRITER_SUFFIX: Final = "-writer"
 _GROUP: Final = "metalog-reader"
 """Needed by the library; no offset is committed and nobody joins it."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
@@ -41,30 +39,6 @@ _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
 _REFUSED: Final = (KafkaException, ValueError, TypeError)
 """What the library raises, for settings too."""
-_ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za-z0-9._-]{1,249})")
-
-
-class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, as ``str()`` of it says; a log has partition 0."""
-
-    servers: str
-    topic: str
-    partition: int = 0
-
-    def __str__(self) -> str:
-        return f"{SCHEME}{self.servers}/{self.topic}"
-
-    @property
-    def transactional_id(self) -> str:
-        """By which all writers of the topic fence each other."""
-        return self.topic + WRITER_SUFFIX
-
-
-def parse_address(text: str) -> TopicAddress:
-    found = _ADDRESS.fullmatch(text.removeprefix(SCHEME))
-    if found is None or not text.startswith(SCHEME):
-        raise InvalidSource(f"{text}: give {SCHEME}HOST:PORT[,HOST:PORT]/TOPIC")
-    return TopicAddress(found["servers"], found["topic"])
 
 
 class TopicFacts(NamedTuple):

@@ -11,13 +11,8 @@ from contextlib import closing
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidSource
-from metalog.log.topic_cluster import (
-    TIMEOUT_S,
-    TopicAddress,
-    TopicCluster,
-    TopicEnds,
-    watermarks,
-)
+from metalog.log.topic_address import TopicAddress
+from metalog.log.topic_cluster import TIMEOUT_S, TopicCluster, TopicEnds, watermarks
 from metalog.log.topic_records import Stored
 
 _COMPACT: Final = "compact"

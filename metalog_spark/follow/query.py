@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
+from metalog.log.topic_address import is_topic
 from metalog_spark.datasource import NAME, register
 from metalog_spark.folder import FOLLOWED, Tables, placed
 from metalog_spark.follow.batch import CAME, FOLLOW, Following, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
-from metalog_spark.follow.topic import AuditTopicSource, is_topic
+from metalog_spark.follow.topic import AuditTopicSource
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from authorizer.audit_layout import fields_around
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
-from metalog.log.topic_cluster import SCHEME, TopicEnds, parse_address
+from metalog.log.topic_address import parse_address
+from metalog.log.topic_cluster import TopicEnds
 from metalog.log.topic_partitions import Deleted, PartitionedTopic
 from metalog_spark.auditlog import LOST, Record, read_records
 from metalog_spark.requests import READ, spread
@@ -51,10 +52,6 @@ class Span(NamedTuple):
             yield Span(self.partition, self.first, kept)
         for first in range(kept, self.past, most):
             yield Span(self.partition, first, min(first + most, self.past))
-
-
-def is_topic(audit: str) -> bool:
-    return audit.startswith(SCHEME)
 
 
 def opened_topic(audit: str, command_config: Path | None) -> PartitionedTopic:

@@ -41,7 +41,7 @@ from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, feed
 from metalog.log import topic_cluster
-from metalog.log.topic_cluster import parse_address
+from metalog.log.topic_address import parse_address
 from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark
 from metalog.records.batch import Batch

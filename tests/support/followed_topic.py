@@ -10,7 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from topic_logs import new_address, producer
 
 from metalog.kafka_client import Troubles
-from metalog.log.topic_cluster import TopicCluster, parse_address
+from metalog.log.topic_address import parse_address
+from metalog.log.topic_cluster import TopicCluster
 
 
 class AuditTopic:

@@ -17,7 +17,8 @@ from typing import Any
 import confluent_kafka
 
 from metalog.kafka_client import Troubles
-from metalog.log.topic_cluster import TopicCluster, TopicFacts, parse_address
+from metalog.log.topic_address import parse_address
+from metalog.log.topic_cluster import TopicCluster, TopicFacts
 from metalog.log.topic_writer import NEW_TOPIC
 
 _numbers = count(time.time_ns())

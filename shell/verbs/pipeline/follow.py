@@ -170,10 +170,11 @@ def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> Following:
     """What is followed, once it was seen to be there."""
+    from metalog.log.topic_address import is_topic
     from metalog_spark.folder import placed
     from metalog_spark.follow.batch import Following
     from metalog_spark.follow.log import FollowedLog
-    from metalog_spark.follow.topic import is_topic, opened_topic
+    from metalog_spark.follow.topic import opened_topic
 
     given = arguments.command_config
     config = None if given is None else Path(given)

@@ -20,7 +20,8 @@ from metalog.ids import SnapshotId
 from metalog.loader import feed
 from metalog.log.layout import snapshot_name
 from metalog.log.topic import TopicLog, TopicSplit, why_unfit
-from metalog.log.topic_cluster import TopicAddress, TopicCluster, TopicFacts, parse_address
+from metalog.log.topic_address import TopicAddress, parse_address
+from metalog.log.topic_cluster import TopicCluster, TopicFacts
 from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
 from metalog.ports import Appended, Gap, HighWatermark, LiveLog, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes

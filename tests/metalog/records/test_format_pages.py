@@ -6,7 +6,7 @@ import re
 from cases import REPOSITORY
 
 from metalog.ids import parse_uuid
-from metalog.log.topic_cluster import WRITER_SUFFIX
+from metalog.log.topic_address import WRITER_SUFFIX
 from metalog.log.topic_records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
 from metalog.log.topic_writer import NEW_TOPIC
 from metalog.records.avro import fingerprint_of, from_avro, to_avro

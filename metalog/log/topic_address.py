@@ -1,0 +1,43 @@
+"""Where a topic is: its address as people write it.
+
+This module must not connect, nor load what does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidSource
+
+SCHEME: Final = "topic://"
+WRITER_SUFFIX: Final = "-writer"
+_ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za-z0-9._-]{1,249})")
+
+
+class TopicAddress(NamedTuple):
+    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, as ``str()`` of it says; a log has partition 0."""
+
+    servers: str
+    topic: str
+    partition: int = 0
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.servers}/{self.topic}"
+
+    @property
+    def transactional_id(self) -> str:
+        """By which all writers of the topic fence each other."""
+        return self.topic + WRITER_SUFFIX
+
+
+def is_topic(text: str) -> bool:
+    """Whether it names a topic, rightly or not."""
+    return text.startswith(SCHEME)
+
+
+def parse_address(text: str) -> TopicAddress:
+    found = _ADDRESS.fullmatch(text.removeprefix(SCHEME))
+    if found is None or not is_topic(text):
+        raise InvalidSource(f"{text}: give {SCHEME}HOST:PORT[,HOST:PORT]/TOPIC")
+    return TopicAddress(found["servers"], found["topic"])
