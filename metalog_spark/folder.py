@@ -60,9 +60,7 @@ class Tables:
         """``InvalidSource`` where ``path`` is not there, or no pipeline's folder."""
         contents = _read_list(session, literal(path))
         if contents is None:
-            raise InvalidSource(
-                f"{path}: not a pipeline's folder; metalog pipeline build makes one"
-            )
+            raise no_folder(path)
         return cls(session, path, contents)
 
     @classmethod
@@ -71,11 +69,7 @@ class Tables:
         place = literal(path)
         contents = _read_list(session, place)
         if contents is None:
-            if not _is_empty(session, place):
-                raise InvalidTarget(
-                    f"{path}: holds files that are no pipeline's; name a folder that is new, "
-                    "empty, or one that metalog pipeline build made"
-                )
+            _check_is_empty(session, path)
             contents = NOTHING
         tables = cls(session, path, contents)
         if contents.serial == 0:
@@ -314,16 +308,30 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
         raise
 
 
-def _is_empty(session: SparkSession, path: str) -> bool:
+def _check_is_empty(session: SparkSession, path: str | Path) -> None:
+    """``InvalidTarget`` where anything lies that is no folder."""
     from pyspark.errors import AnalysisException
 
     read = session.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        return read.load(path).select("path").isEmpty()
+        first = read.load(placed(path)).select("path").first()
     except AnalysisException as error:
         if error.getCondition() == _NOT_THERE:
-            return True
+            return
         raise
+    if first is None:
+        return
+    is_it = local_path(first.path) == placed(path)
+    there = "is a file" if is_it else "holds files that are no pipeline's"
+    raise InvalidTarget(
+        f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
+        " made"
+    )
+
+
+def no_folder(path: str | Path) -> InvalidSource:
+    """What to say where no pipeline's folder is."""
+    return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
 
 
 def literal(path: str | Path) -> str:
@@ -335,6 +343,11 @@ def literal(path: str | Path) -> str:
             " name a folder without * ? [ ] { } or \\"
         )
     return place
+
+
+def local_path(named: str) -> str:
+    """Of a file of this machine, or of a disk that all share, as Spark names it: ``file:/x``."""
+    return re.sub(r"^file:/+", "/", named)
 
 
 def placed(path: str | Path) -> str:

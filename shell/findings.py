@@ -34,13 +34,26 @@ def add_window(parser: ArgumentParser) -> None:
     group.add_argument(
         "--from",
         dest="start",
+        type=_moment,
         metavar="MOMENT",
         help="from then on: ISO 8601, @MILLIS, -90d (before the audit logs end), or an offset "
         "(default: where the audit logs begin)",
     )
     group.add_argument(
-        "--to", dest="end", metavar="MOMENT", help="before then (default: where they end)"
+        "--to",
+        dest="end",
+        type=_moment,
+        metavar="MOMENT",
+        help="before then (default: where they end)",
     )
+
+
+def _moment(text: str) -> str:
+    """As it is, once it was seen to be one: Spark takes long to start."""
+    from snapshot.exchange.moment import parse_moment
+
+    parse_moment(text)
+    return text
 
 
 def add_tolerance(group: _ArgumentGroup) -> None:

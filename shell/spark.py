@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, MetalogError
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from metalog_spark.folder import Tables
     from shell.output import Output
+
+
+_SET_UP: Final = {"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"}
 
 
 class SparkFailed(MetalogError):
@@ -96,10 +99,19 @@ def _drop(log: Path, *, unless_written: bool = False) -> None:
 @contextmanager
 def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
     """The tables of ``arguments.folder``."""
-    from metalog_spark.folder import Tables
+    from metalog_spark.folder import Tables, no_folder, placed
 
+    place = placed(arguments.folder)
+    if _is_as_it_comes(arguments) and place.startswith("/") and not Path(place).is_dir():
+        raise no_folder(arguments.folder)
     with spark_session(arguments, output) as session:
         yield Tables.open(session, arguments.folder)
+
+
+def _is_as_it_comes(arguments: Namespace) -> bool:
+    """Whether Spark is nowhere told to run, or to have its files, elsewhere than here."""
+    told = arguments.master, arguments.remote, arguments.spark_conf
+    return not any(told) and not _SET_UP & os.environ.keys()
 
 
 def _running() -> SparkSession | None:

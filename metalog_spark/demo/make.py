@@ -54,10 +54,7 @@ def make(
     out: Path, *, requests: int = REQUESTS, seed: int = SEED, days: range = YEAR, said: Said
 ) -> Made:
     """Into ``out``, which exists and is empty; of the audit logs only those of ``days``."""
-    if requests < LEAST_REQUESTS:
-        raise InvalidRequest(
-            f"--requests {requests}: a year has at least {LEAST_REQUESTS:,} of them"
-        )
+    check_requests(requests)
     random = Random(seed)  # noqa: S311  nothing depends on its being hard to guess
     services = hired(random)
     moved = moves(random, services)
@@ -76,6 +73,12 @@ def make(
     made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)
     (out / "truth.json").write_text(json.dumps(_truth(tally), indent=2) + "\n", encoding="utf-8")
     return made
+
+
+def check_requests(number: int) -> None:
+    """``InvalidRequest`` where so few make no year."""
+    if number < LEAST_REQUESTS:
+        raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
 
 
 def _topics(moved: Iterable[Move]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
+from metalog_spark.folder import FOLLOWED
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
@@ -112,9 +113,7 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     )
     [row] = edges.collect()
     if row["first"] is None:
-        raise InvalidRequest(
-            f"{tables.path}: no audit line was read; metalog pipeline build reads them by --audit"
-        )
+        raise InvalidRequest(f"{tables.path}: {_why_nothing(tables)}")
     last_us = row["last"] + HOUR_US
     start_us = row["first"] if start is None else _time(tables, parse_moment(start), last_us)
     end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
@@ -125,6 +124,15 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
         whole = Window(row["first"], last_us)
         raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
     return window
+
+
+def _why_nothing(tables: Tables) -> str:
+    if FOLLOWED in tables.facts:
+        return (
+            "no request is decided yet; metalog pipeline follow decides one when the log is known"
+            " up to its time"
+        )
+    return "no audit line was read; metalog pipeline build reads them by --audit"
 
 
 def _time(tables: Tables, moment: Moment, last_us: int) -> int:

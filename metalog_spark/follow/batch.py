@@ -22,7 +22,7 @@ from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_table, history_table
 from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
-from metalog_spark.folder import Tables
+from metalog_spark.folder import Tables, local_path
 from metalog_spark.follow.alerts import (
     WINDOW_MS,
     Alert,
@@ -60,7 +60,7 @@ CAME: Final = f"path STRING, {SPANS}"
 """A row of a batch: the file that came, or the range of a topic's offsets; all is null in news of
 the log."""
 _GONE: Final = "the file was gone before it was read"
-_LOST: Final = "file STRING, text STRING, reason STRING"
+_UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
 """So many batches' rows lie apart before they are joined."""
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
@@ -92,7 +92,7 @@ class Came(NamedTuple):
 
         is_news = f.col("path").isNull() & f.col("partition").isNull()
         rows = batch.where(~is_news).collect()
-        files = sorted(_local(row[0]) for row in rows if row[0] is not None)
+        files = sorted(local_path(row[0]) for row in rows if row[0] is not None)
         return cls(files, sorted(Span(*row[1:]) for row in rows if row[1] is not None))
 
     def __bool__(self) -> bool:
@@ -215,7 +215,7 @@ class _Batch:
         else:
             read = frame_of(self._session, [], READ)
         gone = [(file, "", _GONE) for file in came.files if file not in there]
-        more = [frame_of(self._session, gone, _LOST)] if gone else []
+        more = [frame_of(self._session, gone, _UNREAD)] if gone else []
         if self._progress.waits_from_ms is not None:
             more.append(self._tables.read(WAITING))
         for rows in more:
@@ -283,11 +283,6 @@ class _Batch:
 
     def _rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
         return frame_of(self._session, rows, table.schema)
-
-
-def _local(path: str) -> str:
-    """As Spark names a file of this machine, or of a disk that all share: ``file:/logs/x``."""
-    return re.sub(r"^file:/+", "/", path)
 
 
 def _denials(answers: DataFrame) -> list[Denials]:

@@ -66,9 +66,12 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    from metalog_spark.demo.make import check_requests
+
     out = Path(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidTarget(f"{out}: is there already; name a folder that is new or empty")
+    check_requests(arguments.requests)
     days = _days(arguments.days)
     with spark_session(arguments, output) as session:
         from metalog_spark.folder import Tables, literal

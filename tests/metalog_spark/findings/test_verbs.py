@@ -163,17 +163,25 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
     ("words", "said"),
     [
         (["unused", "DIR", "--from", "soon"], "'soon' is no moment"),
+        (["what-if", "DIR", "acls.yaml", "--to", "1 day"], "'1 day' is no moment"),
         (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
         (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),
-        (["least-privilege", "DIR", "--principal", "bob"], "; did you mean User:bob?"),
-        (["unused", "NOWHERE"], "NOWHERE: not a pipeline's folder; metalog pipeline build makes"),
+        (["unused", "DIR"], "DIR: not a pipeline's folder; metalog pipeline build makes"),
     ],
 )
-def test_what_cannot_be_asked_is_a_line(
-    tables: Tables, capsys: Captured, words: list[str], said: str
+@pytest.mark.usefixtures("no_spark")
+def test_what_cannot_be_asked_is_said_before_spark_starts(
+    capsys: Captured, words: list[str], said: str
 ) -> None:
-    words = [tables.path if word == "DIR" else word for word in words]
     done = run_here(capsys, "pipeline", *words)
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
+
+
+def test_a_principal_that_is_not_there_is_said_with_one_that_is(
+    tables: Tables, capsys: Captured
+) -> None:
+    done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", "bob")
+    assert done.returncode == 2
+    assert "; did you mean User:bob?" in done.stderr.splitlines()[-1]

@@ -243,6 +243,7 @@ def test_a_table_is_printed_whole(
         (("--owners", "README.md"), "README.md, line "),
     ],
 )
+@pytest.mark.usefixtures("no_spark")
 def test_what_cannot_be_written_is_said_before_spark_starts(
     capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
 ) -> None:
