@@ -146,10 +146,8 @@ def _check_is_not_refused(place: str) -> None:
 def _is_refused(address: Address) -> bool:
     try:
         socket.create_connection(address, _LISTENS_WITHIN_S).close()
-    except ConnectionRefusedError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ConnectionRefusedError)
     return False
 
 
