@@ -306,8 +306,8 @@ class IndexWriter:
                 group.append(acl)
         literal_buckets = [self._ordered(groups) for groups in literals]
         prefixed_buckets = [self._ordered(groups) for groups in prefixed]
-        self._literals = [SortedDict(buckets) for buckets in literal_buckets]
-        self._prefixed = [SortedDict(buckets) for buckets in prefixed_buckets]
+        self._literals = [_sorted(buckets) for buckets in literal_buckets]
+        self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
         self.index = AclIndex(
             [_frozen(buckets) for buckets in literal_buckets],
             [_frozen(buckets) for buckets in prefixed_buckets],
@@ -362,7 +362,16 @@ class IndexWriter:
 
     def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
-        return kinds[acl.resource_type]
+        buckets = kinds[acl.resource_type]
+        if buckets is None:
+            buckets = kinds[acl.resource_type] = SortedDict()
+        return buckets
+
+
+def _sorted(buckets: dict[str, Bucket]) -> SortedDict[str, Bucket] | None:
+    """None for none: most resource types have no ACLs, and to make a SortedDict takes as long as
+    to decide."""
+    return SortedDict(buckets) if buckets else None
 
 
 def _frozen(buckets: dict[str, Bucket]) -> Patterns:
