@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import spark_session
 from build_under_test import check_build
 from cases import REPOSITORY, SHARED_KAFKA, DamagedCase, KafkaCase, damaged_cases, kafka_cases
+from command import Run, run_here
 from figures import CHECK, PROPERTY, TASK, WRITE, Figures
 from groups import Groups, GroupsThenFiles
 from hypothesis import settings
@@ -77,6 +79,12 @@ def figure(record_property: Callable[[str, object], None]) -> Callable[[str, int
 @pytest.fixture(name="kafka_cases", scope="session")
 def all_kafka_cases() -> tuple[KafkaCase, ...]:
     return kafka_cases()
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """``metalog ARGUMENTS`` in this process, for tests in which the process is not the point."""
+    return partial(run_here, capsys)
 
 
 @pytest.fixture(scope="session")

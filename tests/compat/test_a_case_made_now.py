@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import run_here
+from command import Run
 from made_now import MadeNow
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -23,25 +23,23 @@ def test_we_find_in_it_what_kafka_said(
     verb: str,
     expected: str,
     key: object,
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
 ) -> None:
     case = made_now.case
-    found = [json.loads(line) for line in lines(capsys, verb, case.log_dir)]
+    found = [json.loads(line) for line in lines(run, verb, case.log_dir)]
     read = case.json_lines if expected.endswith("l") else case.json
     assert sorted(found, key=key) == read(expected)
 
 
-def test_each_moment_of_it_is_as_it_was(
-    made_now: MadeNow, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_moment_of_it_is_as_it_was(made_now: MadeNow, run: Run) -> None:
     moments = made_now.case.json("acls-at.json")
     assert len(moments) > 3
     for offset, ids in moments.items():
-        found = lines(capsys, "acls", made_now.case.log_dir, "--at", offset)
+        found = lines(run, "acls", made_now.case.log_dir, "--at", offset)
         assert sorted(json.loads(line)["id"] for line in found) == ids
 
 
-def lines(capsys: pytest.CaptureFixture[str], verb: str, log_dir: Path, *options: str) -> list[str]:
-    done = run_here(capsys, verb, log_dir, "--json", *options)
+def lines(run: Run, verb: str, log_dir: Path, *options: str) -> list[str]:
+    done = run(verb, log_dir, "--json", *options)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from admin_requests import Asker, create, creation
 from kafka_tools import KafkaTools, RealKafka, free_ports
 from running_node import running_in
+from waiting import eventually
 from written_log import batches_in
 
 from metalog.log.directory import DirectoryLog
@@ -29,7 +29,6 @@ from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 
-LIMIT_S = 60.0
 PARTITION = "__cluster_metadata-0"
 LOADED = re.compile(r"\[StandardAuthorizer 2\] Initialized with (\d+) acl\(s\)")
 UNABLE = "The node does not support BROKER_REGISTRATION"
@@ -73,10 +72,7 @@ def broker_behind(
 
 
 def wait_for(what: Callable[[], bool], kafka: RealKafka) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not what():
-        assert time.monotonic() < deadline, kafka.output.read_text()[-8000:]
-        time.sleep(0.1)
+    assert eventually(what), kafka.output.read_text()[-8000:]
 
 
 def acls_in(folder: Path) -> set[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Run, run_here
+from command import Run
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
@@ -67,11 +66,6 @@ ADMIN = "SCRAM-SHA-256=[name=admin,password=admin-secret]\n"
 APP = "SCRAM-SHA-512=[name=app,password=app-secret,iterations=8192]\n"
 MANY = 10_500
 """More ACLs than Kafka writes in one batch."""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return partial(run_here, capsys)
 
 
 def exported(run: Run, folder: Path) -> Path:

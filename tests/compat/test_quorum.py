@@ -23,6 +23,7 @@ import pytest
 from cases import REPOSITORY
 from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
 from kafka_tools import CLUSTER_ID
+from waiting import eventually
 
 from metalog.errors import InvalidSource
 from metalog.image.delta import MetadataDelta
@@ -98,10 +99,7 @@ def observed(quorum: KafkaQuorum) -> contextlib.closing[QuorumLog]:
 
 
 def until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not holds():
-        assert time.monotonic() < deadline, f"not in {LIMIT_S} s: {what}"
-        time.sleep(0.05)
+    assert eventually(holds), what
 
 
 def leader_of(quorum: KafkaQuorum) -> int:

@@ -62,10 +62,8 @@ def acls_at(node: TopicNodeProcess) -> list[tuple[str, ...]]:
 
 
 def wait_until_equal(nodes: list[TopicNodeProcess], wanted: list[tuple[str, ...]]) -> None:
-    deadline = time.monotonic() + 10
-    while any(acls_at(node) != wanted for node in nodes):
-        assert time.monotonic() < deadline, [len(acls_at(node)) for node in nodes]
-        time.sleep(0.1)
+    are_equal = eventually(lambda: all(acls_at(node) == wanted for node in nodes))
+    assert are_equal, [len(acls_at(node)) for node in nodes]
 
 
 def check(topic: str, load: Load, nodes: list[TopicNodeProcess]) -> int:
@@ -199,8 +197,5 @@ def test_who_is_fenced_resigns_and_follows_until_elected_again(real_kafka: RealK
 def create_at(replica: Replica, number: int) -> None:
     """As soon as the replica is active."""
     change = ControllerResult([(ace(number), 0)], None)
-    deadline = time.monotonic() + 20
-    while not replica.is_active:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert eventually(lambda: replica.is_active)
     replica.submit(lambda image: change).result(20)

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 from cases import DEMO, REPOSITORY, kafka_case
-from command import run_here
+from command import Run
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -48,20 +48,20 @@ def told_to_dump(command: str) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize(
     "command", [pytest.param(each, marks=told_to_dump(each), id=each) for each in COMMANDS]
 )
-def test_each_command_answers(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_answers(command: str, run: Run) -> None:
     arguments = shlex.split(command)[1:]
     if arguments[0] == "shell" and "--" not in arguments:
         arguments += ["--", "ls", "/"]
-    done = run_here(capsys, *arguments)
+    done = run(*arguments)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout
 
 
-def test_the_earlier_moment_shows_what_is_gone_now(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_earlier_moment_shows_what_is_gone_now(run: Run) -> None:
     command = ["acls", "@demo", "--principal", "User:billing"]
-    before = run_here(capsys, *command, "--at", "151").stdout
+    before = run(*command, "--at", "151").stdout
     assert "PREFIXED" in before.upper()
-    assert before != run_here(capsys, *command).stdout
+    assert before != run(*command).stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -132,7 +132,7 @@ def read_tour(text: str) -> tuple[list[str], list[str]]:
     return parts[1::2], [part.strip() for part in parts[2::2]]
 
 
-def test_the_demo_is_the_source_that_its_name_gives(capsys: pytest.CaptureFixture[str]) -> None:
-    by_path = run_here(capsys, "acls", DEMO / "log-dir", "--json")
+def test_the_demo_is_the_source_that_its_name_gives(run: Run) -> None:
+    by_path = run("acls", DEMO / "log-dir", "--json")
     assert by_path.stdout
-    assert run_here(capsys, "acls", "@demo", "--json").stdout == by_path.stdout
+    assert run("acls", "@demo", "--json").stdout == by_path.stdout

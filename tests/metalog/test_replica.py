@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from cases import kafka_case
 from tiny_log import Recorder, ace, batch, ids, snapshot, uuid
+from waiting import eventually
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from metalog import DirectoryLog, Replica, replica
@@ -26,13 +27,6 @@ from metalog.records.messages import RemoveAccessControlEntryRecord
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica, "POLL_S", 0.01)
     monkeypatch.setattr(replica, "MIN_BACKOFF_S", 0.001)
-
-
-def eventually(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 class Live:
@@ -78,16 +72,16 @@ class Live:
 def test_a_log_that_does_not_live_is_read_once() -> None:
     log = MemoryLog([batch(10, ace(6))], snapshots={SnapshotId(10, 1): snapshot(ace(2))})
     with Replica(log) as following:
-        eventually(lambda: following.state == Ready(11))
+        assert eventually(lambda: following.state == Ready(11))
         assert ids(following.image) == {2, 6}
 
 
 def test_a_log_that_lives_is_followed() -> None:
     log, recorder = Live(batch(0, ace(1))), Recorder()
     with Replica(log, [recorder]) as following:
-        eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: following.state == Ready(1))
         log.grow(batch(1, ace(2)))
-        eventually(lambda: ids(following.image) == {1, 2})
+        assert eventually(lambda: ids(following.image) == {1, 2})
     assert recorder.offsets == [1, 2]
     log.grow(batch(2, ace(3)))
     assert recorder.offsets == [1, 2], "closed"
@@ -102,9 +96,9 @@ def test_publishers_are_called_on_one_thread_which_is_not_ours() -> None:
 
     log = Live(batch(0, ace(1)))
     with Replica(log, [Noting()]) as following:
-        eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: following.state == Ready(1))
         log.grow(batch(1, ace(2)))
-        eventually(lambda: following.state == Ready(2))
+        assert eventually(lambda: following.state == Ready(2))
     assert len(threads) == 1
     assert threading.get_ident() not in threads
 
@@ -115,34 +109,36 @@ def test_publishers_are_called_on_one_thread_which_is_not_ours() -> None:
 def test_it_goes_on_after_faults_with_the_last_good_image(broken: Exception) -> None:
     log = Live(batch(0, ace(1)))
     with Replica(log) as following:
-        eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: following.state == Ready(1))
         log.broken = broken
-        eventually(lambda: isinstance(following.state, Stale))
+        assert eventually(lambda: isinstance(following.state, Stale))
         assert ids(following.image) == {1}
         log.grow(batch(1, ace(2)))
         log.broken = None
-        eventually(lambda: following.state == Ready(2))
+        assert eventually(lambda: following.state == Ready(2))
         assert ids(following.image) == {1, 2}
 
 
 def test_a_log_that_takes_back_what_was_committed_is_read_anew() -> None:
     log = Live(batch(0, ace(1)), batch(1, ace(2)))
     with Replica(log) as following:
-        eventually(lambda: following.state == Ready(2))
+        assert eventually(lambda: following.state == Ready(2))
         log.batches[1:] = [batch(1, ace(3))]
         log.news.append(Truncated(1))
-        eventually(lambda: ids(following.image) == {1, 3})
-        eventually(lambda: following.state == Ready(2))
+        assert eventually(lambda: ids(following.image) == {1, 3})
+        assert eventually(lambda: following.state == Ready(2))
 
 
 def test_a_first_load_that_fails_is_tried_again_and_opens_no_gate() -> None:
     log = Live(batch(0, ace(1)), batch(1, RemoveAccessControlEntryRecord(uuid(9))))
     gate = Gate()
     with Replica(log, [gate]) as following:
-        eventually(lambda: isinstance(following.state, Loading) and bool(following.state.fault))
+        assert eventually(
+            lambda: isinstance(following.state, Loading) and bool(following.state.fault)
+        )
         assert not gate.is_open
         log.batches[1:] = [batch(1, ace(3))]
-        eventually(lambda: following.state == Ready(2))
+        assert eventually(lambda: following.state == Ready(2))
         assert gate.is_open
 
 
@@ -160,29 +156,29 @@ class Gate(Recorder):
 def test_a_gate_hears_how_long_the_image_has_been_stale() -> None:
     log, gate, now = Live(batch(0, ace(1))), Gate(), [100.0]
     with Replica(log, [gate], monotonic_s=lambda: now[0]) as following:
-        eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: following.state == Ready(1))
         assert gate.stale_for_ms == -1
         log.broken = OSError("no disk")
-        eventually(lambda: gate.stale_for_ms == 0)
+        assert eventually(lambda: gate.stale_for_ms == 0)
         now[0] += 5
-        eventually(lambda: gate.stale_for_ms == 5000)
+        assert eventually(lambda: gate.stale_for_ms == 5000)
 
 
 def test_a_gate_hears_that_the_log_is_sound_again_though_nothing_is_new() -> None:
     log, gate, now = Live(batch(0, ace(1))), Gate(), [100.0]
     with Replica(log, [gate], monotonic_s=lambda: now[0]) as following:
-        eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: following.state == Ready(1))
         log.broken = OSError("no disk")
-        eventually(lambda: gate.stale_for_ms == 0)
+        assert eventually(lambda: gate.stale_for_ms == 0)
         now[0] += 5
-        eventually(lambda: gate.stale_for_ms == 5000)
+        assert eventually(lambda: gate.stale_for_ms == 5000)
         log.broken = None
-        eventually(lambda: following.state == Ready(1))
-        eventually(lambda: gate.stale_for_ms == 0)
+        assert eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: gate.stale_for_ms == 0)
         now[0] += 3600
         gate.stale_for_ms = -1
         log.broken = OSError("no disk, an hour later")
-        eventually(lambda: isinstance(following.state, Stale) and gate.stale_for_ms != -1)
+        assert eventually(lambda: isinstance(following.state, Stale) and gate.stale_for_ms != -1)
         assert gate.stale_for_ms == 0
 
 
@@ -192,12 +188,12 @@ def test_a_gate_stays_shut_where_the_publisher_did_not_take_the_image(
     gate, log = Gate(), Live(batch(0, ace(1)))
     gate.fails = True
     with Replica(log, [gate]) as following:
-        eventually(lambda: following.state == Ready(1))
-        eventually(lambda: "Gate did not take what changed up to offset 1" in caplog.text)
+        assert eventually(lambda: following.state == Ready(1))
+        assert eventually(lambda: "Gate did not take what changed up to offset 1" in caplog.text)
         assert not gate.is_open
         gate.fails = False
         log.grow(batch(1, ace(2)))
-        eventually(lambda: gate.is_open)
+        assert eventually(lambda: gate.is_open)
         assert following.publisher_faults[0].healed
 
 
@@ -236,7 +232,7 @@ def test_an_older_snapshot_and_the_log_stand_in_for_a_damaged_one(
     }
     log = MemoryLog([batch(at, ace(at)) for at in range(3, 7)], snapshots=snapshots)
     with Replica(log) as following:
-        eventually(lambda: following.state == Ready(7))
+        assert eventually(lambda: following.state == Ready(7))
     assert ids(following.image) == {1, 2, 3, 4, 5, 6}
     assert "an older snapshot and the log were used instead" in caplog.text
 
@@ -245,5 +241,7 @@ def test_no_older_snapshot_from_which_the_log_does_not_go_on() -> None:
     snapshots = {SnapshotId(2, 1): snapshot(ace(9)), SnapshotId(5, 1): snapshot(ace(1))[:-1]}
     log = MemoryLog([batch(at, ace(at)) for at in range(3, 7)], snapshots=snapshots)
     with Replica(log) as following:
-        eventually(lambda: isinstance(following.state, Loading) and bool(following.state.fault))
+        assert eventually(
+            lambda: isinstance(following.state, Loading) and bool(following.state.fault)
+        )
         assert len(following.image.acls) == 0

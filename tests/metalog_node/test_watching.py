@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from running_node import running_in
 from scraping import got, scraped
+from waiting import eventually
 from written_log import formatted
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -172,7 +172,4 @@ def test_a_login_that_fails_is_counted(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest, match="invalid credentials"):
             Connection(node.addresses["SASL_PLAINTEXT"], settings)
         failures = ("metalog_authentication_failures_total", "SASL_PLAINTEXT")
-        deadline = time.monotonic() + 10
-        while failures not in scraped(node.watch_address) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert scraped(node.watch_address)[failures] == 1
+        assert eventually(lambda: scraped(node.watch_address).get(failures) == 1)

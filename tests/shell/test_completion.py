@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from command import run_here
+from command import Run
 
 from shell.main import TABLE
 
 
-def test_bash_knows_every_verb_and_its_options(capsys: pytest.CaptureFixture[str]) -> None:
-    script = run_here(capsys, "completion", "bash").stdout
+def test_bash_knows_every_verb_and_its_options(run: Run) -> None:
+    script = run("completion", "bash").stdout
 
     def proposed(*words: str) -> list[str]:
         typed = " ".join(f"'{word}'" for word in ("metalog", *words))
@@ -32,7 +32,7 @@ def test_bash_knows_every_verb_and_its_options(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_others_know_the_verbs_of_a_verb(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    script = run_here(capsys, "completion", shell).stdout
+def test_others_know_the_verbs_of_a_verb(shell: str, run: Run) -> None:
+    script = run("completion", shell).stdout
     for words, verb, _ in TABLE.commands():
         assert verb.line.replace("'", "'\\''") in script, words

@@ -13,38 +13,36 @@ from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
-from command import run_here
+from command import Run
 
 FOLDER = Path(__file__).parent
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
 PROMPT = "$ metalog "
 
 
-def played(transcript: str, capsys: pytest.CaptureFixture[str]) -> str:
+def played(transcript: str, run: Run) -> str:
     """``transcript`` with its commands run again."""
     lines = []
     for line in transcript.splitlines():
         if line.startswith(PROMPT):
-            lines += [line, *printed(line.removeprefix(PROMPT), capsys), ""]
+            lines += [line, *printed(line.removeprefix(PROMPT), run), ""]
         elif line.startswith("#"):
             lines.append(line)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def printed(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def printed(command: str, run: Run) -> list[str]:
     words, _, given = command.partition(" <<< ")
-    done = run_here(capsys, *shlex.split(words), stdin="\n".join(shlex.split(given)))
+    done = run(*shlex.split(words), stdin="\n".join(shlex.split(given)))
     lines = done.stdout.splitlines() + [f"! {line}" for line in done.stderr.splitlines()]
     lines = [line.replace(f"{REPOSITORY}/", "") for line in lines]
     return lines if done.returncode == 0 else [*lines, f"(exit {done.returncode})"]
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=[path.stem for path in TRANSCRIPTS])
-def test_the_command_prints_what_the_transcript_says(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_what_the_transcript_says(path: Path, run: Run) -> None:
     written = path.read_text(encoding="utf-8")
-    found = played(written, capsys)
+    found = played(written, run)
     if os.environ.get("METALOG_WRITE_TRANSCRIPTS"):
         path.write_text(found, encoding="utf-8")
         return

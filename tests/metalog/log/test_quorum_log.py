@@ -16,6 +16,7 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from tiny_log import ace, batch, leader_change
+from waiting import eventually
 
 from metalog.errors import ErrorCode, InvalidSource
 from metalog.loader import Ready
@@ -188,14 +189,7 @@ def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
     with controller(leading(3)) as address, closing(QuorumLog(address)) as log:
         replica = Replica(log)
         replica.start()
-        wait_until(lambda: isinstance(replica.state, Ready))
-    wait_until(lambda: not isinstance(replica.state, Ready))
+        assert eventually(lambda: isinstance(replica.state, Ready))
+    assert eventually(lambda: not isinstance(replica.state, Ready))
     replica.close()
     assert len(replica.image.acls) == 2
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = quorum.time.monotonic() + 20
-    while not holds():
-        assert quorum.time.monotonic() < deadline
-        quorum.time.sleep(0.02)

@@ -5,12 +5,12 @@ What Kafka does with a node that dies is shown at a real one (``tests/compat/tes
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from tiny_log import ace, ids
 from topic_logs import MockedCluster, mock_kafka, new_address
+from waiting import eventually
 
 from metalog import Replica, TopicLog
 from metalog.controller.result import ControllerResult
@@ -39,13 +39,6 @@ def candidate(cluster: MockedCluster, node_id: int) -> Replica:
     return Replica(log, candidacy=TopicCandidacy(log, node_id, lambda: first_words))
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def create(replica: Replica, number: int) -> None:
     change = ControllerResult([(ace(number), 0)], None)
     replica.submit(lambda image: change).result(WITHIN_S)
@@ -56,16 +49,16 @@ def test_one_is_active_and_the_next_takes_over_with_the_image_that_it_has(
 ) -> None:
     first, second = candidate(cluster, 1), candidate(cluster, 2)
     with first:
-        wait_until(lambda: first.is_active)
+        assert eventually(lambda: first.is_active)
         create(first, 1)
         with second:
-            wait_until(lambda: ids(second.image) == {1})
+            assert eventually(lambda: ids(second.image) == {1})
             assert second.image == first.image
             assert [*second.image.cluster.controllers] == [1]
             with pytest.raises(NotController, match="another node is active"):
                 create(second, 2)
             first.close()
-            wait_until(lambda: second.is_active)
+            assert eventually(lambda: second.is_active)
             create(second, 2)
             assert ids(second.image) == {1, 2}
             assert {*second.image.cluster.controllers} == {1, 2}
