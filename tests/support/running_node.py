@@ -21,7 +21,9 @@ BOTH_ROLES = {
     "controller.listener.names": "CONTROLLER",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS;User:admin",
+    "metadata.max.idle.interval.ms": "0",
 }
+"""Into its log come a test's changes and nothing meanwhile, however long they take."""
 
 
 @contextmanager
