@@ -32,6 +32,13 @@ QUICK_START = (
     *("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr"),
 )
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+FEW_ASK_IT = {
+    "log.cleaner.enable": "false",
+    "num.network.threads": "1",
+    "num.io.threads": "2",
+    "background.threads": "2",
+}
+"""A node of Kafka's without what it does for many clients and much data starts in less."""
 CLUSTER_ID = "kraft-metalog-tests-AA"
 START_LIMIT_S = 90.0
 _CHANCE = SystemRandom()
@@ -130,6 +137,7 @@ class RealKafka:
             "transaction.state.log.num.partitions": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
+            **FEW_ASK_IT,
             **overrides,
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]
