@@ -25,7 +25,12 @@ _NESTED: Final = re.compile(r"(ARRAY|STRUCT)<(.+)>")
 
 def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) -> DataFrame:
     """``rows`` as a table of Spark's; times are datetimes or microseconds since 1970."""
-    return session.createDataFrame(table_of(rows, schema))
+    return in_spark(session, table_of(rows, schema), schema)
+
+
+def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
+    """``table`` as one of Spark's; by Connect one without rows needs ``schema``."""
+    return session.createDataFrame(table, schema)
 
 
 def table_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.Table:

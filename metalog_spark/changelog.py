@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from metalog.ids import uuid_text
 from metalog_spark.archive import Archive, Logs, Piece
-from metalog_spark.arrow import frame_of, table_of
+from metalog_spark.arrow import frame_of, in_spark, table_of
 from metalog_spark.folder import Tables
 from metalog_spark.history import AclLife, Found, Scanned, Stretch, history_of, scan
 from metalog_spark.tables import ACL_CHANGELOG, HISTORY
@@ -54,8 +54,8 @@ def fill_changelog(
         logs.close()
     lives = changelog_table(history.lives, source)
     stretches = history_table(history.stretches, source)
-    tables.replace(ACL_CHANGELOG, tables.session.createDataFrame(lives))
-    tables.replace(HISTORY, tables.session.createDataFrame(stretches))
+    tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
+    tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
     return lives, stretches
 
 
@@ -103,7 +103,7 @@ def _gathered(rows: DataFrame) -> dict[int, Scanned]:
 
 
 def history_rows(session: SparkSession, stretches: Iterable[Stretch], source: str) -> DataFrame:
-    return session.createDataFrame(history_table(stretches, source))
+    return in_spark(session, history_table(stretches, source), HISTORY.schema)
 
 
 def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
@@ -124,7 +124,7 @@ def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
 
 
 def changelog_rows(session: SparkSession, lives: Iterable[AclLife], source: str) -> DataFrame:
-    return session.createDataFrame(changelog_table(lives, source))
+    return in_spark(session, changelog_table(lives, source), ACL_CHANGELOG.schema)
 
 
 def changelog_table(lives: Iterable[AclLife], source: str) -> pa.Table:

@@ -16,7 +16,7 @@ from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, fro
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.files import LOCAL_FILES, Files, read_whole
 from metalog.properties import parse_properties, properties_mapping
-from metalog_spark.arrow import table_of
+from metalog_spark.arrow import in_spark, table_of
 from metalog_spark.tables import CONFIGURATION
 from snapshot.exchange.moment import AtTime, parse_moment, time_text
 
@@ -52,7 +52,7 @@ class Configuration:
         return self.eras[bisect_right(self.starts, time_us)].config
 
     def rows(self, session: SparkSession) -> DataFrame:
-        return session.createDataFrame(self.table())
+        return in_spark(session, self.table(), CONFIGURATION.schema)
 
     def table(self) -> pa.Table:
         """Rows of the table CONFIGURATION."""

@@ -1,0 +1,44 @@
+"""By Spark Connect the command is the same, and so is what it makes.
+
+The server is in the shared session's JVM; the client is another Python, since one is either
+classic or remote.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import run_here, run_metalog
+from followed_world import WrittenLog, appears, line
+from kafka_tools import free_ports
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from metalog_spark.folder import Tables
+from metalog_spark.tables import TABLES
+
+
+@pytest.fixture(scope="module")
+def connect(spark: SparkSession) -> str:
+    """Where a Connect server listens, for as long as the session lasts."""
+    [port] = free_ports(1)
+    context = spark.sparkContext._jsc.sc()
+    context.conf().set("spark.connect.grpc.binding.port", str(port))
+    spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService.start(context)
+    return f"sc://127.0.0.1:{port}"
+
+
+def test_a_cluster_without_acls_is_built_as_by_a_session_here(
+    spark: SparkSession, connect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most of its tables have no row, and by Connect those are made in another way."""
+    WrittenLog(tmp_path / "log").goes_on(60)
+    appears(tmp_path / "audit", "b1.log", [line(1, "User:app", allowed=False)])
+    words = ("pipeline", "build", "--log", tmp_path / "log", "--audit", tmp_path / "audit")
+    here = run_here(capsys, *words, "--out", tmp_path / "here")
+    there = run_metalog(*words, "--out", tmp_path / "there", "--remote", connect)
+    assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
+    for table in TABLES.values():
+        one, other = (Tables.open(spark, tmp_path / name).read(table) for name in ("here", "there"))
+        assertDataFrameEqual(other, one)
