@@ -39,7 +39,12 @@ _ALWAYS: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
-_STARTED_HERE: Final = {"spark.ui.enabled": "false"}
+_STARTED_HERE: Final = {
+    "spark.ui.enabled": "false",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+"""Each time that a column is named Spark's Python would else look for a notebook, and tell the
+JVM by five calls which line of ours it was."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
