@@ -1,8 +1,31 @@
-"""What tests of the pipeline's verbs may ask for."""
+"""What tests of the pipeline may ask for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
+from spark_session import SMALL
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+AS_USERS = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+
+
+@pytest.fixture
+def as_users_run_it(spark: SparkSession) -> Iterator[None]:
+    """Where what is computed must not depend on how the tests' Spark is set."""
+    for name in AS_USERS:
+        spark.conf.set(name, AS_USERS[name])
+    yield
+    for name in AS_USERS:
+        spark.conf.set(name, SMALL[name])
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, replayed
 from sql_oracle import decided_by_joins
 
@@ -124,6 +125,7 @@ def some_questions(choose: Random) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.usefixtures("as_users_run_it")
 def test_decisions_are_those_of_joins_and_of_the_specification(spark: SparkSession) -> None:
     choose = Random(1)
     base = {Uuid(bytes([9] * 16)): READ_A}

@@ -2,6 +2,8 @@
 makes batch N count is written, or just after, when Spark does not know of it yet.
 
     killed_follow.py before|after N ARGUMENTS…
+
+Its Spark is the one that its environment names (``spark_session.shared``).
 """
 
 from __future__ import annotations
@@ -12,10 +14,23 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.conf import SparkConf
+from pyspark.core.context import SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
 from metalog_spark.folder import Tables
 from shell.main import main
 
 note = Tables._note
+
+
+def attach() -> None:
+    """Take the context that runs for this process's own, where it would start one."""
+    gateway = launch_gateway()
+    running = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
+    java = gateway.jvm.JavaSparkContext.fromSparkContext(running)
+    SparkSession(SparkContext(gateway=gateway, jsc=java, conf=SparkConf(_jconf=java.getConf())))
 
 
 def killing(moment: str, batch: int) -> None:
@@ -31,5 +46,6 @@ def killing(moment: str, batch: int) -> None:
 
 
 if __name__ == "__main__":
+    attach()
     killing(sys.argv[1], int(sys.argv[2]))
     sys.exit(main(["pipeline", "follow", *sys.argv[3:]]))

@@ -3,14 +3,16 @@
 Whoever takes the fixture ``spark`` runs on the one worker that has it (``xdist_group``), and
 once, not on every Python (``once``). What the JVM prints is in ``build/spark-tests.log``.
 Tables here have a handful of rows, so what counts is what each query costs before its first
-row: no code is compiled for it, no plan is changed underway, and no file has a checksum, for
-each of which Java would start a process to set permissions.
+row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
+Spark's is verified again, and no file has a checksum, for each of which Java would start a process
+to set permissions.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +31,7 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.ui.explainMode": "simple",
+    "spark.sql.debug.maxToStringFields": "0",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -37,14 +40,13 @@ SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": (
         "-Dspark.testing=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g"
+        " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
         " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
         " -Djdk.lang.Process.launchMechanism=VFORK"
     ),
 }
 """``spark.testing`` is what makes Spark heed the factory mode. Code that is compiled in one step
 has 48 MB otherwise, of which half is thrown out again before the tests are through."""
-OPTIONS = ("--master", ON_ONE_THREAD, *(f"--spark-conf={name}={SMALL[name]}" for name in SMALL))
-"""The same for a verb in a process of its own."""
 
 
 @pytest.fixture(scope="session")
@@ -86,6 +88,20 @@ def _remember_classes() -> None:
         return found
 
     JVMView.__getattr__ = remembered
+
+
+@contextmanager
+def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """An environment for one other Python at a time to use this Spark by, as if it had started
+    it. What Spark asks of Python comes to that one, and to this one again at the end."""
+    from py4j.java_gateway import JavaObject
+
+    gateway = spark.sparkContext._gateway
+    port, secret = gateway.gateway_parameters.port, gateway.gateway_parameters.auth_token
+    yield os.environ | {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    if vars(gateway).get("_callback_server") is not None:
+        java = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+        java.resetCallbackClient(java.getCallbackClient().getAddress(), gateway._python_proxy_port)
 
 
 @pytest.hookimpl(tryfirst=True)

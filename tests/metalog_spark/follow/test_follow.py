@@ -21,10 +21,12 @@ from followed_topic import AuditTopic
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
 from kafka_tools import RealKafka
 from pyspark.sql import DataFrame, SparkSession
-from spark_session import OPTIONS
+from spark_session import shared
+from waiting import eventually
 
 from metalog.acl import Operation, ResourceType
-from metalog.errors import InvalidTarget
+from metalog.errors import InvalidRequest, InvalidTarget
+from metalog_spark.findings.window import window_of
 from metalog_spark.folder import Tables
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
@@ -62,7 +64,7 @@ class Followed:
     def words(self) -> list[str | Path]:
         return [
             *("--log", self.log.folder, "--audit", self.audit, "--out", self.out),
-            *("--once", "--at-once", "1", "--storm", str(STORM)),
+            *("--once", "--at-once", "2", "--storm", str(STORM)),
         ]
 
 
@@ -135,9 +137,13 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for moment, committed in (("before", -1), ("after", 0)):
-        words = [sys.executable, KILLED, moment, "0", *OPTIONS, *followed.words]
-        killed = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+        with shared(spark) as environment:
+            words = [sys.executable, KILLED, moment, "0", *followed.words]
+            killed = subprocess.run(
+                words, capture_output=True, text=True, check=False, cwd=REPOSITORY, env=environment
+            )
         assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert eventually(lambda: not spark.streams.active)
         assert progress_of(Tables.open(spark, followed.out)).batch == committed
 
     done = follow(capsys, followed)
@@ -172,6 +178,8 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     follow_tables(spark, str(out), "log", "audit")
     with pytest.raises(InvalidTarget, match="follow others into another folder"):
         follow_tables(spark, str(out), "log", "elsewhere")
+    with pytest.raises(InvalidRequest, match="no request is decided yet; metalog pipeline follow"):
+        window_of(tables)
     nothing = spark.createDataFrame([], REQUESTS.schema)
     done = Progress(batch=0)._asdict()
     tables.commit("batch-0", added={REQUESTS: nothing}, replaced={}, **{FOLLOW: done})
