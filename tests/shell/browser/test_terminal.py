@@ -32,22 +32,31 @@ def terminal():
         os.close(ours)
 
 
-def wait_for(ours: int, text: str) -> None:
-    seen = b""
-    deadline = time.monotonic() + LIMIT_S
-    while text.encode() not in seen:
-        ready, _, _ = select.select([ours], [], [], max(0.0, deadline - time.monotonic()))
-        assert ready, f"{text!r} did not come: {seen.decode(errors='replace')!r}"
-        seen += os.read(ours, 65536)
+class Screen:
+    """What the terminal shows, of which no part is waited for twice."""
+
+    def __init__(self, ours: int) -> None:
+        self._ours = ours
+        self._left = b""
+
+    def wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while text.encode() not in self._left:
+            timeout_s = max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self._ours], [], [], timeout_s)
+            assert ready, f"{text!r} did not come: {self._left.decode(errors='replace')!r}"
+            self._left += os.read(self._ours, 65536)
+        _, _, self._left = self._left.partition(text.encode())
 
 
 def test_a_visit(terminal):
     process, ours = terminal
-    wait_for(ours, "/>")
+    screen = Screen(ours)
+    screen.wait_for("/>")
     os.write(ours, b"cat /local/v\t\r")
-    wait_for(ours, VERSION)
-    wait_for(ours, "/>")
+    screen.wait_for(VERSION)
+    screen.wait_for("/>")
     os.write(ours, b"cd acl\r")
-    wait_for(ours, "/acl>")
+    screen.wait_for("/acl>")
     os.write(ours, b"\x04")
     assert process.wait(LIMIT_S) == 0
