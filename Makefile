@@ -48,34 +48,41 @@ help: ## This list
 run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, and why
 	@PATH="$(CURDIR)/$(BIN):$$PATH" docs/tour
 
-# What is fetched, installed and checked has long waits in it: side by side.
+# What is fetched, installed and checked has long waits in it: side by side. So are the tests on
+# the second Python: in one process that takes what time the others leave.
 .PHONY: test
 test: ## All checks and tests, on 3.13 too where it is installed
 	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line check kafka-if-possible browser-if-possible \
-	    $(if $(SECOND_PYTHON),collect-second)
+	    $(if $(SECOND_PYTHON),$(SECOND)/test-ready)
+	@$(MAKE) --no-print-directory --jobs=2 test-first $(if $(SECOND_PYTHON),test-beside,no-second)
+
+.PHONY: test-first
+test-first: .venv/test-ready
 	METALOG_FIGURES=check $(BIN)/python $(PYTEST)
-	@if [[ -n "$(SECOND_PYTHON)" ]]; then $(MAKE) --no-print-directory test-second; \
-	else echo 'make test: no Python 3.13 here, so nothing was tested on it'; fi
 
 # What bytes mean does not depend on the Python that reads them, nor does what the source says:
 # the second one runs our code on the repository's own logs, which so are shown to be enough.
 # docs/decisions/0057 says what it is without.
-SECOND_TESTS = $(addprefix --ignore=tests/,authorizer/insight bench compat examples house laws metalog_spark) \
-    -m 'not once' --hypothesis-profile=few
-
 .PHONY: test-second
-test-second: $(SECOND)/test-ready
-	METALOG_SHARED=build/no-shared $(SECOND)/bin/python -m pytest -n $(CORES) $(DISTRIBUTED) $(SECOND_TESTS)
+test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
+	METALOG_SHARED=build/no-shared nice $(SECOND)/bin/python -m pytest $(PYTEST_OPTIONS) -m 'not once' \
+	    --hypothesis-profile=few $(addprefix --ignore=tests/,authorizer/insight bench compat examples house laws metalog_spark)
+
+.PHONY: test-beside
+test-beside:
+	@$(MAKE) --no-print-directory test-second >build/test-second.out 2>&1 \
+	    && echo "make test: on Python 3.13: $$(tail -n 1 build/test-second.out)" \
+	    || { cat build/test-second.out; exit 1; }
+
+.PHONY: no-second
+no-second:
+	@echo 'make test: no Python 3.13 here, so nothing is tested on it'
 
 # The first to import a test rewrites and compiles it: one process rather than each worker, and
 # what cannot be imported is known before ten minutes are over.
-.PHONY: collect collect-second
+.PHONY: collect
 collect: .venv/test-ready
 	$(BIN)/python -m pytest --quiet -m check
-
-collect-second: $(SECOND)/test-ready
-	@METALOG_SHARED=build/no-shared $(SECOND)/bin/python -m pytest -qq --collect-only $(SECOND_TESTS) \
-	    >build/collect-second.out 2>&1 || { cat build/collect-second.out; exit 1; }
 
 .PHONY: wheel
 wheel: build/wheel/ready ## The optional compiled wheel, in build/wheel
