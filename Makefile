@@ -71,7 +71,7 @@ test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
 .PHONY: test-beside
 test-beside:
 	@$(MAKE) --no-print-directory test-second >build/test-second.out 2>&1 \
-	    && echo "make test: on Python 3.13: $$(tail -n 1 build/test-second.out)" \
+	    && echo "make test: on Python 3.13: $$(tail -n 1 build/test-second.out | tr -d =)" \
 	    || { cat build/test-second.out; exit 1; }
 
 .PHONY: no-second

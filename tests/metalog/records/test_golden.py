@@ -1,19 +1,26 @@
 """Every log, snapshot and bootstrap file that Kafka wrote, against what Kafka's tools say of it."""
 
 from base64 import b64decode
+from functools import cache
 from pathlib import Path
 
+import batch_files
 import pytest
-from batch_files import read_batches
 from cases import KafkaCase, kafka_cases
 
 from metalog.errors import CorruptLog
-from metalog.records.batch import encode_batch
+from metalog.records.batch import Batch, Entry, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.control import encode_control
 from metalog.records.frame import Undecodable, encode_value
 from metalog.records.json import from_json, to_json
 from metalog.records.message import ControlMessage
+
+
+@cache
+def read_batches(path: Path) -> list[tuple[Batch, list[Entry]]]:
+    """With their entries, which most tests look at: a file is decoded once."""
+    return [(batch, list(batch.entries())) for batch in batch_files.read_batches(path)]
 
 
 def log_files(case: KafkaCase) -> list[Path]:
@@ -61,7 +68,7 @@ def test_batches_are_those_of_kafka(kafka_case):
             "crc": batch.crc,
         }
         for path in log_files(kafka_case)
-        for batch in read_batches(path)
+        for batch, _ in read_batches(path)
     ]
     assert found == kafka_case.json_lines("batches.jsonl")
 
@@ -70,8 +77,8 @@ def test_records_are_those_of_kafka(kafka_case):
     found = [
         described(entry, batch)
         for path in log_files(kafka_case)
-        for batch in read_batches(path)
-        for entry in batch.entries()
+        for batch, entries in read_batches(path)
+        for entry in entries
     ]
     assert found == list(expected_lines(kafka_case, "records.jsonl"))
 
@@ -83,21 +90,21 @@ def test_records_of_checkpoints_are_those_of_kafka(kafka_case):
         if not kafka_case.expects(name):
             continue
         found = [
-            described(entry, batch) for batch in read_batches(path) for entry in batch.entries()
+            described(entry, batch) for batch, entries in read_batches(path) for entry in entries
         ]
         assert found == list(expected_lines(kafka_case, name))
 
 
 def test_every_batch_is_written_back_to_the_byte(kafka_case):
     for path in (*log_files(kafka_case), *checkpoints(kafka_case)):
-        written = b"".join(encode_batch(batch) for batch in read_batches(path))
+        written = b"".join(encode_batch(batch) for batch, _ in read_batches(path))
         assert written == path.read_bytes()
 
 
 def test_every_message_is_written_back_to_the_byte_and_comes_back_from_json(kafka_case):
     for path in (*log_files(kafka_case), *checkpoints(kafka_case)):
-        for batch in read_batches(path):
-            for record, entry in zip(batch.records(), batch.entries(), strict=True):
+        for batch, entries in read_batches(path):
+            for record, entry in zip(batch.records(), entries, strict=True):
                 message = entry.message
                 if isinstance(message, Undecodable) or b"\xff" in (record.value or b""):
                     continue
@@ -111,8 +118,7 @@ def test_every_message_is_written_back_to_the_byte_and_comes_back_from_json(kafk
 
 def test_messages_are_those_of_the_entries(kafka_case):
     for path in (*log_files(kafka_case), *checkpoints(kafka_case)):
-        for batch in read_batches(path):
-            entries = list(batch.entries())
+        for batch, entries in read_batches(path):
             assert batch.messages() == [entry.message for entry in entries]
             assert [e.offset for e in entries] == list(range(batch.base_offset, batch.next_offset))
             assert {e.timestamp for e in entries} | {batch.max_timestamp} >= {batch.base_timestamp}
@@ -120,7 +126,7 @@ def test_messages_are_those_of_the_entries(kafka_case):
 
 def test_every_checkpoint_of_kafka_is_whole(kafka_case):
     for path in checkpoints(kafka_case):
-        read = list(read_batches(path))
+        read = [batch for batch, _ in read_batches(path)]
         data = [batch for batch in read if not batch.is_control]
         assert [b for b in check_snapshot(read) if not b.is_control] == data
 
@@ -128,7 +134,7 @@ def test_every_checkpoint_of_kafka_is_whole(kafka_case):
 def test_the_one_version_that_kafka_does_not_check_is_not_taken_for_known():
     case = next(c for c in kafka_cases() if c.name.endswith("remove-acl-record-version-9"))
     [path] = log_files(case)
-    *_, last = [entry for batch in read_batches(path) for entry in batch.entries()]
+    *_, last = [entry for _, entries in read_batches(path) for entry in entries]
     assert isinstance(last.message, Undecodable)
     assert (last.message.api_key, last.message.version) == (19, 9)
     assert last.message.lenient is not None
@@ -140,5 +146,5 @@ def test_damage_is_found_in_the_batch_that_has_it(damaged_case):
         return
     path = damaged_case.log_dir.parents[1] / facts["file"]
     with pytest.raises(CorruptLog) as fault:
-        list(read_batches(path))
+        list(batch_files.read_batches(path))
     assert (fault.value.file, fault.value.byte) == (path.name, facts["batchPosition"])
