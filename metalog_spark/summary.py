@@ -5,8 +5,9 @@ This module must not know how anything is shown.
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.auditlog import OTHERS
 from metalog_spark.coverage import BOTH, DENIALS_ONLY, NOTHING
@@ -47,7 +48,7 @@ def summary(tables: Tables) -> Summary:
     state, known = f.col("state"), f.col("known")
     is_other = f.col("reason").isin(*OTHERS)
     is_otherwise = known & (f.col("decided") != f.col("result"))
-    covered = _row(
+    covered = _said(
         tables.read(COVERAGE),
         allowed=f.sum("allowed"),
         denied=f.sum("denied"),
@@ -58,27 +59,28 @@ def summary(tables: Tables) -> Summary:
         denials_only=f.count_if(state == DENIALS_ONLY),
         nothing=f.count_if(state == NOTHING),
     )
-    rejected = _row(
+    rejected = _said(
         tables.read(REJECTED), not_audit=f.count_if(is_other), broken=f.count_if(~is_other)
     )
-    used = _row(
+    used = _said(
         tables.read(USAGE),
         questions=f.count("*"),
         disagree=f.sum(f.when(is_otherwise, f.col("requests"))),
         not_known=f.sum(f.when(~known, f.col("requests"))),
     )
-    lives = _row(
+    lives = _said(
         tables.read(ACL_CHANGELOG),
         lives=f.count("*"),
         in_force=f.count_if(f.col("to_offset").isNull()),
     )
     is_damage = f.col("kind") == "DAMAGED"
-    seen = _row(
+    seen = _said(
         tables.read(HISTORY),
         gaps=f.count_if(f.col("kind") == "GAP"),
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
-    found = {**covered, **rejected, **used, **lives, **seen}
+    said = covered.unionAll(rejected).unionAll(used).unionAll(lives).unionAll(seen)
+    found = {name: value for row in said.collect() for name, value in json.loads(row[0]).items()}
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     for name in ("first", "last"):
@@ -88,9 +90,12 @@ def summary(tables: Tables) -> Summary:
     return Summary(**found)
 
 
-def _row(table: DataFrame, **columns: Column) -> dict[str, Any]:
-    [row] = table.agg(*(column.alias(name) for name, column in columns.items())).collect()
-    return row.asDict()
+def _said(table: DataFrame, **columns: Column) -> DataFrame:
+    """One row, as JSON, so that what is read off all tables comes in one go."""
+    from pyspark.sql import functions as f
+
+    named = f.struct(*(column.alias(name) for name, column in columns.items()))
+    return table.agg(f.to_json(named, {"ignoreNullFields": "false"}))
 
 
 def _time(seconds: int | None) -> datetime | None:
