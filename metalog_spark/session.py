@@ -44,7 +44,7 @@ _STARTED_HERE: Final = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """Each time that a column is named Spark's Python would else look for a notebook, and tell the
-JVM by five calls which line of ours it was."""
+JVM which line of ours it was."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

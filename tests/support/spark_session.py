@@ -4,8 +4,7 @@ Whoever takes the fixture ``spark`` runs on the one worker that has it (``xdist_
 once, not on every Python (``once``). What the JVM prints is in ``build/spark-tests.log``.
 Tables here have a handful of rows, so what counts is what each query costs before its first
 row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
-Spark's is verified again, and no file has a checksum, for each of which Java would start a process
-to set permissions.
+Spark's is verified again, no file has a checksum, and no process is started for its permissions.
 """
 
 from __future__ import annotations
@@ -22,6 +21,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = BUILD / "spark-tests.log"
+CLASSES = BUILD / "spark-conf"
+"""Where Spark looks for its settings, and Java for classes."""
+FILES = "FilesWithoutPermissions"
+JAVA = f"""
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+public class {FILES} extends org.apache.hadoop.fs.RawLocalFileSystem {{
+    public void setPermission(Path file, FsPermission permission) {{}}
+}}
+"""
 ON_ONE_THREAD = "local[1]"
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
@@ -36,13 +46,13 @@ SMALL = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": (
         "-Dspark.testing=true -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g"
         " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
         " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
-        " -Djdk.lang.Process.launchMechanism=VFORK"
     ),
 }
 """``spark.testing`` is what makes Spark heed the factory mode. Code that is compiled in one step
@@ -63,17 +73,28 @@ def spark() -> Iterator[SparkSession]:
     _leave_out_defaults()
     session = open_session(master=ON_ONE_THREAD, settings=SMALL, log=LOG)
     _remember_classes()
+    _leave_permissions(session)
     yield session
     session.stop()
 
 
 def _leave_out_defaults() -> None:
     """Of YARN, MapReduce and HDFS, which Spark sends along with each look at a file."""
-    folder = BUILD / "spark-conf"
-    folder.mkdir(parents=True, exist_ok=True)
+    CLASSES.mkdir(parents=True, exist_ok=True)
     for name in ("yarn", "mapred", "hdfs"):
-        (folder / f"{name}-default.xml").write_text("<configuration/>\n")
-    os.environ["SPARK_CONF_DIR"] = str(folder)
+        (CLASSES / f"{name}-default.xml").write_text("<configuration/>\n")
+    os.environ["SPARK_CONF_DIR"] = str(CLASSES)
+
+
+def _leave_permissions(session: SparkSession) -> None:
+    """Hadoop has no library of its own here, and starts a process for those of each folder and
+    file, eight for a table that is written. Spark brings the compiler of what is without."""
+    java = session.sparkContext._gateway.jvm
+    compiler = java.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(JAVA)
+    (CLASSES / f"{FILES}.class").write_bytes(compiler.getBytecodes()[FILES])
+    session.sparkContext._jsc.hadoopConfiguration().set("fs.file.impl", FILES)
+    java.org.apache.hadoop.fs.FileSystem.closeAll()
 
 
 def _remember_classes() -> None:
