@@ -6,15 +6,13 @@ lines are compared sorted.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
+from command import Run
 from kafka_tools import RealKafka
 from terminal import at_a_terminal
-
-from shell.main import main
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -44,31 +42,26 @@ def lines_of(text: str) -> list[str]:
 class Beside:
     """Runs one command with Kafka's kafka-acls or with ours, on the same cluster."""
 
-    def __init__(self, kafka: RealKafka, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, kafka: RealKafka, run: Run) -> None:
         self._kafka = kafka
-        self._capsys = capsys
+        self._run = run
         self._target = f"cluster://{kafka.bootstrap}"
-
-    def _commands(self, *arguments: str) -> tuple[list[str], list[str]]:
-        theirs = self._kafka.tools.command(
-            MAIN, "--bootstrap-server", self._kafka.bootstrap, *arguments
-        )
-        ours = [sys.executable, "-m", "shell.main", "kafka-acls", self._target, *arguments]
-        return theirs, ours
 
     def theirs(self, *arguments: str) -> list[str]:
         return lines_of(self._kafka.acls(*arguments))
 
     def ours(self, *arguments: str) -> list[str]:
-        code = main(["kafka-acls", self._target, *arguments])
-        printed = self._capsys.readouterr()
-        assert code == 0, printed.err
-        return lines_of(printed.out)
+        done = self._run("kafka-acls", self._target, *arguments)
+        assert done.returncode == 0, done.stderr
+        return lines_of(done.stdout)
 
     def at_a_terminal(self, typed: str, *arguments: str) -> list[list[str]]:
         """Kafka's lines, then ours."""
+        bootstrap = ("--bootstrap-server", self._kafka.bootstrap)
+        theirs = self._kafka.tools.command(MAIN, *bootstrap, *arguments)
+        ours = [sys.executable, "-m", "shell.main", "kafka-acls", self._target, *arguments]
         printed = []
-        for command in self._commands(*arguments):
+        for command in (theirs, ours):
             text, code = at_a_terminal(command, typed=typed, environment={"NO_COLOR": "1"})
             assert code == 0, text
             printed.append(lines_of(text))
@@ -76,17 +69,16 @@ class Beside:
 
     def refusals(self, *arguments: str) -> list[str]:
         """What each says first on stderr."""
-        said = []
-        for command in self._commands(*arguments):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode != 0
-            said.append(done.stderr.splitlines()[0])
-        return said
+        bootstrap = ("--bootstrap-server", self._kafka.bootstrap)
+        theirs = self._kafka.tools.answer(MAIN, *bootstrap, *arguments)
+        ours = self._run("kafka-acls", self._target, *arguments)
+        assert theirs.exit_code != 0 != ours.returncode
+        return [said.splitlines()[0] for said in (theirs.err, ours.stderr)]
 
 
 @pytest.fixture
-def beside(real_kafka: RealKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Beside]:
-    made = Beside(real_kafka, capsys)
+def beside(real_kafka: RealKafka, run: Run) -> Iterator[Beside]:
+    made = Beside(real_kafka, run)
     yield made
     made.ours(*REMOVED, "--force")
     made.ours("--remove", "--force", "--cluster")
@@ -130,8 +122,6 @@ def test_adding_listing_and_removing(beside: Beside) -> None:
     ],
     ids=" ".join,
 )
-def test_what_is_refused(
-    real_kafka: RealKafka, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
-    theirs, ours = Beside(real_kafka, capsys).refusals(*arguments)
+def test_what_is_refused(real_kafka: RealKafka, run: Run, arguments: tuple[str, ...]) -> None:
+    theirs, ours = Beside(real_kafka, run).refusals(*arguments)
     assert ours == f"metalog: {theirs.rstrip()}"
