@@ -225,6 +225,18 @@ def test_a_narrow_page_is_not_wider_than_its_window(opened: Browser, width: int)
     assert opened.run("return document.documentElement.scrollWidth") <= width
 
 
+def test_who_scrolls_past_a_long_table_need_not_see_its_rows(
+    opened: Browser, tmp_path: Path
+) -> None:
+    long = tmp_path / "long.html"
+    long.write_bytes(page(small_contents(rows=ROWS * 100), shown))
+    opened.open(long)
+    for window in (DESKTOP, PHONE):
+        opened.resize(*window)
+        assert opened.run("return document.getElementById('unused').offsetHeight") < window[1] * 1.3
+        assert opened.run("return document.querySelector('#unused table').offsetHeight") > 5_000
+
+
 def test_it_is_dark_where_dark_is_wanted(opened: Browser) -> None:
     brightness = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
     assert min(opened.run(brightness)) > 200
