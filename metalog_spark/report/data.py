@@ -72,22 +72,22 @@ def contents(
     whole: str = "",
 ) -> Contents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
-    whose = _Whose(team)
+    whose, parts = _Whose(team), found.parts
     traffic = found.traffic[EVERYBODY if team is None else team.name]
-    acls, least = _in_force(found, whose), _least(found, whose)
-    uses = None if found.unused.refused else _uses(acls)
-    disagreeing = _theirs(found.disagreements, whose)
+    acls, least = _in_force(parts, whose), _least(parts, whose)
+    uses = None if parts.unused.refused else _uses(acls)
+    disagreeing = _theirs(parts.disagreements, whose)
     excess = [row for row in least if row["excess"] > 0]
     return Contents(
         cluster=_cluster(found),
         team=None if team is None else team.name,
         facts=tuple(_facts(found)),
         sentence=_sentence(uses, sum(map(whose.acl, found.acls)), traffic),
-        caveat=f"{found.seen.said_broken()}." if found.seen.broken else "",
+        caveat=f"{parts.seen.said_broken()}." if parts.seen.broken else "",
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
-            _dangers(list(filter(whose.exposed, found.exposure))),
+            _dangers(list(filter(whose.exposed, parts.exposure))),
             Number(disagreeing.requests, "answers that the ACLs do not give", "disagreements"),
         ),
         window=_window(found, whose, traffic),
@@ -97,35 +97,35 @@ def contents(
             acls or map(_unjudged, filter(whose.acl, found.acls)),
             [row["principal"] for row in least],
         ),
-        sections=tuple(section_of(found, section, team) for section in SECTIONS),
+        sections=tuple(section_of(parts, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
         whole=whole,
     )
 
 
-def section_of(found: Gathered | Parts, section: str, team: Team | None) -> Section:
-    """One of ``SECTIONS``; nothing of ``found`` is looked at but what is in it."""
+def section_of(parts: Parts, section: str, team: Team | None) -> Section:
+    """One of ``SECTIONS``; nothing of ``parts`` is looked at but what is in it."""
     whose = _Whose(team)
     made: dict[str, Callable[[], Section]] = {
-        "may": lambda: sections.access(list(filter(whose.pattern, found.may))),
-        "unused": lambda: sections.unused(found.unused, _in_force(found, whose)),
-        "least": lambda: sections.least(found.least, _least(found, whose)),
-        "exposure": lambda: sections.exposure(list(filter(whose.exposed, found.exposure))),
-        "denied": lambda: sections.denied(_theirs(found.denied, whose)),
-        "drift": lambda: sections.drift(list(filter(whose.row, found.drift)), found.since),
-        "disagreements": lambda: sections.disagreements(_theirs(found.disagreements, whose)),
-        "unseen": lambda: sections.unseen(found),
+        "may": lambda: sections.access(list(filter(whose.pattern, parts.may))),
+        "unused": lambda: sections.unused(parts.unused, _in_force(parts, whose)),
+        "least": lambda: sections.least(parts.least, _least(parts, whose)),
+        "exposure": lambda: sections.exposure(list(filter(whose.exposed, parts.exposure))),
+        "denied": lambda: sections.denied(_theirs(parts.denied, whose)),
+        "drift": lambda: sections.drift(list(filter(whose.row, parts.drift)), parts.since),
+        "disagreements": lambda: sections.disagreements(_theirs(parts.disagreements, whose)),
+        "unseen": lambda: sections.unseen(parts),
     }
     return made[section]()
 
 
-def _in_force(found: Gathered | Parts, whose: _Whose) -> list[Row]:
-    return [row for row in found.unused.rows if row["alive"] and whose.row(row)]
+def _in_force(parts: Parts, whose: _Whose) -> list[Row]:
+    return [row for row in parts.unused.rows if row["alive"] and whose.row(row)]
 
 
-def _least(found: Gathered | Parts, whose: _Whose) -> list[Row]:
-    return [row for row in found.least.rows if whose.principal(row["principal"])]
+def _least(parts: Parts, whose: _Whose) -> list[Row]:
+    return [row for row in parts.least.rows if whose.principal(row["principal"])]
 
 
 def _uses(acls: Sequence[Row]) -> _Uses:
@@ -156,16 +156,16 @@ def _cluster(found: Gathered) -> str:
     """What it was called, or else the last word of the log's place that tells anything."""
     if found.name is not None:
         return found.name
-    place = next((str(row["source"]) for row in found.history), found.path)
+    place = next((str(row["source"]) for row in found.parts.history), found.path)
     words = [word.rstrip("*?") for word in reversed(place.split("/"))]
     return next((word for word in words if word and word not in _SAYS_NOTHING), place)
 
 
 def _facts(found: Gathered) -> list[tuple[str, str]]:
-    first, last = day(found.window.start_us), day(found.window.end_us - 1)
-    sources = dict.fromkeys(row["source"] for row in found.history)
-    ends = [row["to_offset"] for row in found.history if row["to_offset"] is not None]
-    begins = [row["from_offset"] for row in found.history if row["from_offset"] is not None]
+    first, last = day(found.parts.window.start_us), day(found.parts.window.end_us - 1)
+    sources = dict.fromkeys(row["source"] for row in found.parts.history)
+    ends = [row["to_offset"] for row in found.parts.history if row["to_offset"] is not None]
+    begins = [row["from_offset"] for row in found.parts.history if row["from_offset"] is not None]
     log = ", ".join(sources) or "none"
     if ends and begins:
         log += f" (offsets {min(begins):,} to {max(ends):,})"
@@ -246,8 +246,8 @@ def _excess(row: Row) -> Excess:
 
 
 def _excess_says(found: Gathered, excessive: int, principals: int) -> str:
-    if found.least.refused:
-        return f"Not known: {found.least.refused}."
+    if found.parts.least.refused:
+        return f"Not known: {found.parts.least.refused}."
     if not excessive:
         return "No principal is granted more than it uses."
     among = counted(principals, "principal")

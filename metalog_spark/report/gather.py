@@ -48,42 +48,19 @@ class Most(NamedTuple):
 
 
 _ALL: Final = (1 << 31) - 1
+_STEPS: Final = {
+    "looking for unused grants": ("unused",),
+    "looking for the least set of grants": ("least",),
+    "looking for what is exposed, denied and adrift": ("exposure", "may", "denied", "drift"),
+    "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
+}
+"""What is said while which parts are found."""
 OF_A_PAGE: Final = Most()
 
 
-class Gathered(NamedTuple):
-    """``name`` is what somebody called the cluster; ``traffic`` is by team."""
-
-    name: str | None
-    path: str
-    window: Window
-    bars: Bars
-    history: Sequence[Row]
-    lines: int
-    super_users: int
-    allow_everyone: bool
-    seen: Seen
-    strips: tuple[Strip, ...]
-    traffic: Mapping[str, Traffic]
-    changes: Sequence[tuple[int, tuple[str, ...]]]
-    acls: Sequence[Acl]
-    unused: Rows
-    least: Rows
-    may: Sequence[Row]
-    exposure: Sequence[Row]
-    denied: Rows
-    drift: Sequence[Row]
-    since: str
-    """What ``drift`` compares with: a clause that follows "came or went"."""
-    disagreements: Rows
-    rejected: Sequence[Row]
-    ambiguous: Sequence[Row]
-
-
 class Parts:
-    """What of ``Gathered`` the tables under a page's charts are made of, each found when it is
-    first asked for. ``meant`` is what the cluster should be like, None for itself where the
-    window begins."""
+    """What the tables under a page's charts are made of, each found when it is first asked for.
+    ``meant`` is what the cluster should be like, None for itself where the window begins."""
 
     def __init__(
         self,
@@ -164,6 +141,7 @@ class Parts:
 
     @property
     def since(self) -> str:
+        """What ``drift`` compares with: a clause that follows "came or went"."""
         return "since the window began" if self._meant is None else f"against {self._meant.path}"
 
     @cached_property
@@ -183,6 +161,22 @@ class Parts:
         return _ambiguous(self._tables, self._most.rows)
 
 
+class Gathered(NamedTuple):
+    """``name`` is what somebody called the cluster; ``traffic`` is by team."""
+
+    parts: Parts
+    name: str | None
+    path: str
+    bars: Bars
+    lines: int
+    super_users: int
+    allow_everyone: bool
+    strips: tuple[Strip, ...]
+    traffic: Mapping[str, Traffic]
+    changes: Sequence[tuple[int, tuple[str, ...]]]
+    acls: Sequence[Acl]
+
+
 def gathered(
     tables: Tables,
     window: Window,
@@ -193,7 +187,8 @@ def gathered(
     meant: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """``meant`` is as in ``Parts``; ``doing`` is told what goes on."""
+    """All that a page needs, ``parts`` too; ``meant`` is as there, and ``doing`` is told what
+    goes on."""
     parts = Parts(tables, window, tolerated=tolerated, meant=meant)
     bars = Bars.of(window)
     config = config_now(tables)
@@ -202,37 +197,22 @@ def gathered(
     [covered] = tables.read(COVERAGE).selectExpr("sum(allowed + denied) AS lines").collect()
     doing("counting answers")
     answered = traffic(tables, bars, teams)
-    doing("looking for unused grants")
-    unused = parts.unused
-    doing("looking for the least set of grants")
-    least = parts.least
-    doing("looking for what is exposed, denied and adrift")
-    exposed, may, turned_away, adrift = parts.exposure, parts.may, parts.denied, parts.drift
-    doing("looking for disagreements")
+    for what, wanted in _STEPS.items():
+        doing(what)
+        for each in wanted:
+            getattr(parts, each)
     return Gathered(
+        parts=parts,
         name=name,
         path=str(tables.path),
-        window=window,
         bars=bars,
-        history=parts.history,
         lines=covered["lines"] or 0,
         super_users=len(config.super_users),
         allow_everyone=config.allow_everyone,
-        seen=parts.seen,
         strips=strips_seen,
         traffic=answered,
         changes=changes(tables, bars),
         acls=parts.requests.lives.at(None),
-        unused=unused,
-        least=least,
-        may=may,
-        exposure=exposed,
-        denied=turned_away,
-        drift=adrift,
-        since=parts.since,
-        disagreements=parts.disagreements,
-        rejected=parts.rejected,
-        ambiguous=parts.ambiguous,
     )
 
 

@@ -10,7 +10,7 @@ from metalog_spark.report.contents import Cell, Column, Kind, Section
 from metalog_spark.report.words import counted, day, grant, moment, resource
 
 if TYPE_CHECKING:
-    from metalog_spark.report.gather import Gathered, Parts
+    from metalog_spark.report.gather import Parts
     from metalog_spark.report.rows import Row, Rows
 
 SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
@@ -315,10 +315,10 @@ def disagreements(found: Rows) -> Section:
     return Section("disagreements", "Disagreements", says, columns, cells, found.found)
 
 
-def unseen(found: Gathered | Parts) -> Section:
+def unseen(parts: Parts) -> Section:
     """Stretches of the log that nobody has or that are damaged, and lines that were not taken
     for what they say."""
-    stretches = [row for row in found.history if row["kind"] != "KNOWN"]
+    stretches = [row for row in parts.history if row["kind"] != "KNOWN"]
     cells: list[tuple[Cell, ...]] = [
         (
             "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
@@ -337,11 +337,11 @@ def unseen(found: Gathered | Parts) -> Section:
             row["lines"],
             row["reason"],
         )
-        for row in found.rejected
+        for row in parts.rejected
     ]
     cells += [
         ("ambiguous lines", row["file"], _line(row["first"]), row["lines"], _AMBIGUOUS)
-        for row in found.ambiguous
+        for row in parts.ambiguous
     ]
     columns = (
         Column("What"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from small_acls import allow
@@ -10,37 +11,50 @@ from small_acls import allow
 from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
-from metalog_spark.report.gather import Gathered, Most
+from metalog_spark.report.gather import Gathered, Most, Parts
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
 
+if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+
 REFUSED = "no allowed request was logged: write kafka.authorizer.logger=DEBUG"
 WINDOW = Window(20_000 * DAY_US, 20_002 * DAY_US)
+KNOWN = {
+    "history": [],
+    "seen": Seen(hours=48, without_allowed=48, without_any=24),
+    "unused": Rows(refused=REFUSED),
+    "least": Rows(refused=REFUSED),
+    "may": [],
+    "exposure": [],
+    "denied": Rows(),
+    "drift": [],
+    "disagreements": Rows(),
+    "rejected": [],
+    "ambiguous": [],
+}
+
+
+def parts(**found: object) -> Parts:
+    """As if it had been looked for; there are no tables to look into."""
+    made = Parts(cast("Tables", None), WINDOW, tolerated=0, meant=None)
+    vars(made).update(KNOWN | found)
+    return made
+
+
 DARK = Gathered(
+    parts=parts(),
     name=None,
     path="/reports/tables",
-    window=WINDOW,
     bars=Bars.of(WINDOW),
-    history=[],
     lines=9,
     super_users=1,
     allow_everyone=False,
-    seen=Seen(hours=48, without_allowed=48, without_any=24),
     strips=(Strip("broker 1", "dn", (0, 24, 24)), Strip("metadata log", "nn", (0, 0, 48))),
     traffic={EVERYBODY: Traffic((0, 0), (9, 0))},
     changes=[],
     acls=[allow("a"), allow("b")],
-    unused=Rows(refused=REFUSED),
-    least=Rows(refused=REFUSED),
-    may=[],
-    exposure=[],
-    denied=Rows(),
-    drift=[],
-    since="since the window began",
-    disagreements=Rows(),
-    rejected=[],
-    ambiguous=[],
 )
 
 
@@ -67,7 +81,7 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
         (1, "1 audit line could not be read, and it may be a use."),
         (1_200, "1,200 audit lines could not be read, and each may be a use."),
     ):
-        found = DARK._replace(seen=DARK.seen._replace(broken=broken))
+        found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(broken=broken)))
         assert contents(found, None).caveat == said
     assert contents(DARK, None).caveat == ""
 
@@ -93,7 +107,7 @@ def test_a_cluster_is_called_by_where_its_log_lies(place: str, said: str) -> Non
         "kind": "KNOWN",
         **dict.fromkeys(("from_offset", "to_offset", "from_time", "to_time")),
     }
-    found = DARK._replace(history=[stretch])
+    found = DARK._replace(parts=parts(history=[stretch]))
     assert contents(found, None).cluster == said
     named = found._replace(name="Prod <EU>")
     assert contents(named, None).cluster == "Prod <EU>"
