@@ -94,7 +94,10 @@ def test_it_follows_publishes_and_cannot_register(kafka_tools: KafkaTools, tmp_p
     meta = DirectoryLog(folder).meta_properties
     assert meta is not None
     assert meta.cluster_id is not None
-    often = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    often = {
+        "metadata.log.max.record.bytes.between.snapshots": "2000",
+        "metadata.max.idle.interval.ms": "500",
+    }
     with running_in(folder, listeners=listeners, **often) as node:
         asker = Asker(node.addresses["PLAINTEXT"])
         before = [creation(resource_name=f"before-{each}") for each in range(30)]

@@ -400,9 +400,9 @@ def test_history_prints_each_change_as_it_commits(kafka_quorum: KafkaQuorum) -> 
     source = f"quorum://{kafka_quorum.controller_bootstrap}"
     create(kafka_quorum.brokers[1], creation("made-before"))
     with started("history", source, "--from", "0", "--follow", "--json") as history:
-        assert any("made-before" in line for line in history.stdout)
+        assert any("made-before" in line for line in history.stdout), history.stderr.read()
         create(kafka_quorum.brokers[1], creation("made-meanwhile"))
-        assert any("made-meanwhile" in line for line in history.stdout)
+        assert any("made-meanwhile" in line for line in history.stdout), history.stderr.read()
 
 
 def test_a_brokers_listener_is_told_from_a_controllers(kafka_quorum: KafkaQuorum) -> None:

@@ -417,7 +417,6 @@ def reading_granted(address: str, settings: Mapping[str, str], principal: str) -
 def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
     scram_cluster: ScramKafka, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 2.0)
     address = new_address(scram_cluster.kafka.bootstrap)
     settings, _ = client_settings(scram_cluster.settings(), LOCAL_FILES)
     write(address, 1, settings=settings)
@@ -427,6 +426,7 @@ def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
     with reading_granted(address, settings, "User:reader"):
         config = ["--command-config", str(scram_cluster.settings("reader"))]
         assert main(["acls", address, *config]) == 0, "no more than to read it was needed"
+    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 2.0)
     for user, password, problem in (
         ("nobody", None, "TOPIC_AUTHORIZATION_FAILED"),
         ("admin", "wrong-password", "uthentication failed"),

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from kafka_tools import CLUSTER_ID, FEW_ASK_IT, START_LIMIT_S, KafkaTools, free_ports
+from kafka_tools import CLUSTER_ID, NO_CLEANER, START_LIMIT_S, KafkaTools, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,7 @@ class KafkaQuorum:
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
             "metadata.log.max.record.bytes.between.snapshots": "9000",
-            **FEW_ASK_IT,
+            **NO_CLEANER,
             **overrides,
         }
         self._home(node).mkdir(parents=True)

@@ -32,13 +32,8 @@ QUICK_START = (
     *("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr"),
 )
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-FEW_ASK_IT = {
-    "log.cleaner.enable": "false",
-    "num.network.threads": "1",
-    "num.io.threads": "2",
-    "background.threads": "2",
-}
-"""A node of Kafka's without what it does for many clients and much data starts in less."""
+NO_CLEANER = {"log.cleaner.enable": "false"}
+"""Which takes 128 MB at each start, and has nothing to compact."""
 CLUSTER_ID = "kraft-metalog-tests-AA"
 START_LIMIT_S = 90.0
 _CHANCE = SystemRandom()
@@ -137,7 +132,7 @@ class RealKafka:
             "transaction.state.log.num.partitions": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
-            **FEW_ASK_IT,
+            **NO_CLEANER,
             **overrides,
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]
