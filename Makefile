@@ -95,7 +95,10 @@ test-compiled: build/compiled-venv/ready ## The tests on the compiled wheel
 	    -n $(PYTEST_WORKERS) $(DISTRIBUTED) ../../tests
 
 .PHONY: check
-check: .venv/test-ready types collect ## Lint, format, types, layers, what is stale, tests that cannot be imported
+check: types collect lint ## Lint, format, types, layers, what is stale, tests that cannot be imported
+
+.PHONY: lint
+lint: .venv/test-ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
