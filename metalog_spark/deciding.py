@@ -1,16 +1,17 @@
 """Decides Arrow columns of requests, each as of its own time: what a worker process runs.
 
-Columns are coded, so that a text is looked at once a batch however often it stands there, and
-a question is decided once however many rows ask it. Its course over the whole history is
-remembered beyond the batch: the time of a request only picks from it. This module must not
-know Spark, nor where the columns come from.
+What is asked comes as one column and is taken apart here. Its parts are coded, so that a text
+is looked at once a batch however often it stands there, and a question is decided once however
+many rows ask it. Its course over the whole history is remembered beyond the batch: the time of
+a request only picks from it. This module must not know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import product
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,13 +30,18 @@ from authorizer.decide import (
     SUPER_USER,
 )
 from authorizer.timeline import Edge, Timeline
-from metalog.acl import Operation, PatternType, ResourceType
+from metalog.acl import Operation, ResourceType
+from metalog.errors import InvalidRequest
 from metalog.ids import uuid_text
 from metalog_spark.configuration import Era
 from metalog_spark.state import State, unpacked
 
-DECIDED: Final = ("log_offset", "answer", "acl_id", "known")
-"""The columns that are answered with; ``answer`` is a place in ``ANSWERS``."""
+BETWEEN_PARTS: Final = b"\xff"
+BETWEEN_WORDS: Final = b"\xfe"
+"""Bytes that no text in UTF-8 has."""
+DECIDED: Final = ("log_offset", "answer", "acl_id")
+"""The columns that are answered with; ``answer`` is twice a place in ``ANSWERS``, or ``NOTHING``,
+and one more where it is known."""
 ANSWERS: Final = (
     (ALLOWED.name, SUPER_USER),
     (ALLOWED.name, DEFAULT_ALLOW),
@@ -44,15 +50,20 @@ ANSWERS: Final = (
     (ALLOWED.name, MATCHING_ACL),
 )
 """Results, with their rules."""
+NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
 """So many names, and so many different questions, are remembered."""
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
-_OPERATIONS: Final = {operation.name: int(operation) for operation in Operation}
 _BY_NUMBER: Final = tuple(Operation)
-_TYPES: Final = {resource_type.name: int(resource_type) for resource_type in ResourceType}
-_ASKED_PATTERNS: Final = {PatternType.LITERAL.name: 0}
+_WORDS: Final = {
+    BETWEEN_WORDS.join((operation.name.encode(), resource_type.name.encode())): number
+    for number, (operation, resource_type) in enumerate(product(Operation, ResourceType))
+}
+_PARTS: Final = 4
+_NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
+"""Parts of which none is a word of Kafka's."""
 _NONE: Final = -1
-"""The number of what is missing, or is no word of Kafka's."""
+"""The number of what is no word of Kafka's."""
 _BEFORE_LIVES: Final = 2
 """A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
 _UNREACHED: Final = UNREACHED + _BEFORE_LIVES
@@ -64,14 +75,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Asked(NamedTuple):
-    """Columns of one length: texts, but for ``times``, which are microseconds since 1970."""
+    """Columns of one length. A question is a principal, a host, a resource's name and words, with
+    ``BETWEEN_PARTS``, and null where no authorizer answers; words are an operation and a resource
+    type, with ``BETWEEN_WORDS``. A time is microseconds since 1970."""
 
-    principals: pa.Array
-    hosts: pa.Array
-    operations: pa.Array
-    resource_types: pa.Array
-    resource_names: pa.Array
-    pattern_types: pa.Array
+    questions: pa.BinaryArray
     times: pa.Array
 
 
@@ -89,6 +97,8 @@ class Deciding:
         self._moments = _Moments(state, eras)
         self._courses = Courses(timeline)
         self._sessions = len(self._courses.principals), len(self._courses.hosts)
+        self._principals = _in_bytes(self._courses.principals)
+        self._hosts = _in_bytes(self._courses.hosts)
         self._super_users = [era.config.super_users for era in eras]
         self._opens = np.array([era.config.allow_everyone for era in eras])
         lives = timeline.lives
@@ -106,53 +116,50 @@ class Deciding:
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
     def decide(self, asked: Asked) -> pa.StructArray:
-        """A row for each, of the columns ``DECIDED``; all of them null but for the last where
-        there is nothing to decide by, or nothing that an authorizer answers."""
-        principals, names = _Coded.of(asked.principals), _Coded.of(asked.resource_names)
+        """A row for each, of the columns ``DECIDED``, with nulls where there is nothing to decide
+        by, or nothing that an authorizer answers."""
+        principals, hosts, names, words = map(_Coded.of, _parts(asked.questions))
         times = pc.fill_null(asked.times.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
-        versions = self._moments.versions[moments]
+        versions, eras = self._moments.versions[moments], self._moments.eras[moments]
         question = (
-            principals.numbers(self._courses.principals, 0),
-            _Coded.of(asked.hosts).numbers(self._courses.hosts, 0),
-            _Coded.of(asked.operations).numbers(_OPERATIONS),
-            _Coded.of(asked.resource_types).numbers(_TYPES),
+            principals.numbers(self._principals, 0),
+            hosts.numbers(self._hosts, 0),
+            words.numbers(_WORDS, _NONE),
             names.places,
         )
-        patterns = _Coded.of(asked.pattern_types).numbers(_ASKED_PATTERNS)
-        is_answered = np.minimum.reduce((*question, patterns, versions)) >= 0
+        is_nothing = np.minimum(question[2], versions) < 0
+        has_nothing = bool(is_nothing.any())
+        rows = np.flatnonzero(~is_nothing) if has_nothing else slice(None)
         by = np.zeros(len(versions), np.int64)
-        rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
-        by[rows] = self._by(names.words, *(part[rows] for part in (*question, versions)))
-        eras = self._moments.eras[moments]
-        is_super = self._are_super_users(principals, eras)
-        is_open = (by == _UNREACHED) & self._opens[eras]
+        by[rows] = self._by(names.texts(), *(part[rows] for part in (*question, versions)))
         answers = self._answers[by]
-        answers[is_open] = _BY_DEFAULT
-        answers[is_super] = _TO_SUPER_USER
-        by[is_super] = 0
-        nothing = ~is_answered
+        answers[(by == _UNREACHED) & self._opens[eras]] = _BY_DEFAULT
+        if any(self._super_users):
+            is_super = self._are_super_users(principals)[eras, principals.places]
+            answers[is_super] = _TO_SUPER_USER
+            by[is_super] = 0
+        answers[is_nothing] = NOTHING
         columns = (
-            pa.array(self._moments.offsets[moments], mask=nothing),
-            pa.array(answers, mask=nothing),
+            pa.array(self._moments.offsets[moments], mask=is_nothing if has_nothing else None),
+            pa.array(answers * 2 + self._moments.known[moments]),
             self._ids.take(pa.array(by)),
-            pa.array(self._moments.known[moments]),
         )
         return pa.StructArray.from_arrays(columns, DECIDED)
 
     def _by(
         self,
-        words: Sequence[str],
+        texts: Sequence[str],
         principals: Numbers,
         hosts: Numbers,
-        operations: Numbers,
-        types: Numbers,
+        words: Numbers,
         names: Numbers,
         versions: Numbers,
     ) -> Numbers:
         """The numbers of the lives that decided."""
         of_principals, of_hosts = self._sessions
-        reaches = self._reaches(words, types, names)
+        operations, types = np.divmod(words, len(ResourceType))
+        reaches = self._reaches(texts, types, names)
         sessions = (reaches * of_principals + principals) * of_hosts + hosts
         asked = pa.array(sessions * len(_BY_NUMBER) + operations).dictionary_encode()
         alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
@@ -204,27 +211,31 @@ class Deciding:
             self._named.update(reach * self._sessions[0] + each for each in named or ())
         return reach
 
-    def _are_super_users(self, principals: _Coded, eras: Numbers) -> Truths:
-        if not any(self._super_users):
-            return np.zeros(len(eras), np.bool_)
-        are = [[word in users for word in (*principals.words, "")] for users in self._super_users]
-        return np.array(are)[eras, principals.places]
+    def _are_super_users(self, principals: _Coded) -> Truths:
+        """In each era, by the places of principals."""
+        texts = principals.texts()
+        return np.array([[text in users for text in texts] for users in self._super_users])
 
 
 class _Coded(NamedTuple):
-    """A column of texts as ``places`` among its different ``words``, -1 where it has none."""
+    """A column of texts as ``places`` among its different ``texts``."""
 
-    words: list[str]
+    different: pa.BinaryArray
     places: Numbers
 
     @staticmethod
-    def of(column: pa.Array) -> _Coded:
+    def of(column: pa.BinaryArray) -> _Coded:
         coded = column.dictionary_encode()
-        return _Coded(coded.dictionary.to_pylist(), _places(coded))
+        return _Coded(coded.dictionary, _places(coded))
 
-    def numbers(self, known: Mapping[str, int], others: int = _NONE) -> Numbers:
-        """The number of each row's word; ``others`` where ``known`` lacks it."""
-        return np.array([*(known.get(word, others) for word in self.words), _NONE])[self.places]
+    def texts(self) -> list[str]:
+        texts: list[str] = self.different.cast(pa.string()).to_pylist()
+        return texts
+
+    def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
+        """The number of each row's text; ``others`` where ``known`` lacks it."""
+        numbers = [known.get(text, others) for text in self.different.to_pylist()]
+        return np.array(numbers, np.int64)[self.places]
 
 
 class _Moments:
@@ -285,9 +296,33 @@ class _Turns:
         return by[places]
 
 
+def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
+    """A column for each part. Of the bytes only those between parts are looked at."""
+    whole = pc.fill_null(questions, _NO_QUESTION)
+    _, edges, data = whole.buffers()
+    edges = np.frombuffer(edges, np.int32)[whole.offset :][: len(whole) + 1]
+    texts = np.frombuffer(data, np.uint8)[edges[0] : edges[-1]]
+    between = np.flatnonzero(texts == BETWEEN_PARTS[0])
+    if len(between) != len(whole) * (_PARTS - 1):
+        raise InvalidRequest("a request has a text that is not UTF-8: byte ff is in it")
+    begins = np.empty((len(whole), 2 * _PARTS - 1), np.int32)
+    begins[:, 0] = edges[:-1]
+    begins[:, 1::2] = between.reshape(len(whole), _PARTS - 1) + edges[0]
+    begins[:, 2::2] = begins[:, 1::2] + 1
+    pieces = pa.Array.from_buffers(
+        pa.binary(), begins.size, [None, pa.py_buffer(np.append(begins, edges[-1])), data]
+    )
+    for place in range(0, 2 * _PARTS, 2):
+        yield pieces.take(pa.array(np.arange(place, begins.size, 2 * _PARTS - 1)))
+
+
 def _places(coded: pa.DictionaryArray) -> Numbers:
-    places: Numbers = pc.fill_null(coded.indices, _NONE).to_numpy(zero_copy_only=False)
-    return places.astype(np.int64)
+    places: Numbers = coded.indices.to_numpy().astype(np.int64)
+    return places
+
+
+def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
+    return {text.encode(): number for text, number in numbers.items()}
 
 
 def _column(numbers: array[int]) -> Numbers:

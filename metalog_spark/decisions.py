@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
 
-from metalog_spark.deciding import ANSWERS, Asked, deciding
+from metalog.acl import PatternType
+from metalog_spark.deciding import ANSWERS, BETWEEN_PARTS, BETWEEN_WORDS, Asked, deciding
 from metalog_spark.tables import DECISIONS
 
 if TYPE_CHECKING:
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
 
     from metalog_spark.configuration import Configuration
 
+_PART, _WORD = (f", CAST(X'{byte.hex()}' AS STRING), " for byte in (BETWEEN_PARTS, BETWEEN_WORDS))
+_QUESTION: Final = _PART.join(
+    ("principal", "host", "resource_name", _WORD.join(("operation", "resource_type")))
+)
 _ASKED: Final = (
-    "principal",
-    "host",
-    "operation",
-    "resource_type",
-    "resource_name",
-    "pattern_type",
+    f"CASE WHEN pattern_type = '{PatternType.LITERAL.name}'"
+    f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
 )
-_DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING, known BOOLEAN"
+"""The columns of ``Asked``. To send a column takes longer than to put a part into one."""
+_DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING"
 
 
 def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> DataFrame:
@@ -42,8 +44,8 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     """
     eras = configuration.eras
 
-    def decide(*asked: pa.Array) -> pa.Array:
-        return deciding(state, eras).decide(Asked(*asked))
+    def decide(questions: pa.Array, times: pa.Array) -> pa.Array:
+        return deciding(state, eras).decide(Asked(questions, times))
 
     return answered(requests, decide)
 
@@ -58,13 +60,17 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     found = requests.withColumn("decision", ask(*map(expr, _ASKED))).select("*", "decision.*")
     results, rules = zip(*ANSWERS, strict=True)
     worded = found.withColumns(
-        {"decided": _word("answer", results), "decided_rule": _word("answer", rules)}
+        {
+            "decided": _word("shiftright(answer, 1)", results),
+            "decided_rule": _word("shiftright(answer, 1)", rules),
+            "known": expr("answer & 1 = 1"),
+        }
     ).withColumn("disagrees", expr("CASE WHEN known THEN decided <> result END"))
     return worded.select(*DECISIONS.columns)
 
 
 def _word(place: str, words: Iterable[str]) -> Column:
-    """The word at a place; null where that is. (``element_at`` takes a null for a place.)"""
+    """The word at a place; null where no word is."""
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))

@@ -17,9 +17,10 @@ from authorizer.config import AuthorizerConfig
 from authorizer.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
 from authorizer.timeline import AclChange, Edge, Timeline, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
 from metalog_spark.configuration import Configuration, Era
-from metalog_spark.deciding import ANSWERS, Asked, Deciding
+from metalog_spark.deciding import ANSWERS, BETWEEN_PARTS, BETWEEN_WORDS, Asked, Deciding
 from metalog_spark.state import State
 
 START_MS = 100
@@ -32,22 +33,28 @@ class Row(NamedTuple):
     operation: str
     resource_type: str
     resource_name: str
-    pattern_type: str
     time: int
 
 
-def asked(rows: Sequence[Sequence[Any]]) -> Asked:
-    columns = zip(*rows, strict=True) if rows else [()] * 7
-    types = [*[pa.string()] * 6, pa.int64()]
-    return Asked(*(pa.array(list(one), kind) for one, kind in zip(columns, types, strict=True)))
+def question(row: Row) -> bytes:
+    words = BETWEEN_WORDS.join((row.operation.encode(), row.resource_type.encode()))
+    texts = (row.principal, row.host, row.resource_name)
+    return BETWEEN_PARTS.join((*(text.encode() for text in texts), words))
 
 
-def answers(deciding: Deciding, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """With the result and its rule for ``answer``."""
+def asked(rows: Sequence[Row | None]) -> Asked:
+    """None for what no authorizer answers, at no time."""
+    questions = [row and question(row) for row in rows]
+    times = [row and row.time for row in rows]
+    return Asked(pa.array(questions, pa.binary()), pa.array(times, pa.int64()))
+
+
+def answers(deciding: Deciding, rows: Sequence[Row | None]) -> list[dict[str, Any]]:
+    """With what ``answer`` means."""
     found: list[dict[str, Any]] = deciding.decide(asked(rows)).to_pylist()
     for each in found:
-        answer = each.pop("answer")
-        each["decided"], each["rule"] = (None, None) if answer is None else ANSWERS[answer]
+        place, each["known"] = divmod(each.pop("answer"), 2)
+        each["decided"], each["rule"] = (*ANSWERS, (None, None))[place]
     return found
 
 
@@ -74,7 +81,6 @@ def some_rows(choose: Random, changes: list[AclChange]) -> list[Row]:
             choose.choice([*OPERATIONS, Operation.ALTER_CONFIGS]).name,
             choose.choice([ResourceType.TOPIC, ResourceType.GROUP]).name,
             choose.choice([*NAMES, "abbey", "*ab", "c"]),
-            "LITERAL",
             choose.choice(edges) + choose.choice([-1000, -1, 0, 1, 999, 1000]),
         )
         for _ in range(80)
@@ -127,7 +133,7 @@ ALLOW = Acl(
     PermissionType.ALLOW,
 )
 ONE = tuple(lives({Uuid(bytes(16)): ALLOW}, []))
-READ = Row("User:a", HOST, "READ", "TOPIC", "t", "LITERAL", 7_000)
+READ = Row("User:a", HOST, "READ", "TOPIC", "t", 7_000)
 NO_ANSWER = {"log_offset": None, "decided": None, "rule": None, "acl_id": None}
 
 
@@ -141,25 +147,30 @@ def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
 
 
 def test_what_no_authorizer_answers_has_no_answer() -> None:
-    """Kafka's StandardAuthorizer throws for a pattern that is not LITERAL."""
     deciding = Deciding(State(Timeline(Edge(3, 0), ONE), ()), Configuration().eras)
-    odd = [READ._replace(pattern_type="PREFIXED"), READ._replace(operation="Read")]
-    odd += [
-        READ._replace(resource_type="QUEUE"),
-        *(READ._replace(**{name: None}) for name in READ._fields),
-    ]
+    odd = [READ._replace(operation="Read"), READ._replace(resource_type="QUEUE"), None]
     found = answers(deciding, [READ, *odd])
-    assert found[0] == NO_ANSWER | {
+    assert found[0] == {
         "log_offset": 3,
         "decided": "ALLOWED",
         "rule": MATCHING_ACL,
         "acl_id": "A" * 22,
         "known": True,
     }
-    assert [each | {"known": None} for each in found[1:]] == [NO_ANSWER | {"known": None}] * len(
-        odd
-    )
-    assert [each["known"] for each in found[1:]] == [True] * (len(odd) - 1) + [False]
+    assert found[1:] == [NO_ANSWER | {"known": known} for known in (True, True, False)]
+
+
+def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
+    """A byte that parts them is in no UTF-8; in a text that is none it must not part."""
+    acl = ALLOW._replace(principal="User:\0,\u00ff\ufffd \n", resource_name="")
+    life = lives({Uuid(bytes(16)): acl}, [])
+    deciding = Deciding(State(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().eras)
+    row = READ._replace(principal=acl.principal, resource_name="")
+    assert [each["decided"] for each in answers(deciding, [row, READ])] == ["ALLOWED", "DENIED"]
+    for odd, why in ((BETWEEN_PARTS, "not UTF-8: byte ff"), (b"\x80", "UTF")):
+        text = question(READ._replace(resource_name="?")).replace(b"?", odd)
+        with pytest.raises((InvalidRequest, pa.ArrowInvalid), match=why):
+            deciding.decide(Asked(pa.array([text]), pa.array([0])))
 
 
 def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:

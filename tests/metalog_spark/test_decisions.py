@@ -167,6 +167,27 @@ def specified(
     return spec.decide(set(bound.values()), who, *asked, config.allow_everyone)
 
 
+def test_what_no_authorizer_answers_has_no_answer(spark: SparkSession) -> None:
+    """Kafka's StandardAuthorizer throws for a pattern that is not LITERAL."""
+    log = changelog(spark, lives({Uuid(bytes(16)): READ_A}, []))
+    read = (500_000, "User:a", HOSTS[0], "READ", "TOPIC", "a", "LITERAL")
+    odd = [(*read[:place], None, *read[place + 1 :]) for place in range(1, len(read))]
+    odd += [
+        (*read[:6], "PREFIXED"),
+        (*read[:3], "Read", *read[4:]),
+        (*read[:4], "QUEUE", *read[5:]),
+    ]
+    answered = decided(
+        requests(spark, [read, *odd]), packed(log, history(spark)), Configuration()
+    ).orderBy("line")
+    found = [
+        (row.log_offset, row.decided, row.decided_rule, row.acl_id, row.known, row.disagrees)
+        for row in answered.collect()
+    ]
+    assert found[0] == (START, "ALLOWED", MATCHING_ACL, "A" * 22, True, False)
+    assert set(found[1:]) == {(None, None, None, None, True, None)}
+
+
 def test_usage_counts_what_was_the_same_on_a_day(spark: SparkSession) -> None:
     log = changelog(spark, lives({Uuid(bytes(16)): READ_A}, []))
     read = ("User:a", HOSTS[0], "READ", "TOPIC", "a", "LITERAL")
