@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
-from functools import reduce
 from pathlib import Path
 from shutil import rmtree
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from built_tables import everything
 from command import run_here
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 from tiny_log import ace
 
 from authorizer.audit_layout import NOT_AUDIT
@@ -24,14 +21,13 @@ from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlog import EMPTY
 from metalog_spark.folder import Tables
-from metalog_spark.tables import DECISIONS, REJECTED, TABLES
+from metalog_spark.tables import DECISIONS, REJECTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DAY_MS = 86_400_000
 NOON_MS = DAY_MS // 2
-AS_THEY_ARE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
 
 
 def write_log(folder: Path, *records: tuple[int, Any]) -> None:
@@ -51,16 +47,6 @@ def line(time: str, topic: str, result: str = "Allowed", principal: str = "User:
         f" 10.0.0.1 on resource = Topic:LITERAL:{topic} for request = Fetch with"
         " resourceRefCount = 1 based on rule DefaultDeny (kafka.authorizer.logger)\n"
     )
-
-
-def everything(spark: SparkSession, folder: Path) -> Counter[tuple[str, str]]:
-    """Every row of every table, with the table's name."""
-    tables = Tables.open(spark, folder)
-    rows = [
-        tables.read(table).select(f.lit(name), f.to_json(f.struct("*"), AS_THEY_ARE))
-        for name, table in TABLES.items()
-    ]
-    return Counter(map(tuple, reduce(DataFrame.unionAll, rows).collect()))
 
 
 class Pipeline:
