@@ -125,10 +125,13 @@ class Follower:
         return is_later
 
     def read(self, asked: Address, fetched: Fetched) -> list[LogEvent]:
-        """What the leader's answer to ``place`` means; ``CorruptLog`` at damage."""
+        """What the leader's answer to ``place`` means; ``CorruptLog`` at damage.
+
+        Where the logs part, its mark is none of ours: one truncation may leave batches that the
+        leader never had, and the next answer tells."""
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
-            return [self._truncated(*fetched.diverging), *self._mark(fetched)]
+            return [self._truncated(*fetched.diverging)]
         if fetched.snapshot is not None:
             return [self._without_beginning(fetched.snapshot), *self._mark(fetched)]
         batches = self._batches(asked, fetched.records)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_log import NOTHING, Recorder, ace, batch
+from tiny_log import NOTHING, Recorder, ace, batch, uuid
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
@@ -212,8 +212,27 @@ def test_a_log_without_its_beginning_begins_with_a_snapshot() -> None:
 def test_below_where_the_reading_began_it_is_begun_again() -> None:
     follower = led(A)
     follower.seek(50)
-    assert follower.read(A, answer(4, diverging=(1, 4))) == [Truncated(4), HighWatermark(4)]
-    assert follower.place == Place(4, 1, 1, 4)
+    assert follower.read(A, answer(4, diverging=(1, 4))) == [Truncated(4)]
+    assert follower.place == Place(4, 1, 1, -1)
+
+
+def test_what_was_never_committed_is_not_shown_while_it_is_truncated_step_by_step() -> None:
+    """Where the logs part, the leader's mark is of its own log alone, as Kafka has it."""
+    lost = batch(1, ace(7), epoch=1), batch(2, LeaderChangeMessage(leader_id=3), epoch=3)
+    kept = batch(0, LeaderChangeMessage(leader_id=2), epoch=2), batch(1, ace(8), epoch=2)
+    follower, recorder = led(A), Recorder()
+    loader = Loader([recorder])
+    asked = [
+        answer(0, FIRST, *lost),
+        answer(2, diverging=(2, 2)),
+        answer(2, diverging=(0, 0)),
+        answer(2, *kept),
+    ]
+    for each in asked:
+        for event in follower.read(A, each):
+            loader.handle(event)
+    shown = [set(delta.acls.changes) for delta, _, _ in recorder.got if delta.acls]
+    assert shown == [{uuid(8)}]
 
 
 class Leading:
