@@ -266,9 +266,9 @@ def test_a_record_that_never_was_committed_is_seen_and_never_shown(
     others = [node for node in NODES if node != leader]
     with followed(kafka_quorum) as (replica, published, log), ThreadPoolExecutor(1) as pool:
         kafka_quorum.freeze(*others)
-        seen = len(log.given)
+        frozen_ms = time.time() * 1000
         try:
-            until(lambda: len(log.given) > seen, "the fetches that wait at the leader are answered")
+            until(lambda: last_written_ms(log) > frozen_ms, "what waits at the leader is answered")
             asked = pool.submit(
                 create, kafka_quorum.controllers[leader], creation("never-committed")
             )
@@ -311,6 +311,10 @@ def in_sync(quorum: KafkaQuorum) -> bool:
 
 def names(image: MetadataImage) -> set[str]:
     return {acl.resource_name for acl in image.acls.by_id.values()}
+
+
+def last_written_ms(log: Watched) -> int:
+    return max(each.batch.max_timestamp for each in log.given if isinstance(each, Appended))
 
 
 def given_names(log: Watched) -> set[str]:
