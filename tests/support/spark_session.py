@@ -1,7 +1,8 @@
-"""One Spark session for all tests, on one thread of one JVM.
+"""One Spark session for all tests of a worker, on one thread of one JVM.
 
-Whoever takes the fixture ``spark`` runs on the one worker that has it (``xdist_group``), and
-once, not on every Python (``once``). What the JVM prints is in ``build/spark-tests.log``.
+Whoever takes the fixture ``spark`` runs in one of two groups (``xdist_group``), so that two
+workers share the work and no more than two JVMs are started; and once, not on every Python
+(``once``). What a JVM prints is in ``build/spark-tests``.
 Tables here have a handful of rows, so what counts is what each query costs before its first
 row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
 Spark's is verified again, no file has a checksum, and no process is started for its permissions.
@@ -20,8 +21,9 @@ from cases import BUILD
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOG = BUILD / "spark-tests.log"
-CLASSES = BUILD / "spark-conf"
+FOLDER = BUILD / "spark-tests" / os.environ.get("PYTEST_XDIST_WORKER", "")
+LOG = FOLDER / "log"
+CLASSES = FOLDER / "conf"
 """Where Spark looks for its settings, and Java for classes."""
 FILES = "FilesWithoutPermissions"
 JAVA = f"""
@@ -68,7 +70,7 @@ def spark() -> Iterator[SparkSession]:
         check_java(os.environ)
     except InvalidRequest as error:
         pytest.skip(str(error))
-    LOG.parent.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     LOG.unlink(missing_ok=True)
     _leave_out_defaults()
     session = open_session(master=ON_ONE_THREAD, settings=SMALL, log=LOG)
@@ -80,7 +82,7 @@ def spark() -> Iterator[SparkSession]:
 
 def _leave_out_defaults() -> None:
     """Of YARN, MapReduce and HDFS, which Spark sends along with each look at a file."""
-    CLASSES.mkdir(parents=True, exist_ok=True)
+    CLASSES.mkdir(exist_ok=True)
     for name in ("yarn", "mapred", "hdfs"):
         (CLASSES / f"{name}-default.xml").write_text("<configuration/>\n")
     os.environ["SPARK_CONF_DIR"] = str(CLASSES)
@@ -129,5 +131,10 @@ def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group(_half(item.path.parent.name)))
             item.add_marker(pytest.mark.once)
+
+
+def _half(folder: str) -> str:
+    """Sources and tables, or what is made of them in a folder of its own: about as long."""
+    return "spark" if folder in {"metalog_spark", "bench"} else "spark-findings"
