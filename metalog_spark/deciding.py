@@ -99,7 +99,7 @@ class Deciding:
         self._sessions = len(self._courses.principals), len(self._courses.hosts)
         self._principals = _in_bytes(self._courses.principals)
         self._hosts = _in_bytes(self._courses.hosts)
-        self._super_users = [era.config.super_users for era in eras]
+        self._super_users = [set(map(str.encode, era.config.super_users)) for era in eras]
         self._opens = np.array([era.config.allow_everyone for era in eras])
         lives = timeline.lives
         allows = (life.acl.permission_type is ALLOW for life in lives)
@@ -213,7 +213,7 @@ class Deciding:
 
     def _are_super_users(self, principals: _Coded) -> Truths:
         """In each era, by the places of principals."""
-        texts = principals.texts()
+        texts = principals.different.to_pylist()
         return np.array([[text in users for text in texts] for users in self._super_users])
 
 
@@ -229,7 +229,11 @@ class _Coded(NamedTuple):
         return _Coded(coded.dictionary, _places(coded))
 
     def texts(self) -> list[str]:
-        texts: list[str] = self.different.cast(pa.string()).to_pylist()
+        try:
+            texts: list[str] = self.different.cast(pa.string()).to_pylist()
+        except pa.ArrowInvalid:
+            wrong = next(text for text in self.different.to_pylist() if not _is_utf_8(text))
+            raise InvalidRequest(f"a request has a text that is not UTF-8: {wrong!r}") from None
         return texts
 
     def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
@@ -323,6 +327,14 @@ def _places(coded: pa.DictionaryArray) -> Numbers:
 
 def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
     return {text.encode(): number for text, number in numbers.items()}
+
+
+def _is_utf_8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _column(numbers: array[int]) -> Numbers:

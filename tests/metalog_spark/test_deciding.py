@@ -167,9 +167,9 @@ def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
     deciding = Deciding(State(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().eras)
     row = READ._replace(principal=acl.principal, resource_name="")
     assert [each["decided"] for each in answers(deciding, [row, READ])] == ["ALLOWED", "DENIED"]
-    for odd, why in ((BETWEEN_PARTS, "not UTF-8: byte ff"), (b"\x80", "UTF")):
+    for odd, why in ((BETWEEN_PARTS, "not UTF-8: byte ff"), (b"\x80", r"not UTF-8: b'\\x80'")):
         text = question(READ._replace(resource_name="?")).replace(b"?", odd)
-        with pytest.raises((InvalidRequest, pa.ArrowInvalid), match=why):
+        with pytest.raises(InvalidRequest, match=why):
             deciding.decide(Asked(pa.array([text]), pa.array([0])))
 
 
