@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from shell.output import Output
 
 
-_SET_UP: Final = {"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"}
+SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
+"""The variables by which Spark may be told to run, or to have its files, elsewhere than here."""
 
 
 class SparkFailed(MetalogError):
@@ -111,7 +112,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 def _is_as_it_comes(arguments: Namespace) -> bool:
     """Whether Spark is nowhere told to run, or to have its files, elsewhere than here."""
     told = arguments.master, arguments.remote, arguments.spark_conf
-    return not any(told) and not _SET_UP & os.environ.keys()
+    return not any(told) and SET_UP.isdisjoint(os.environ)
 
 
 def _running() -> SparkSession | None:

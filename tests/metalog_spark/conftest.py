@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_session import SMALL
 
+from shell.spark import SET_UP
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -37,5 +39,5 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("shell.spark._running", lambda: None)
     monkeypatch.setattr("metalog_spark.session.open_session", started)
-    for name in ("SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"):
+    for name in SET_UP:
         monkeypatch.delenv(name, raising=False)
