@@ -136,5 +136,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _half(folder: str) -> str:
-    """Sources and tables, or what is made of them in a folder of its own: about as long."""
-    return "spark" if folder in {"metalog_spark", "bench"} else "spark-findings"
+    """What fills tables, or what is found in them: about as long."""
+    return "spark" if folder in {"metalog_spark", "bench", "follow"} else "spark-findings"
