@@ -184,7 +184,8 @@ class _RowReader:
                 found += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
                 continue
             for piece in part.between(first, wanted.end):
-                narrowed = wanted._replace(start=piece.start, end=piece.until)
+                begin = max(piece.start, wanted.start)
+                narrowed = wanted._replace(start=begin, end=piece.until)
                 found.append(LogPartition(piece, narrowed))
         return found
 

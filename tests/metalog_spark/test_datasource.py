@@ -198,6 +198,24 @@ def test_filters_leave_the_rows_that_they_say() -> None:
         assert found == list(filter(passes, everything)), filters
 
 
+@pytest.mark.parametrize("bound", [0, 50, 100, 178, 179, 722, 723, 724])
+def test_filters_count_the_records_of_a_snapshot_by_their_places(bound: int) -> None:
+    """Those begin at 0, though the log that it stands for begins where it ends."""
+    [source] = kafka_case("trimmed-4.3").metadata_dir.glob(f"{723:020d}-*.checkpoint")
+    everything = range(179)
+    assert [row["offset"] for row in rows_of(reader(source))] == list(everything)
+    for filters, left in {
+        (EqualTo(("offset",), bound),): everything[bound : bound + 1],
+        (GreaterThan(("offset",), bound),): everything[bound + 1 :],
+        (GreaterThanOrEqual(("offset",), bound),): everything[bound:],
+        (LessThan(("offset",), bound),): everything[:bound],
+        (LessThanOrEqual(("offset",), bound),): everything[: bound + 1],
+        (GreaterThan(("offset",), 20), LessThan(("offset",), bound)): everything[21:bound],
+    }.items():
+        found = [row["offset"] for row in rows_of(reader(source, *filters))]
+        assert found == list(left), filters
+
+
 def test_a_filter_that_is_not_carried_out_is_left_to_spark() -> None:
     made = LogReader(read_options({"path": str(kafka_case("demo").log_dir)}), SCHEMA)
     left = [Not(EqualTo(("type",), "X")), EqualTo(("type",), 5), EqualTo(("epoch",), 1)]
