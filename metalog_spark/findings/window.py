@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
+from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
@@ -59,7 +60,8 @@ class Window(NamedTuple):
 class Seen(NamedTuple):
     """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
     at all. ``worst`` is the broker with the most of the former. ``broken`` are audit lines that
-    could not be read; their times are not known, so those of all times are counted."""
+    could not be read; their times are not known, so those of all times are counted. ``waiting``
+    are requests that are not decided yet."""
 
     hours: int
     without_allowed: int
@@ -67,6 +69,7 @@ class Seen(NamedTuple):
     worst: str = ""
     worst_hours: int = 0
     broken: int = 0
+    waiting: Waiting | None = None
 
     @property
     def missing(self) -> float:
@@ -101,7 +104,8 @@ def broker_said(name: str) -> str:
 
 def window_of(tables: Tables, start: str | None = None, end: str | None = None) -> Window:
     """Between two moments as people write them; without one, from or to where the audit logs
-    begin or end. ``InvalidMoment`` where nothing lies between them.
+    begin or end, and never past the first request that waits. ``InvalidMoment`` where nothing
+    lies between them.
 
     An offset means the time at which the state at it began; ``-30d`` counts back from where the
     audit logs end.
@@ -123,7 +127,15 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)
         raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
-    return window
+    return _before(waiting_in(tables), window)
+
+
+def _before(waiting: Waiting | None, window: Window) -> Window:
+    if waiting is None or waiting.first_us >= window.end_us:
+        return window
+    if waiting.first_us <= window.start_us:
+        raise InvalidMoment(f"nothing of {window} is decided yet; {waiting.said()}")
+    return window._replace(end_us=waiting.first_us)
 
 
 def _why_nothing(tables: Tables) -> str:
@@ -173,7 +185,8 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         .collect()
     )
     of_brokers = [(row["broker"], row["allowed"], row["any"]) for row in rows]
-    return seen_of(of_brokers, window.hours)._replace(broken=_broken(tables))
+    seen = seen_of(of_brokers, window.hours)
+    return seen._replace(broken=_broken(tables), waiting=waiting_in(tables))
 
 
 def _broken(tables: Tables) -> int:

@@ -6,7 +6,7 @@ what was not seen concerns all. This module must not know Spark, nor HTML.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
@@ -20,6 +20,7 @@ from metalog_spark.report.words import counted, day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
+    from metalog_spark.findings.window import Seen
     from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.owners import Team
 
@@ -83,7 +84,7 @@ def contents(
         team=None if team is None else team.name,
         facts=tuple(_facts(found)),
         sentence=_sentence(uses, sum(map(whose.acl, found.acls)), traffic),
-        caveat=f"{parts.seen.said_broken()}." if parts.seen.broken else "",
+        caveat=" ".join(_caveats(parts.seen)),
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
@@ -194,6 +195,13 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     return (
         f"{used}; whether the other {uses.unknown:,} were is not known, so none is called unused."
     )
+
+
+def _caveats(seen: Seen) -> Iterator[str]:
+    if seen.broken:
+        yield f"{seen.said_broken()}."
+    if seen.waiting is not None:
+        yield f"{seen.waiting.said_of_uses()}."
 
 
 def _answers(traffic: Traffic) -> Number:

@@ -300,20 +300,11 @@ def _tell_one(alert: dict[str, Any], output: Output) -> None:
 
 
 def _complete(following: Following, now: Tables, output: Output) -> None:
-    from metalog_spark.follow.batch import progress_of
-    from metalog_spark.follow.log import known_until_ms
+    from metalog_spark.findings.waiting import waiting_in
     from metalog_spark.follow.tables import complete
-    from metalog_spark.tables import WAITING
-    from snapshot.exchange.moment import time_text
 
     history = following.log.look()
     with output.busy("filling the tables that follow from it"):
         complete(now, history, following.log.text, following.configuration)
-    if progress_of(now).waits_from_ms is not None:
-        waiting = now.read(WAITING).count()
-        known_ms = known_until_ms(history)
-        upto = "nowhere" if known_ms is None else time_text(known_ms)
-        output.note(
-            f"{waiting:,} request{'s wait' if waiting != 1 else ' waits'}: the log is known up to"
-            f" {upto}, and its ACLs of later are not"
-        )
+    if waiting := waiting_in(now):
+        output.note(waiting.said())

@@ -25,7 +25,7 @@ from spark_session import shared
 from waiting import eventually
 
 from metalog.acl import Operation, ResourceType
-from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.errors import InvalidMoment, InvalidRequest, InvalidTarget
 from metalog_spark.findings.window import window_of
 from metalog_spark.folder import Tables
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
@@ -161,6 +161,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     }
     assert found.rows(COVERAGE, "allowed", "denied") == [(2, STORM)]
     assert sum(row[0] for row in found.rows(USAGE, "requests")) == STORM + 2
+    check_nothing_is_said_of_what_waits(Tables.open(spark, followed.out), capsys)
 
     followed.log.goes_on(111)
     done = follow(capsys, followed)
@@ -168,6 +169,16 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     found = Found(spark, followed)
     assert "waiting" not in found.lines()
     check_each_line_counts_once(found)
+
+
+def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
+    window = window_of(tables)
+    assert window.end_us == time_ms(80) * 1000
+    said = "1 request waits: the log is known up to 2026-01-01T00:01:40.000Z, and its ACLs of later"
+    with pytest.raises(InvalidMoment, match=f"is decided yet; {said} are not$"):
+        window_of(tables, "2026-01-01T00:01:20")
+    done = run_here(capsys, "pipeline", "unused", tables.path)
+    assert f"warning: {said} are not; it may be a use" in done.stderr
 
 
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from small_acls import allow
 
+from metalog_spark.findings.waiting import Waiting
 from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
@@ -84,6 +85,15 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
         found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(broken=broken)))
         assert contents(found, None).caveat == said
     assert contents(DARK, None).caveat == ""
+
+
+def test_a_request_that_waits_may_be_a_use() -> None:
+    waiting = Waiting(2, WINDOW.end_us, WINDOW.start_us // 1000)
+    found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
+    assert contents(found, None).caveat == (
+        "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and its ACLs of later "
+        "are not; each may be a use."
+    )
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -1,0 +1,57 @@
+"""The requests of a folder that ``follow`` has read and not decided yet.
+
+What they used is not known, so no finding looks past the first of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog_spark.history import KNOWN
+from metalog_spark.tables import HISTORY, WAITING
+from snapshot.exchange.moment import time_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.folder import Tables
+
+
+class Waiting(NamedTuple):
+    """So many requests, the first at ``first_us``; the log is known up to ``known_ms``."""
+
+    requests: int
+    first_us: int
+    known_ms: int | None
+
+    def said(self) -> str:
+        """``2 requests wait: the log is known up to …, and its ACLs of later are not``."""
+        wait = "request waits" if self.requests == 1 else "requests wait"
+        upto = "nowhere" if self.known_ms is None else time_text(self.known_ms)
+        return (
+            f"{self.requests:,} {wait}: the log is known up to {upto}, and its ACLs of later are"
+            " not"
+        )
+
+    def said_of_uses(self) -> str:
+        """With what that means for whoever looks for uses."""
+        return f"{self.said()}; {'it' if self.requests == 1 else 'each'} may be a use"
+
+
+def waiting_in(tables: Tables) -> Waiting | None:
+    """None where nothing waits, as in all that ``build`` made."""
+    if not tables.has(WAITING):
+        return None
+    requests, first_us = tables.once(WAITING, _counted)
+    return Waiting(requests, first_us, tables.once(HISTORY, _known_ms)) if requests else None
+
+
+def _counted(waiting: DataFrame) -> tuple[int, int]:
+    [row] = waiting.selectExpr("count(*)", "unix_micros(min(time))").collect()
+    return row[0], row[1] or 0
+
+
+def _known_ms(history: DataFrame) -> int | None:
+    known = history.where(f"kind = '{KNOWN}'")
+    [row] = known.selectExpr("unix_millis(max(to_time))").collect()
+    return row[0] or None
