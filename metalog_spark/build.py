@@ -107,6 +107,9 @@ def build(
     read = _read(tables.session, given, files)
     with tables.at_once():
         told = _fill(tables, given, files, read, environ, at)
+    names = {name for _, name in files.taken}.union(given.requests)
+    empty = sorted(names.difference(each.file for each in told))
+    told += [FileRead(name, 0, 0, 0, None, None) for name in empty]
     return told + [
         FileRead(file.name, 0, 0, 0, None, None, other.name) for file, other in files.same
     ]

@@ -213,6 +213,8 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
             output.note(f"{each.file}: left out, {each.same} holds its lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
+        elif each.lines == 0:
+            problems.append(f"{each.file}: empty: no line is in it, so it says nothing of its broker")
         elif each.requests == 0 and each.broken:
             problems.append(f"{each.file}: {none} can be read: {each.why}")
         elif each.requests == 0:
