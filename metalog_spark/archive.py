@@ -21,6 +21,7 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
+from metalog.log.layout import PARTITION_FOLDER
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentSplit, read_checkpoint
 from metalog.log.topic import TopicLog, TopicSplit
@@ -166,7 +167,7 @@ class Logs:
         for name in _named(self._text):
             self._sources[name] = self._looked_at(name, known.get(name))
         sources = list(self._sources.values())
-        _refuse_two_clusters(sources)
+        _refuse_what_is_not_one_log(sources)
         members = sorted(map(self._member, sources), key=lambda each: (each.start, -each.end))
         snapshots = ((each, member) for member in members for each in member.log.snapshots())
         return Archive(
@@ -228,8 +229,6 @@ def _in_order(members: Sequence[Member], committed: bool) -> Iterator[Piece | Ho
     before: Member | None = None
     damage: CorruptLog | None = None
     for member in members:
-        if len(members) > 1 and isinstance(member.log, CheckpointLog):
-            continue
         if reached is None or before is None:
             begin = member.start
         elif member.start > reached:
@@ -268,7 +267,7 @@ def _pieces(member: Member, begin: int) -> Iterator[Piece]:
         yield Piece(whole, begin, end, end, dense=False)
         return
     starts = [_start_of(split, member.start) for split in splits]
-    ends = [*starts[1:], end]
+    ends = [*starts, end][1:]
     for split, first, last in zip(splits, starts, ends, strict=True):
         if max(first, begin) < min(last, end):
             dense = isinstance(split, SegmentSplit)
@@ -333,9 +332,14 @@ class WholeSplit(NamedTuple):
                 yield event.batch
 
 
-def _refuse_two_clusters(sources: Sequence[Source]) -> None:
+def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
     first: tuple[str, Source] | None = None
     for source in sources:
+        if len(sources) > 1 and isinstance(source.log, CheckpointLog):
+            raise InvalidSource(
+                f"{source.text} is a snapshot, and a pattern names folders: give it alone, or keep"
+                f" it in a folder of its own, FOLDER/{PARTITION_FOLDER}/{source.log.path.name}"
+            )
         cluster = cluster_of(source)
         if cluster is None:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,38 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
         3: (Edge(10, 9000), False, None, True),
         4: (second(12), True, None, True),
     }
+
+
+def test_a_snapshot_beside_folders_is_refused_and_in_its_own_has_gaps_around_it(
+    tmp_path: Path,
+) -> None:
+    """It says what was bound at one offset, and nothing of the records before and after it."""
+    ArchiveFolder(tmp_path / "in" / "a").segment(0, ace(1), ace(2))
+    ArchiveFolder(tmp_path / "in" / "c").segment(30, ace(4)).snapshot(31, ace(1), ace(3))
+    alone = ArchiveFolder(tmp_path / "alone").snapshot(20, ace(1)).snapshot_path(20)
+    assert [each[:3] for each in told(alone).stretches] == [("KNOWN", 20, 20)]
+    beside = tmp_path / "in" / alone.name
+    shutil.copy(alone, beside)
+    said = rf"^{beside} is a snapshot, .* FOLDER/__cluster_metadata-0/{alone.name}$"
+    for pattern in ("*", f"[{alone.name[0]}c]*"):
+        with pytest.raises(InvalidSource, match=said):
+            told(tmp_path / "in" / pattern)
+    (tmp_path / "in" / "b" / "__cluster_metadata-0").mkdir(parents=True)
+    beside.rename(tmp_path / "in" / "b" / "__cluster_metadata-0" / alone.name)
+    assert [each[:3] for each in told(tmp_path / "in" / "*").stretches] == [
+        ("KNOWN", 0, 3),
+        ("GAP", 3, 20),
+        ("KNOWN", 20, 20),
+        ("GAP", 20, 30),
+        ("GAP", 30, 31),
+        ("KNOWN", 31, 32),
+    ]
+
+
+def test_several_snapshots_are_not_one_log(tmp_path: Path) -> None:
+    folder = ArchiveFolder(tmp_path / "a").snapshot(20, ace(1)).snapshot(40, ace(2))
+    with pytest.raises(InvalidSource, match=f"{folder.snapshot_path(20)} is a snapshot"):
+        told(folder.partition / "*.checkpoint")
 
 
 def test_folders_that_overlap_have_the_same_records(tmp_path: Path) -> None:
