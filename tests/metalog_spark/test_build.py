@@ -141,7 +141,7 @@ def test_bit_by_bit_is_as_in_one_go(
         f"warning: {cut}: left out: it has 95 lines, and what begins like it and was read"
         f" before, {uncut}, had 96",
         f"warning: {picture}: no audit log: none of its 2 lines is of one",
-        f"warning: {empty}: empty: no line is in it, so it says nothing of its broker",
+        f"warning: {empty}: empty: nothing is in it, and nothing said of its broker",
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh

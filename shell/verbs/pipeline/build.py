@@ -214,7 +214,7 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
-            problems.append(f"{each.file}: empty: no line is in it, so it says nothing of its broker")
+            problems.append(f"{each.file}: empty: nothing is in it, and nothing said of its broker")
         elif each.requests == 0 and each.broken:
             problems.append(f"{each.file}: {none} can be read: {each.why}")
         elif each.requests == 0:
