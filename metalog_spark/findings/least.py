@@ -132,7 +132,7 @@ class _Group:
             prefix = self._prefix_for(operation, name, wanted, used, known)
             if prefix is None:
                 acl = self._shape._replace(resource_name=name, operation=operation)
-                sayable = done[name] if why_not(acl) else acl
+                sayable = acl if can_be_said(acl) else done[name]
                 if sayable is not None:
                     yield sayable
             elif prefix not in written:
@@ -185,6 +185,11 @@ class _Group:
             if ALLOWS[other] >> operation & 1
             for name in done
         }
+
+
+def can_be_said(acl: Acl) -> bool:
+    """Whether Kafka takes a LITERAL ``acl``, and for its one name: ``*`` would be all names."""
+    return acl.resource_name != WILDCARD and not why_not(acl)
 
 
 def count_under(prefix: str, names: Sequence[str]) -> int:

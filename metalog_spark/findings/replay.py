@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.controller.acl import why_not
 from metalog_spark.arrow import Mapped, batch_of
+from metalog_spark.findings.least import can_be_said
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ALLOWED: Final = "ALLOWED"
 class Proof(NamedTuple):
     """The window replayed by today's ACLs and by the least set, in requests. Of those that
     brokers ``allowed``, super users made some, and ``revoked`` are not allowed today either;
-    ``unsayable`` are allowed by default on names for which Kafka takes no ACL. ``lost`` would be
+    ``unsayable`` are allowed by default on names that no ACL means alone. ``lost`` would be
     denied by the least set, ``gained`` allowed that are not today: none, or it is no least set.
     """
 
@@ -81,9 +81,9 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
 
 
 def _can_be_said(asked: Asked) -> bool:
-    """Whether Kafka takes an ALLOW for this question alone."""
+    """Whether there is an ALLOW for this question alone."""
     principal, _, operation, kind, name = asked
-    return not why_not(
+    return can_be_said(
         Acl(
             ResourceType[kind],
             name,

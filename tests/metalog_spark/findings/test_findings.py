@@ -304,6 +304,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
         Ask(CAROL, WRITE, "shop.orders"),
         Ask(CAROL, WRITE, "open", times=3),
         Ask(CAROL, READ, "", kind=ResourceType.GROUP, times=2),
+        Ask(CAROL, READ, "*", kind=ResourceType.GROUP, times=4),
         Ask(DAVE, READ, "was-open", result="ALLOWED", known=False),
     )
     world = World(lives, asks, allow_everyone=True)
@@ -311,7 +312,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
     day = window_of(tables)
     found = least_set(tables, day)
     assert found.closes
-    assert found.proof.unsayable == 2
+    assert found.proof.unsayable == 2 + 4
     wanted = {
         ORDERS,
         allow("shop.orders", WRITE, CAROL),

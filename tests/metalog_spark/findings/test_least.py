@@ -106,6 +106,11 @@ def test_where_kafka_takes_no_acl_the_one_there_is_stays() -> None:
     assert least(BOB, did("", by=groups), [groups], [], {}, USUAL) == [groups]
 
 
+def test_for_a_name_that_would_be_a_wildcard_the_one_there_is_stays() -> None:
+    starred = allow("*", prefixed=True)
+    assert least_of(did("*", by=starred), [starred]) == {starred}
+
+
 def test_grants_of_everyone_become_ones_own() -> None:
     everyones = allow("*", principal="User:*")
     assert least_of(did("shopfront", by=everyones), [everyones]) == {allow("shopfront")}
@@ -123,7 +128,7 @@ def test_pairs_of_names_and_operations_are_counted_once_and_denies_taken_off() -
 small_dids = st.lists(
     st.tuples(
         st.sampled_from([READ, WRITE, DESCRIBE]),
-        st.sampled_from(["a.b", "a.c", "a.d", "a.e.f", "a-", "b", "*a"]),
+        st.sampled_from(["a.b", "a.c", "a.d", "a.e.f", "a-", "b", "*a", "*"]),
         st.sampled_from(["10.0.0.1", "10.0.0.2"]),
     ),
     max_size=12,
@@ -167,5 +172,6 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
                 if (operation, name, host) in asked:
                     assert was is now
     assert all(
-        acl.pattern_type is PatternType.PREFIXED or acl.resource_name != "*" for acl in found
+        acl.pattern_type is PatternType.PREFIXED or acl.resource_name != "*" or acl in today
+        for acl in found
     )
