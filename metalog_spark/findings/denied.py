@@ -6,6 +6,7 @@ denials. A storm is as many denials in a day as a client makes that tries again 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.index import AclIndex
@@ -21,7 +22,7 @@ from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import Column, DataFrame, Row
 
     from authorizer.config import AuthorizerConfig
     from metalog_spark.findings.lives import Lives
@@ -45,27 +46,36 @@ allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by.
 
 def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
     """``SCHEMA``, ``shown`` rows of it."""
+    return explained(tables, most_denied(pairs_denied(tables, window), shown))
+
+
+def most_denied(pairs: DataFrame, shown: int) -> list[Row]:
+    return pairs.orderBy(*in_order()).limit(shown).collect()
+
+
+def in_order() -> tuple[Column, ...]:
+    """By which the most denied come first."""
+    from pyspark.sql import functions as f
+
+    return f.col("requests").desc(), *map(f.col, _WHOM)
+
+
+def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
+    """``SCHEMA`` of rows of ``pairs_denied``, in their order; each is looked into here."""
     lives, config = lives_in(tables), config_now(tables)
     now = AclIndex.of(lives.at(None))
-    rows = [_row(row, lives, now, config) for row in _most_denied(tables, window, shown)]
+    rows = [_row(row, lives, now, config) for row in pairs]
     return frame_of(tables.session, rows, SCHEMA)
 
 
-def pairs_denied(tables: Tables, window: Window) -> int:
-    """How many rows there are in all."""
-    return _denials(tables, window).select(*_WHOM).distinct().count()
-
-
-def _denials(tables: Tables, window: Window) -> DataFrame:
-    return askable(usage_in(tables, window)).where("result = 'DENIED'")
-
-
-def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
+def pairs_denied(tables: Tables, window: Window) -> DataFrame:
+    """A row for each principal and resource, in no order."""
     from pyspark.sql import functions as f
 
     last = f.struct("operation", "host", "log_offset", "known")
     days = (
-        _denials(tables, window)
+        askable(usage_in(tables, window))
+        .where("result = 'DENIED'")
         .groupBy(*_WHOM, "day")
         .agg(
             f.sum("requests").alias("requests"),
@@ -75,24 +85,18 @@ def _most_denied(tables: Tables, window: Window, shown: int) -> list[Row]:
             f.max_by(last, f.struct("last_time", "operation", "host")).alias("last"),
         )
     )
-    return (
-        days.groupBy(*_WHOM)
-        .agg(
-            f.sum("requests").alias("requests"),
-            f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
-            f.count("day").alias("days"),
-            f.max("requests").alias("peak"),
-            f.min("first_us").alias("first_us"),
-            f.max("last_us").alias("last_us"),
-            f.max_by("last", "last_us").alias("last"),
-        )
-        .orderBy(f.col("requests").desc(), *_WHOM)
-        .limit(shown)
-        .collect()
+    return days.groupBy(*_WHOM).agg(
+        f.sum("requests").alias("requests"),
+        f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
+        f.count("day").alias("days"),
+        f.max("requests").alias("peak"),
+        f.min("first_us").alias("first_us"),
+        f.max("last_us").alias("last_us"),
+        f.max_by("last", "last_us").alias("last"),
     )
 
 
-def _row(row: Row, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tuple[Any, ...]:
+def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tuple[Any, ...]:
     last = row["last"]
     question = Question(
         row["principal"],

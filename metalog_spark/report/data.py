@@ -50,10 +50,6 @@ class _Whose(NamedTuple):
     def exposed(self, row: Row) -> bool:
         return self.principal(row["principal"]) or (row["acl"] is not None and self.row(row["acl"]))
 
-    def asked(self, row: Row) -> bool:
-        """A row with those of a question: its resource is a name, never a pattern."""
-        return self.pattern({**row, "pattern_type": "LITERAL"})
-
 
 class _Uses(NamedTuple):
     """``grants`` are ALLOWs in force; of those that are not ``used``, ``unknown`` may be."""
@@ -146,11 +142,7 @@ def _unjudged(acl: Acl) -> Row:
 
 
 def _theirs(found: Rows, whose: _Whose) -> Rows:
-    """For a team, of those that are the most frequent of all."""
-    if whose.team is None:
-        return found
-    rows = list(filter(whose.asked, found.rows))
-    return Rows(rows, len(rows), sum(row["requests"] for row in rows))
+    return found if whose.team is None else found.of_teams.get(whose.team.name, Rows())
 
 
 def _cluster(found: Gathered) -> str:

@@ -1,18 +1,19 @@
 """What a report needs of a pipeline's tables, brought to the driver once for all its pages.
 
 Counts and findings come, and never requests: as much as there are ACLs, bars of time, and a
-bounded number of the most frequent. This module must not know what is shown of it, nor teams.
+bounded number of the most frequent, of all and of each team. This module must not know what is
+shown of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog_spark.findings.counted import Counted, counted
-from metalog_spark.findings.denied import denied, pairs_denied
+from metalog_spark.findings.denied import explained, in_order, most_denied, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
@@ -21,11 +22,11 @@ from metalog_spark.findings.unused import Judged, judged, unused_of
 from metalog_spark.findings.window import Seen, Window, seen_in
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
-from metalog_spark.report.traffic import Bars, Traffic, changes, strips, traffic
+from metalog_spark.report.traffic import Bars, Traffic, changes, strips, teams_of, traffic
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, HISTORY, REJECTED, REQUESTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from metalog.acl import Acl
     from metalog_spark.folder import Tables
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 
 class Most(NamedTuple):
     """So many of the most frequent are brought of what has no bound of its own: pairs that were
-    ``denied``, each of which is looked into, and ``rows`` of anything else."""
+    ``denied``, each of which is looked into, and ``rows`` of anything else; ``denied_of_team``
+    are the pairs of one team."""
 
     denied: int = 100
+    denied_of_team: int = 20
     rows: int = 5_000
 
     @classmethod
@@ -70,12 +73,14 @@ class Parts:
         tolerated: float,
         meant: Tables | None,
         most: Most = OF_A_PAGE,
+        teams: Sequence[Team] = (),
     ) -> None:
         self.window = window
         self._tables = tables
         self._tolerated = tolerated
         self._meant = meant
         self._most = most
+        self._teams = teams
 
     @cached_property
     def seen(self) -> Seen:
@@ -128,8 +133,16 @@ class Parts:
 
     @cached_property
     def denied(self) -> Rows:
-        rows = _collected(denied(self._tables, self.window, shown=self._most.denied))
-        return Rows(rows, pairs_denied(self._tables, self.window))
+        pairs, most = pairs_denied(self._tables, self.window), self._most
+        rows = self._explained(most_denied(pairs, most.denied))
+        theirs = _of_teams(pairs, self._teams, most.denied_of_team, in_order())
+        of_teams = {
+            team: found._replace(rows=self._explained(found.rows)) for team, found in theirs.items()
+        }
+        return Rows(rows, pairs.count(), of_teams=of_teams)
+
+    def _explained(self, pairs: Iterable[Any]) -> list[Row]:
+        return _collected(explained(self._tables, pairs))
 
     @cached_property
     def drift(self) -> Sequence[Row]:
@@ -146,7 +159,7 @@ class Parts:
 
     @cached_property
     def disagreements(self) -> Rows:
-        return _disagreements(self._tables, self.window, self._most.rows)
+        return _disagreements(self._tables, self.window, self._teams, self._most.rows)
 
     @cached_property
     def history(self) -> Sequence[Row]:
@@ -189,7 +202,7 @@ def gathered(
 ) -> Gathered:
     """All that a page needs, ``parts`` too; ``meant`` is as there, and ``doing`` is told what
     goes on."""
-    parts = Parts(tables, window, tolerated=tolerated, meant=meant)
+    parts = Parts(tables, window, tolerated=tolerated, meant=meant, teams=teams)
     bars = Bars.of(window)
     config = config_now(tables)
     doing("counting what was seen")
@@ -242,7 +255,29 @@ def _collected(rows: DataFrame) -> list[Row]:
     return [row.asDict(recursive=True) for row in rows.select(*columns).collect()]
 
 
-def _disagreements(tables: Tables, window: Window, most: int) -> Rows:
+def _of_teams(
+    found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
+) -> dict[str, Rows]:
+    """By team: the ``most`` first of its rows, and what there is of them in all."""
+    from pyspark.sql import Window as Ordered
+    from pyspark.sql import functions as f
+
+    if not teams:
+        return {}
+    team = Ordered.partitionBy("team")
+    counted = found.withColumn("team", f.explode(teams_of(teams))).select(
+        "*",
+        f.count("*").over(team).alias("found"),
+        f.sum("requests").over(team).alias("of_all"),
+        f.row_number().over(team.orderBy(*order)).alias("rank"),
+    )
+    rows: dict[str, list[Row]] = {}
+    for row in _collected(counted.where(f.col("rank") <= most).orderBy("team", "rank")):
+        rows.setdefault(row["team"], []).append(row)
+    return {name: Rows(own, own[0]["found"], own[0]["of_all"]) for name, own in rows.items()}
+
+
+def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: int) -> Rows:
     """By broker and question, the most frequent first."""
     from pyspark.sql import functions as f
 
@@ -260,8 +295,10 @@ def _disagreements(tables: Tables, window: Window, most: int) -> Rows:
         )
     )
     [total] = grouped.agg(f.count("*").alias("found"), f.sum("requests").alias("n")).collect()
-    rows = _collected(grouped.orderBy(f.desc("requests"), "broker", *asked).limit(most))
-    return Rows(rows, total["found"], total["n"] or 0)
+    order = (f.desc("requests"), *map(f.col, ("broker", *asked)))
+    rows = _collected(grouped.orderBy(*order).limit(most))
+    of_teams = _of_teams(grouped, teams, most, order)
+    return Rows(rows, total["found"], total["n"] or 0, of_teams=of_teams)
 
 
 def _rejected(tables: Tables, most: int) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
@@ -11,9 +12,10 @@ Row = Mapping[str, Any]
 
 class Rows(NamedTuple):
     """Rows of a finding, or in ``refused`` why there are none. ``found`` counts what there is,
-    ``requests`` what it stands for."""
+    ``requests`` what it stands for; ``of_teams`` is the same of each team's, where there is any."""
 
     rows: Sequence[Row] = ()
     found: int = 0
     requests: int = 0
     refused: str = ""
+    of_teams: Mapping[str, Rows] = MappingProxyType({})

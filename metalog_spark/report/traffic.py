@@ -78,8 +78,7 @@ def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, T
     """By team, and of ``EVERYBODY``."""
     from pyspark.sql import functions as f
 
-    theirs = [f.when(_is_of(team), f.lit(team.name)) for team in teams]
-    whose = f.explode(f.array_compact(f.array(f.lit(EVERYBODY), *theirs)))
+    whose = f.explode(f.array_append(teams_of(teams), EVERYBODY))
     counted = (
         usage_in(tables, bars.window)
         .select(whose.alias("team"), f.expr(bars.at("day")).alias("bar"), "result", "requests")
@@ -96,6 +95,14 @@ def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, T
         )
         for team in (EVERYBODY, *(team.name for team in teams))
     }
+
+
+def teams_of(teams: Sequence[Team]) -> Column:
+    """The names of those whom a request concerns, an array."""
+    from pyspark.sql import functions as f
+
+    theirs = [f.when(_is_of(team), f.lit(team.name)) for team in teams]
+    return f.array_compact(f.array(*theirs)) if theirs else f.array().cast("array<string>")
 
 
 def _is_of(team: Team) -> Column:

@@ -35,7 +35,10 @@ shop:
   - principal: {BOB}
 bank:
   - principal: {CAROL}
+  - {{resourceType: TOPIC, resourceName: {TRIED[-1]}}}
   - {{resourceType: TOPIC, resourceName: payments, patternType: PREFIXED}}
+guests:
+  - principal: {EVE}
 """
 WORLD = World(
     (
@@ -85,6 +88,7 @@ def pages(folder: Path) -> Pages:
     arguments = [folder / "tables", "--out", out, "--owners", owners]
     assert main(["pipeline", "report", *map(str, arguments)]) == 0
     files = {None: out, "shop": folder / "day-shop.html", "bank": folder / "day-bank.html"}
+    files["guests"] = folder / "day-guests.html"
     assert {*folder.glob("*.html")} == {*files.values()}
     return {team: ReadPage(path.read_text("utf-8")) for team, path in files.items()}
 
@@ -209,13 +213,25 @@ def test_a_team_sees_what_is_its_own(pages: Pages) -> None:
     assert shop.all("b")[0] == "28"
     assert {row["Principal"] for row in shop.table("unused")} == {BOB}
     assert shop.table("disagreements") == []
-    assert bank.all("b")[0] == "9"
+    assert bank.all("b")[0] == "10"
     assert sentence(bank).startswith("0 of 1 grant was used; 1 can go")
     assert {row["Principal"] for row in bank.table("unused")} == {CAROL, BOB}
     assert len(bank.table("disagreements")) == 1
     assert CAROL not in " ".join(shop.all("bdi"))
     assert {"day-shop.html", "day-bank.html"} <= {a["href"] for a in pages[None].attributes("a")}
     assert "teams" not in {attributes.get("id") for _, attributes in shop.elements}
+
+
+def test_a_team_sees_its_denials_be_they_few_among_those_of_all(pages: Pages) -> None:
+    """The last that eve tried is one more than the page of the whole shows."""
+    assert TRIED[-1] not in {row["Name"] for row in pages[None].table("denied")}
+    assert [(row["Name"], row["Denied"]) for row in pages["bank"].table("denied")] == [
+        ("payments", "7"),
+        (TRIED[-1], "1"),
+    ]
+    assert "Denied most, 20 of 101" in " ".join(pages["guests"].all("p"))
+    assert len(pages["guests"].table("denied")) == OF_A_PAGE.denied_of_team
+    assert "Nothing was denied." in pages["shop"].all("p")
 
 
 def test_a_table_is_printed_whole(
