@@ -174,7 +174,7 @@ class Logs:
             self._text,
             members[0].start,
             max(member.end for member in members),
-            tuple(_in_order(members, self._committed)),
+            tuple(_in_order(members)),
             tuple(sorted(snapshots, key=lambda each: each[0])),
         )
 
@@ -224,7 +224,7 @@ def _named(text: str) -> Sequence[str]:
     raise InvalidSource(f"{text}: nothing has a name like that")
 
 
-def _in_order(members: Sequence[Member], committed: bool) -> Iterator[Piece | Hole]:
+def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
     reached: int | None = None
     before: Member | None = None
     damage: CorruptLog | None = None
@@ -241,7 +241,7 @@ def _in_order(members: Sequence[Member], committed: bool) -> Iterator[Piece | Ho
             continue
         yield from _pieces(member, begin)
         reached, before = member.end, member
-        damage = None if committed else member.log.damage
+        damage = member.log.damage if member.end == member.log.bounds().end else None
     if damage is not None and reached is not None:
         yield _hole(reached, _OPEN_END, damage)
 

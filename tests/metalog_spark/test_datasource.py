@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -244,7 +245,8 @@ def test_only_the_columns_that_are_asked_for() -> None:
 
 
 def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) -> None:
-    """Before the damage all is there, in both; what is wrong names the file."""
+    """Before the damage all is there, in both; what is wrong names the file. What the only voter
+    has written is committed, damaged or not."""
     facts = damaged_case.facts
     if facts["kind"] != "log" or facts["expect"] not in ("stop", "torn-tail"):
         return
@@ -254,7 +256,10 @@ def test_damage_stops_the_reading_or_stands_in_a_row(damaged_case: DamagedCase) 
         return
     with pytest.raises(CorruptLog) as caught:
         rows_of(reader(source))
+    with pytest.raises(CorruptLog, match=re.escape(str(caught.value))):
+        rows_of(reader(source, committed="true"))
     found = rows_of(reader(source, skipDamaged="true"))
+    assert rows_of(reader(source, skipDamaged="true", committed="true")) == found
     missing = [row for row in found if row["missing"] is not None]
     assert [row["missing"] for row in missing] == [str(caught.value)]
     assert facts["source"] in missing[0]["missing"]

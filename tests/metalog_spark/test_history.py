@@ -25,8 +25,8 @@ from snapshot.exchange.replay import replay_source
 from snapshot.exchange.source import open_source
 
 
-def told(source: Path | str, *, skip_damaged: bool = False) -> History:
-    archive = Logs(str(source), environ=os.environ).look()
+def told(source: Path | str, *, skip_damaged: bool = False, committed: bool = False) -> History:
+    archive = Logs(str(source), environ=os.environ, committed=committed).look()
     pieces = enumerate(archive.parts)
     scanned = {number: scan(part) for number, part in pieces if isinstance(part, Piece)}
     return history_of(archive, scanned, skip_damaged=skip_damaged)
@@ -221,6 +221,30 @@ def test_damage_at_the_end_leaves_all_after_it_unknown(tmp_path: Path) -> None:
     assert [each.kind for each in found.stretches] == ["KNOWN", "DAMAGED"]
     assert found.stretches[1].end > 1 << 62
     assert edges(found)[1] == (second(2), True, None, True)
+
+
+def test_of_what_is_committed_damage_is_named_too(tmp_path: Path) -> None:
+    """The only voter has committed what it cannot read any more; of one of several, the
+    snapshot proves what is before it, and what is damaged after it may never have been."""
+    source = tmp_path / "only"
+    shutil.copytree(kafka_case("basic-4.3").log_dir, source)
+    segment = max(source.rglob("*.log"))
+    end = DirectoryLog(source).bounds().end
+    damage(segment, at=segment.stat().st_size // 2)
+    log = DirectoryLog(source)
+    assert (log.proven.why, log.proven.offset < end) == ("node 1 is the only voter", True)
+    with pytest.raises(CorruptLog, match=rf"{segment}, offset \d+, byte \d+: the checksum"):
+        told(source, committed=True)
+    assert told(source, committed=True, skip_damaged=True) == told(source, skip_damaged=True)
+
+    several = ArchiveFolder(tmp_path / "several").segment(0, ace(1), ace(2), ace(3))
+    damage(several.segment_path(0))
+    several.snapshot(2, ace(1))
+    of_several = told(tmp_path / "several", committed=True)
+    assert [each[:3] for each in of_several.stretches] == [("KNOWN", 0, 2)]
+    several.snapshot(4, ace(1))
+    with pytest.raises(CorruptLog, match=f"{several.segment_path(0)}, offset 3"):
+        told(tmp_path / "several", committed=True)
 
 
 def test_a_damaged_snapshot_is_named_or_the_next_is_used(tmp_path: Path) -> None:
