@@ -22,12 +22,14 @@ from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now
 from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
 from metalog_spark.findings.window import refuse_without_allowed, seen_in, usage_in
+from metalog_spark.tables import USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
+    from metalog_spark.findings.lives import Lives
     from metalog_spark.findings.window import Seen, Window
     from metalog_spark.folder import Tables
 
@@ -37,7 +39,8 @@ SCHEMA: Final = (
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
 """A row for each ACL in force at some time in the window. ``requests`` it decided itself,
-``matched`` are all that it matches; ``shadow`` is the ACL that decided most of them in its
+``matched`` are all that it matches; ``last_use`` is of all that the folder knows, the rest of the
+window; ``shadow`` is the ACL that decided most of them in its
 stead; ``can_go``: removed, with all others of which this is said, no answer would change."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,7 +69,8 @@ class Totals(NamedTuple):
 class Judged(NamedTuple):
     """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver.
 
-    ``today`` are the ACLs in force where the history ends, ``config`` is the one then."""
+    ``today`` are the ACLs in force where the history ends, ``config`` is the one then;
+    ``last_uses`` (microseconds since 1970) are of all that the folder knows."""
 
     verdicts: tuple[Verdict, ...]
     seen: Seen
@@ -74,6 +78,7 @@ class Judged(NamedTuple):
     dangers: Mapping[Acl, Severity]
     today: tuple[Acl, ...]
     config: AuthorizerConfig
+    last_uses: Mapping[Acl, int]
 
     @property
     def totals(self) -> Totals:
@@ -91,6 +96,11 @@ class Judged(NamedTuple):
         """The severity of a verdict, and its remedy."""
         return _advice(verdict, self.dangers.get(verdict.acl, Severity.INFO))
 
+    def last_use(self, verdict: Verdict) -> int | None:
+        """In the window or outside of it."""
+        inside = None if verdict.uses is None else verdict.uses.last_us
+        return self.last_uses.get(verdict.acl, inside)
+
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """``SCHEMA``. ``tolerated`` is the share of broker-hours that may be without allowed lines
@@ -100,7 +110,7 @@ def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFra
 
 def unused_of(found: Judged, tables: Tables) -> DataFrame:
     """The same of what was judged already, which takes the longest."""
-    rows = [_row(verdict, *found.advice(verdict)) for verdict in found.verdicts]
+    rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
 
 
@@ -121,7 +131,26 @@ def judged(
     found = tuple(verdicts(lives, said, conditions(seen, window, config, tolerated)))
     [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
     dangers = opening((each.acl for each in found), config)
-    return Judged(found, seen, row[0], dangers, tuple(lives.at(None)), config)
+    today = tuple(lives.at(None))
+    return Judged(found, seen, row[0], dangers, today, config, _last_uses(tables, lives))
+
+
+def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
+    """Of an id that changed hands nothing is said: whose a use was would take more than it."""
+    used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
+    latest = used.groupBy("acl_id").agg({"last_time": "max"})
+    rows = latest.selectExpr("acl_id", "unix_micros(`max(last_time)`)").collect()
+    by_id: dict[str, int] = {row[0]: row[1] for row in rows}
+    owners: dict[str, set[Acl]] = {}
+    for acl, own in lives.by_acl.items():
+        for life in own:
+            owners.setdefault(uuid_text(life.id), set()).add(acl)
+    found: dict[Acl, int] = {}
+    for acl_id, acls in owners.items():
+        if len(acls) == 1 and acl_id in by_id:
+            [acl] = acls
+            found[acl] = max(by_id[acl_id], found.get(acl, 0))
+    return found
 
 
 def conditions(
@@ -136,9 +165,10 @@ def conditions(
     )
 
 
-def _row(verdict: Verdict, severity: Severity, remedy: str | None) -> tuple[Any, ...]:
+def _row(verdict: Verdict, found: Judged) -> tuple[Any, ...]:
     life = verdict.lives[-1]
-    uses = verdict.uses
+    uses, last_us = verdict.uses, found.last_use(verdict)
+    severity, remedy = found.advice(verdict)
     return (
         uuid_text(life.id),
         *words_of(verdict.acl),
@@ -149,7 +179,7 @@ def _row(verdict: Verdict, severity: Severity, remedy: str | None) -> tuple[Any,
         None if verdict.reason is None else verdict.reason.value,
         0 if uses is None else uses.requests,
         None if uses is None else time_of(uses.first_us),
-        None if uses is None else time_of(uses.last_us),
+        None if last_us is None else time_of(last_us),
         verdict.matched,
         None if verdict.shadow is None else words_of(verdict.shadow),
         verdict.can_go,

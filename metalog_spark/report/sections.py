@@ -18,7 +18,7 @@ _SIGHTS: Final = {
     "USED": "used",
     "SHADOWED": "shadowed",
     "ONLY_DENIED": "only ever met by a DENY",
-    "NEVER": "never matched",
+    "NEVER": "not matched in the window",
 }
 _REASONS: Final = {
     "YOUNGER": "younger than the window",
@@ -143,7 +143,7 @@ def access(rows: Sequence[Row]) -> Section:
         Column("Denied again"),
         Column("From host"),
         Column("Requests", Kind.NUMBER),
-        Column("Last used", Kind.MOMENT),
+        Column("Last used in the window", Kind.MOMENT),
     )
     cells = [
         (
@@ -183,7 +183,7 @@ def exposure(rows: Sequence[Row]) -> Section:
         Column("What"),
         Column("By", Kind.NAME),
         Column("Requests", Kind.NUMBER),
-        Column("Last used", Kind.MOMENT),
+        Column("Last used in the window", Kind.MOMENT),
         _REMEDY,
     )
     cells = [

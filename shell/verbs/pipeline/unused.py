@@ -134,7 +134,8 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
 def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
     begin = verdict.lives[-1].begin
     since = "" if begin is None else f"since {day_said(begin.time_ms * 1000)}"
-    beside = ""
+    last_us = found.last_use(verdict)
+    beside = "" if last_us is None else f"used until {day_said(last_us)}"
     if verdict.shadow is not None:
         beside = f"{_counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)
@@ -156,7 +157,7 @@ def _as_json(verdict: Verdict, found: Judged) -> dict[str, Any]:
         "reason": None if verdict.reason is None else verdict.reason.value,
         "requests": 0 if uses is None else uses.requests,
         "firstUse": None if uses is None else time_json(uses.first_us),
-        "lastUse": None if uses is None else time_json(uses.last_us),
+        "lastUse": time_json(found.last_use(verdict)),
         "matched": verdict.matched,
         "shadow": _acl_json(verdict.shadow),
         "canGo": verdict.can_go,

@@ -96,6 +96,13 @@ def test_unused(tables: Tables, day: Window) -> None:
     assert rows[EVERY_TOPIC].remedy is None
 
 
+def test_the_last_use_of_a_grant_is_known_from_before_the_window(tables: Tables) -> None:
+    later = unused(tables, window_of(tables, "-22h"))
+    franks = later.where("operation = 'ALTER' AND can_go")
+    [row] = franks.selectExpr("sight", "requests", "first_use", "unix_micros(last_use)").collect()
+    assert [*row] == ["NEVER", 0, None, moment(1.5).timestamp() * 1_000_000]
+
+
 def test_the_totals_are_those_of_the_rows(tables: Tables, day: Window) -> None:
     rows = unused(tables, day).where("alive AND permission_type = 'ALLOW'")
     found = judged(tables, day).totals

@@ -144,7 +144,7 @@ def test_what_can_go_comes_first_with_its_command(whole: ReadPage) -> None:
     assert (first["Principal"], first["Name"], first["Use"]) == (
         CAROL,
         "payments",
-        "never matched, can go",
+        "not matched in the window, can go",
     )
     wanted = "--remove --allow-principal User:carol --operation Write --topic payments"
     assert first["Remedy"].endswith(wanted)
