@@ -24,6 +24,8 @@ WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
 LINES_LOST: Final = "lines-lost"
 NO_BROKER: Final = "no-broker"
+NOTHING: Final = -1
+"""The offset up to which a log was looked at that was not looked at yet."""
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -64,7 +66,8 @@ class Denials(NamedTuple):
 
 def of_grants(lives: Iterable[Life], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """About the ACLs that the log had not at offset ``after`` (exclusive), as they came; one that
-    was there already under another id is none."""
+    was there already under another id is none. After ``NOTHING`` that is the log's whole past, of
+    which only counts what is in force still."""
     lives = list(lives)
     new = [each for each in lives if each.begin is not None and each.begin.at > after]
     by_acl: dict[Acl, list[Life]] = {each.acl: [] for each in new}
@@ -76,10 +79,19 @@ def of_grants(lives: Iterable[Life], after: int, config_at: ConfigAt) -> Iterato
         for each in new
         if each.begin is not None and not _was_there(each.begin, by_acl[each.acl])
     }
+    if after == NOTHING:
+        came = _in_force(came, lives)
     for begin, acl in sorted(came):
         for kind, severity, said in _dangers(acl, config_at(begin.time_ms)):
             remedy = kafka_acls_command(Change.REMOVE, acl)
             yield Alert(begin.time_ms, kind, severity, acl.principal, acl, said, remedy, begin.at)
+
+
+def _in_force(came: Iterable[tuple[Edge, Acl]], lives: Iterable[Life]) -> set[tuple[Edge, Acl]]:
+    """Each ACL that lasts, as it came the last time."""
+    last = {acl: begin for begin, acl in sorted(came)}
+    lasting = {each.acl for each in lives if each.end is None}
+    return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
 def _was_there(begin: Edge, lives: Iterable[Life]) -> bool:

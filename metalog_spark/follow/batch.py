@@ -24,6 +24,7 @@ from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
 from metalog_spark.folder import Tables, local_path
 from metalog_spark.follow.alerts import (
+    NOTHING,
     WINDOW_MS,
     Alert,
     Asked,
@@ -74,7 +75,7 @@ class Progress(NamedTuple):
     alerts."""
 
     batch: int = -1
-    looked_to: int = -1
+    looked_to: int = NOTHING
     waits_from_ms: int | None = None
     unnamed: bool = False
     alerted: int = -1

@@ -10,7 +10,15 @@ from authorizer.config import AuthorizerConfig
 from authorizer.insight.lint.finding import Severity
 from authorizer.timeline import Edge, Life
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_spark.follow.alerts import WINDOW_MS, Alert, Asked, Denials, of_denials, of_grants
+from metalog_spark.follow.alerts import (
+    NOTHING,
+    WINDOW_MS,
+    Alert,
+    Asked,
+    Denials,
+    of_denials,
+    of_grants,
+)
 
 READ_T = Acl(
     ResourceType.TOPIC,
@@ -77,6 +85,15 @@ def test_a_second_id_of_the_same_grant_is_no_news_but_its_return_is() -> None:
     assert not alerts(first, life(2, alter, 5), after=4)
     assert len(alerts(first, life(2, alter, 8), after=4)) == 1
     assert len(alerts(first, life(2, alter, 9), after=4)) == 1
+
+
+def test_of_the_past_of_a_log_only_what_still_holds_is_told() -> None:
+    alter = CLUSTER._replace(operation=Operation.ALTER)
+    again, gone = alter._replace(principal="User:b"), alter._replace(principal="User:c")
+    past = (life(1, alter, 5), life(2, again, 3, 4), life(3, again, 6), life(4, gone, 3, 4))
+    told = [(each.principal, each.log_offset) for each in alerts(*past, after=NOTHING)]
+    assert told == [("User:a", 5), ("User:b", 6)]
+    assert len(alerts(*past, after=0)) == 4
 
 
 def window(number: int, denied: int, principal: str = "User:a") -> Denials:
