@@ -29,7 +29,7 @@ from metalog_spark.auditfiles import (
 from metalog_spark.auditlog import OTHERS
 from metalog_spark.changelog import fill_changelog
 from metalog_spark.configuration import Configuration
-from metalog_spark.coverage import counted, covered
+from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.decisions import decided
 from metalog_spark.differing import deciding_by, deciding_in, differ_from
 from metalog_spark.folder import placed
@@ -259,14 +259,11 @@ def _told(read: DataFrame) -> list[tuple[FileRead, Days]]:
 
 def _cover(tables: Tables, touched: Days | None) -> None:
     """COVERAGE, counted anew for the days ``touched``, or for all."""
-    from pyspark.sql import functions as f
-
     requests = tables.read(REQUESTS)
     if touched is None:
         counts = counted(requests)
     else:
-        is_kept = ~_is_of(touched) & (f.col("allowed") + f.col("denied") > 0)
-        kept = tables.read(COVERAGE).where(is_kept).drop("state", "day")
+        kept = counted_before(tables.read(COVERAGE).where(~_is_of(touched)))
         counts = counted(requests.where(_is_of(touched))).unionByName(kept)
     tables.replace(COVERAGE, covered(counts))
 

@@ -2,7 +2,8 @@
 
 Kafka logs what it allows only at DEBUG, so an hour without an allowed line is one in which
 nothing was allowed, or one in which nothing of the kind was logged: that cannot be told apart,
-and is not (docs/decisions/0045). This module must not know findings.
+and is not (docs/decisions/0045). Nor does a line show it that may be forged: an ``ambiguous`` one
+is counted, and is no evidence. This module must not know findings.
 """
 
 from __future__ import annotations
@@ -17,19 +18,29 @@ DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
 
 _STATE: Final = (
-    f"CASE WHEN allowed > 0 THEN '{BOTH}' WHEN denied > 0 THEN '{DENIALS_ONLY}'"
+    f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
     f" ELSE '{NOTHING}' END AS state"
 )
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """``broker, hour, allowed, denied`` of rows of REQUESTS; hours without any are not there."""
+    """``broker, hour, allowed, denied`` of rows of REQUESTS, and whether one that was allowed
+    ``is_sure``; hours without any are not there."""
     from pyspark.sql import functions as f
 
+    is_allowed = f.col("result") == "ALLOWED"
     return requests.groupBy("broker", f.date_trunc("hour", "time").alias("hour")).agg(
-        f.count_if(f.col("result") == "ALLOWED").alias("allowed"),
+        f.count_if(is_allowed).alias("allowed"),
         f.count_if(f.col("result") == "DENIED").alias("denied"),
+        f.bool_or(is_allowed & ~f.col("ambiguous")).alias("is_sure"),
     )
+
+
+def counted_before(coverage: DataFrame) -> DataFrame:
+    """What was ``counted`` for rows of COVERAGE."""
+    is_sure = f"state = '{BOTH}' AS is_sure"
+    there_are = coverage.where(f"state <> '{NOTHING}'")
+    return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure)
 
 
 def covered(counts: DataFrame) -> DataFrame:
@@ -41,5 +52,5 @@ def covered(counts: DataFrame) -> DataFrame:
         .agg(f.min("hour").alias("first"), f.max("hour").alias("last"))
         .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
     )
-    every = hours.join(counts, ["broker", "hour"], "left").na.fill(0, ["allowed", "denied"])
+    every = hours.join(counts, ["broker", "hour"], "left").na.fill(0).na.fill(False)
     return every.selectExpr("broker", "hour", "allowed", "denied", _STATE, "to_date(hour) AS day")

@@ -70,7 +70,8 @@ COVERAGE: Final = Table(
     ("day",),
 )
 """Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
-NOTHING. Kafka logs what it allows only at DEBUG: where that is missing, nothing is unused."""
+NOTHING: ambiguous lines are counted, and do not make it BOTH. Kafka logs what it allows only at
+DEBUG: where that is missing, nothing is unused."""
 
 DECISIONS: Final = Table(
     "decisions",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
+from metalog_spark.coverage import BOTH
 from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
@@ -177,7 +178,7 @@ def seen_in(tables: Tables, window: Window) -> Seen:
     rows = (
         coverage.groupBy("broker")
         .agg(
-            f.count_distinct(f.when(inside & (f.col("allowed") > 0), hour)).alias("allowed"),
+            f.count_distinct(f.when(inside & (f.col("state") == BOTH), hour)).alias("allowed"),
             f.count_distinct(f.when(inside & (f.col("allowed") + f.col("denied") > 0), hour)).alias(
                 "any"
             ),

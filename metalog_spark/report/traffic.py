@@ -14,6 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
+from metalog_spark.coverage import BOTH as BOTH_LOGGED
 from metalog_spark.findings.window import DAY_US, HOUR_US, Window, broker_said, usage_in
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
@@ -159,7 +160,7 @@ def _broker_order(name: str) -> tuple[int, str]:
 
 
 def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int], tuple[int, int]]:
-    """By broker and bar: hours with an allowed line, and with any."""
+    """By broker and bar: hours in which what was allowed is known, and those with any line."""
     from pyspark.sql import functions as f
 
     hour = f.unix_micros("hour")
@@ -169,7 +170,7 @@ def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int], tuple[
         )
         .groupBy("broker", f.expr(bars.at("hour")).alias("bar"))
         .agg(
-            f.count_distinct(f.when(f.col("allowed") > 0, hour)).alias("allowed"),
+            f.count_distinct(f.when(f.col("state") == BOTH_LOGGED, hour)).alias("allowed"),
             f.count_distinct(f.when(f.col("allowed") + f.col("denied") > 0, hour)).alias("any"),
         )
         .collect()

@@ -7,25 +7,25 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from metalog_spark.arrow import frame_of
-from metalog_spark.coverage import counted, covered
+from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.tables import COVERAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 START = datetime(2026, 3, 1, 22, tzinfo=UTC)
-EACH = "hour", "allowed", "denied", "state"
+COUNTED = "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, is_sure BOOLEAN"
 
 
-def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> dict[str, list[str]]:
+def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> dict[str, str]:
     """By broker, one letter an hour, of the numbers of lines allowed and denied in each."""
     rows = [
-        (broker, START + timedelta(hours=at), *numbers)
+        (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0)
         for broker, each in hours.items()
         for at, numbers in enumerate(each)
         if any(numbers)
     ]
-    counts = frame_of(spark, rows, "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT")
+    counts = frame_of(spark, rows, COUNTED)
     found: dict[str, list[str]] = {}
     for row in covered(counts).orderBy("broker", "hour").collect():
         of_broker = found.setdefault(row.broker, [])
@@ -54,22 +54,32 @@ def test_each_hour_of_a_brokers_window_has_a_state(spark: SparkSession) -> None:
     }
 
 
-def test_lines_are_counted_by_their_hour(spark: SparkSession) -> None:
+def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(
+    spark: SparkSession,
+) -> None:
     rows = [
-        ("1", "2026-03-01T23:59:59.999Z", "ALLOWED"),
-        ("1", "2026-03-02T00:00:00Z", "DENIED"),
-        ("1", "2026-03-02T00:59:59Z", "DENIED"),
-        ("1", "2026-03-01T23:00:00Z", "ALLOWED"),
-        ("2", "2026-03-02T00:00:00Z", "ALLOWED"),
+        ("1", "2026-03-01T23:59:59.999Z", "ALLOWED", True),
+        ("1", "2026-03-02T00:00:00Z", "DENIED", False),
+        ("1", "2026-03-02T00:59:59Z", "DENIED", False),
+        ("1", "2026-03-01T23:00:00Z", "ALLOWED", False),
+        ("2", "2026-03-02T00:00:00Z", "ALLOWED", False),
+        ("3", "2026-03-02T00:00:00Z", "DENIED", False),
+        ("3", "2026-03-02T00:00:01Z", "ALLOWED", True),
+        ("3", "2026-03-02T02:59:59Z", "ALLOWED", True),
     ]
-    given = frame_of(spark, rows, "broker STRING, at STRING, result STRING")
-    counts = counted(given.selectExpr("broker", "timestamp(at) AS time", "result"))
-    found = covered(counts).selectExpr("broker", "string(hour)", "allowed", "denied", "state")
-    assert sorted(map(tuple, found.collect())) == [
-        ("1", "2026-03-01 23:00:00", 2, 0, "BOTH"),
-        ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY"),
-        ("2", "2026-03-02 00:00:00", 1, 0, "BOTH"),
-    ]
+    given = frame_of(spark, rows, "broker STRING, at STRING, result STRING, ambiguous BOOLEAN")
+    requests = given.selectExpr("broker", "timestamp(at) AS time", "result", "ambiguous")
+    counts = counted(requests)
+    for each in (counts, counted_before(covered(counts))):
+        found = covered(each).selectExpr("broker", "string(hour)", "allowed", "denied", "state")
+        assert sorted(map(tuple, found.collect())) == [
+            ("1", "2026-03-01 23:00:00", 2, 0, "BOTH"),
+            ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY"),
+            ("2", "2026-03-02 00:00:00", 1, 0, "BOTH"),
+            ("3", "2026-03-02 00:00:00", 1, 1, "DENIALS_ONLY"),
+            ("3", "2026-03-02 01:00:00", 0, 0, "NOTHING"),
+            ("3", "2026-03-02 02:00:00", 1, 0, "DENIALS_ONLY"),
+        ]
     wanted = spark.createDataFrame([], COVERAGE.schema).schema
     assert covered(counts).schema.fieldNames() == wanted.fieldNames()
     assert [f.dataType for f in covered(counts).schema] == [f.dataType for f in wanted]

@@ -69,7 +69,7 @@ class World(NamedTuple):
     allow_everyone: bool = False
     brokers: tuple[str, ...] = ("1",)
     dark: frozenset[tuple[str, int]] = frozenset()
-    """Brokers' hours with denials only."""
+    """Brokers' hours with denials, and allowed lines that may be forged."""
 
     def folder(self, session: SparkSession, path: Path, *only: Table) -> Tables:
         """With the tables ``only``, if some are named."""
@@ -114,8 +114,7 @@ class World(NamedTuple):
         for broker in self.brokers:
             for hour in range(24 * self.days):
                 state = "DENIALS_ONLY" if (broker, hour) in self.dark else "BOTH"
-                allowed = 0 if state == "DENIALS_ONLY" else 5
-                rows.append((broker, moment(hour), allowed, 1, state, moment(hour).date()))
+                rows.append((broker, moment(hour), 5, 1, state, moment(hour).date()))
         return rows
 
 
