@@ -96,7 +96,8 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
     """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``.
 
     It needs the columns that say what was asked and answered, and when. Of the others, where
-    it lacks them, ``broker`` is the table's name, ``pattern_type`` LITERAL, and the rest null.
+    they are lacking or null, ``broker`` is the table's name, ``pattern_type`` LITERAL,
+    ``ambiguous`` false, and the rest null.
     """
     from pyspark.sql import functions as f
 
@@ -107,11 +108,12 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
     broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
     assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
     columns = {
-        field.name: (
-            f.col(field.name) if field.name in table.columns else f.lit(assumed.get(field.name))
-        ).try_cast(field.dataType)
+        field.name: (f.col(field.name) if field.name in table.columns else f.lit(None)).try_cast(
+            field.dataType
+        )
         for field in frame_of(session, [], REQUESTS.schema).schema
     }
+    columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
     is_lacking = f.greatest(*(columns[name].isNull() for name in NEEDED))
     is_odd = ~columns["result"].isin("ALLOWED", "DENIED")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from built_tables import everything
 from command import run_here
+from pyarrow import parquet
 from tiny_log import ace
 
 from authorizer.audit_layout import NOT_AUDIT
@@ -21,6 +24,7 @@ from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlog import EMPTY
 from metalog_spark.folder import Tables
+from metalog_spark.requests import read_table
 from metalog_spark.tables import DECISIONS, REJECTED
 
 if TYPE_CHECKING:
@@ -147,6 +151,32 @@ def test_bit_by_bit_is_as_in_one_go(
     assert everything(spark, tmp_path / "bits") == fresh
 
     check_the_whole(Tables.open(spark, tmp_path / "whole"), json.loads(whole.stdout))
+
+
+def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    asked = {
+        "principal": "User:a",
+        "host": "10.0.0.1",
+        "operation": "READ",
+        "resource_type": "TOPIC",
+        "resource_name": "a",
+        "result": "DENIED",
+    }
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    nulls = {"broker": pa.nulls(1, "string"), "pattern_type": pa.nulls(1), "ambiguous": [None]}
+    read = []
+    for folder, more in (("lacking", {}), ("null", nulls)):
+        path = tmp_path / folder / "b7.parquet"
+        path.parent.mkdir()
+        columns = {"time": [noon], **{name: [value] for name, value in asked.items()}}
+        parquet.write_table(pa.table({**columns, **more}), path)
+        [row] = read_table(spark, str(path)).drop("file").collect()
+        assert (row.broker, row.pattern_type, row.ambiguous) == ("b7", "LITERAL", False)
+        assert row.reason is None
+        read.append(row)
+    assert read[0] == read[1]
 
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
