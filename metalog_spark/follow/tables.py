@@ -6,6 +6,9 @@ This module must not know batches.
 
 from __future__ import annotations
 
+from typing import Final
+
+from metalog.errors import InvalidTarget
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, covered
@@ -21,6 +24,35 @@ from metalog_spark.tables import (
     USAGE,
 )
 from metalog_spark.usage import usage
+from snapshot.exchange.moment import time_text
+
+_ALWAYS_US: Final = -(1 << 63)
+"""Before all times."""
+
+
+def keep(tables: Tables, configuration: Configuration) -> None:
+    """By which requests are decided from now on; ``InvalidTarget`` where those that are decided
+    already were by another, which the folder could not say of them any more."""
+    from pyspark.sql import functions as f
+
+    if tables.has(CONFIGURATION):
+        from_us = _differ_from(Configuration.of(tables.read(CONFIGURATION)), configuration)
+        if from_us is None:
+            return
+        [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()
+        if last[0] is not None and last[0] >= from_us:
+            raise InvalidTarget(
+                f"{tables.path}: what was asked up to {time_text(last[0] // 1000)} is decided by"
+                " another --config: give that one, and --config MOMENT=FILE for what took its"
+                " place later, or follow into another folder"
+            )
+    tables.replace(CONFIGURATION, configuration.rows(tables.session))
+
+
+def _differ_from(one: Configuration, other: Configuration) -> int | None:
+    """The first moment; None where both say the same of all times."""
+    edges = sorted({_ALWAYS_US, *one.starts, *other.starts})
+    return next((each for each in edges if one.at(each) != other.at(each)), None)
 
 
 def complete(tables: Tables, history: History, source: str, configuration: Configuration) -> None:

@@ -137,9 +137,11 @@ def run(arguments: Namespace, output: Output) -> int:
     output.go_on()
     with spark_session(arguments, output) as session:
         from metalog_spark.follow.query import follow_tables, start
+        from metalog_spark.follow.tables import keep
 
         following = _following(arguments, configuration, zone, broker)
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
+        keep(tables, configuration)
         for each in following.log.unproven():
             output.warn(_unproven_said(each))
         query = start(

@@ -24,15 +24,19 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_session import shared
 from waiting import eventually
 
+from authorizer.config import AuthorizerConfig
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidTarget
+from metalog_spark.configuration import NOTHING_SAID, Configuration, Era
 from metalog_spark.findings.window import window_of
 from metalog_spark.folder import Tables
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
+from metalog_spark.follow.tables import keep
 from metalog_spark.tables import (
     ALERTS,
+    CONFIGURATION,
     COVERAGE,
     DECISIONS,
     REJECTED,
@@ -162,6 +166,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     assert found.rows(COVERAGE, "allowed", "denied") == [(2, STORM)]
     assert sum(row[0] for row in found.rows(USAGE, "requests")) == STORM + 2
     check_nothing_is_said_of_what_waits(Tables.open(spark, followed.out), capsys)
+    check_decisions_stay_true(followed, Tables.open(spark, followed.out), capsys)
 
     followed.log.goes_on(111)
     done = follow(capsys, followed)
@@ -179,6 +184,24 @@ def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFi
         window_of(tables, "2026-01-01T00:01:20")
     done = run_here(capsys, "pipeline", "unused", tables.path)
     assert f"warning: {said} are not; it may be a use" in done.stderr
+
+
+def check_decisions_stay_true(
+    followed: Followed, tables: Tables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last decision is of second 55."""
+    other = followed.out.parent / "server.properties"
+    other.write_text("super.users=User:bad\n")
+    done = run_here(capsys, "pipeline", "follow", *followed.words, "--config", other)
+    assert done.returncode == 2
+    assert "what was asked up to 2026-01-01T00:00:55.000Z is decided by another" in done.stderr
+    era = Era(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
+    with pytest.raises(InvalidTarget, match="or follow into another folder"):
+        keep(tables, Configuration([NOTHING_SAID, era]))
+    later = Configuration([NOTHING_SAID, era._replace(from_us=time_ms(300) * 1000)])
+    keep(tables, later)
+    assert Configuration.of(tables.read(CONFIGURATION)).eras == later.eras
+    keep(tables, Configuration())
 
 
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
