@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.decide import ALLOWS, DENIES, SUPER_USER
@@ -231,27 +232,40 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
+    """Pairs in one hand, of which User:* may hold one half; of both its own row is told."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:
             own.setdefault(acl.principal, []).append(acl)
+    powers = {power for pair in TOXIC_PAIRS for power in pair[:2]}
+    everyones = [
+        acl
+        for acl in own.get(WILDCARD_PRINCIPAL, ())
+        if any(power.is_given_by(acl) for power in powers)
+    ]
     for principal, allows in own.items():
         for one, two, said in TOXIC_PAIRS:
-            first = next(filter(one.is_given_by, allows), None)
-            second = next(filter(two.is_given_by, reversed(allows)), None)
-            if first is not None and second is not None:
+            first = next(filter(one.is_given_by, chain(allows, everyones)), None)
+            second = next(filter(two.is_given_by, chain(reversed(allows), everyones)), None)
+            if first is None or second is None:
+                continue
+            if principal in (first.principal, second.principal):
                 advice = _PART if first == second else "give the two to two principals"
                 finding = Finding(Severity.ERROR, said, first, by=second, advice=advice)
                 yield _row("toxic-pair", principal, finding, uses)
 
 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """ALLOWs of which a principal's own DENYs take away some: what is left is hard to see."""
+    """ALLOWs of which DENYs of the principal, or of User:*, take away some: what is left is hard
+    to see."""
     denies = _denies_by_principal(acls)
+    everyones = denies.get(WILDCARD_PRINCIPAL, ())
     for acl in acls:
-        against = denies.get(acl.principal, ()) if is_allow(acl) else ()
+        if not is_allow(acl) or acl.principal in config.super_users:
+            continue
+        against = chain(denies.get(acl.principal, ()), everyones)
         deny = next((each for each in against if _takes_from(each, acl)), None)
-        if deny is not None and acl.principal not in config.super_users:
+        if deny is not None:
             finding = Finding(
                 Severity.INFO,
                 "a DENY takes away some of what it allows",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from small_acls import allow
+from small_acls import allow, deny
 from small_pipeline import Ask, World, life, moment
 from small_shop import (
     ADMIN,
@@ -32,8 +32,9 @@ from small_shop import (
 )
 
 from authorizer.config import AuthorizerConfig
-from metalog.acl import Acl, ResourceType
-from metalog.errors import InvalidMoment, InvalidRequest
+from metalog.acl import Acl, Operation, ResourceType
+from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
+from metalog_spark.arrow import frame_of
 from metalog_spark.findings.denied import denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
@@ -215,6 +216,32 @@ def test_exposure(tables: Tables, day: Window) -> None:
     assert (admin.requests, admin.acl) == (2, None)
 
 
+def test_what_everyone_has_and_is_denied_is_of_each_principal(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """frank alters configurations, and everyone the cluster; bob reads what nobody may; everyone
+    writes to every topic and has it deleted, which is no pair of bob's or frank's."""
+    everyone = "User:*"
+    alters, configures = (
+        allow("kafka-cluster", power.operation, principal, kind=ResourceType.CLUSTER)
+        for power, principal in zip(POWERS, (everyone, FRANK), strict=True)
+    )
+    writes = allow("*", WRITE, everyone)
+    deletes = allow("", Operation.ALTER_CONFIGS, everyone, prefixed=True)
+    secret = deny("shop.orders", READ, everyone)
+    acls = (alters, configures, writes, deletes, EVERY_TOPIC, secret, PAYMENTS)
+    world = World(tuple(life(number, acl) for number, acl in enumerate(acls, 1)))
+    tables = world.folder(spark, tmp_path / "everyone", *READ_BY_DAY)
+    found = exposure(tables, window_of(tables)).where("kind IN ('toxic-pair', 'denied-overlap')")
+    assert {
+        (row.kind, row.principal, acl_of(row.acl), acl_of(row.other)) for row in found.collect()
+    } == {
+        ("toxic-pair", FRANK, alters, configures),
+        ("toxic-pair", everyone, writes, deletes),
+        ("denied-overlap", BOB, EVERY_TOPIC, secret),
+    }
+
+
 def test_access(tables: Tables, day: Window) -> None:
     rows = {(row.principal, row.resource_name): row for row in access(tables, day).collect()}
     assert len(rows) == 7
@@ -288,6 +315,16 @@ def test_without_any_allowed_line_the_line_for_log4j_is_said(
         with pytest.raises(InvalidRequest, match=r"kafka\.authorizer\.logger=DEBUG") as caught:
             refused(tables, window_of(tables))
         assert "\n" not in str(caught.value)
+
+
+def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = SHOP.folder(spark, tmp_path / "gone", *READ_BY_DAY)
+    of_others = tables.read(USAGE).where(f"principal <> '{BOB}'").collect()
+    tables.replace(USAGE, frame_of(spark, of_others, USAGE.schema))
+    with pytest.raises(InvalidSource, match=r"usage has 1,508 requests of 2026-.* 1,528"):
+        judged(tables, window_of(tables))
 
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
