@@ -21,7 +21,7 @@ from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now
 from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
-from metalog_spark.findings.window import refuse_without_allowed, seen_in, usage_in
+from metalog_spark.findings.window import answers_in, refuse_without_allowed, seen_in
 from metalog_spark.tables import USAGE
 
 if TYPE_CHECKING:
@@ -127,12 +127,12 @@ def judged(
     seen = seen_in(tables, window) if seen is None else seen
     refuse_without_allowed(seen, window)
     config = config_now(tables)
+    answers = answers_in(tables, window)
     lives, said = counted(tables, window) if requests is None else requests
     found = tuple(verdicts(lives, said, conditions(seen, window, config, tolerated)))
-    [row] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
     dangers = opening((each.acl for each in found), config)
     today = tuple(lives.at(None))
-    return Judged(found, seen, row[0], dangers, today, config, _last_uses(tables, lives))
+    return Judged(found, seen, answers, dangers, today, config, _last_uses(tables, lives))
 
 
 def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:

@@ -13,9 +13,9 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Operation, ResourceType
-from metalog.errors import InvalidMoment, InvalidRequest
+from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
-from metalog_spark.coverage import BOTH
+from metalog_spark.coverage import BOTH, NOTHING
 from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
@@ -179,9 +179,7 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         coverage.groupBy("broker")
         .agg(
             f.count_distinct(f.when(inside & (f.col("state") == BOTH), hour)).alias("allowed"),
-            f.count_distinct(f.when(inside & (f.col("allowed") + f.col("denied") > 0), hour)).alias(
-                "any"
-            ),
+            f.count_distinct(f.when(inside & (f.col("state") != NOTHING), hour)).alias("any"),
         )
         .collect()
     )
@@ -250,6 +248,28 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
         & (time < f.lit(window.end_us))
     )
     return whole.unionByName(usage(partly))
+
+
+def answers_in(tables: Tables, window: Window) -> int:
+    """How many requests were answered in ``window``; ``InvalidSource`` where USAGE has not those
+    of a whole day of it that COVERAGE counted: a use that is gone would be taken for none."""
+    from pyspark.sql import functions as f
+
+    usage = usage_in(tables, window).selectExpr("day", "requests", "0L AS lines")
+    coverage = tables.read(COVERAGE).selectExpr(
+        "day", "0L AS requests", "allowed + denied AS lines"
+    )
+    both = usage.unionByName(coverage).groupBy("day")
+    days = both.agg(f.sum("requests").alias("requests"), f.sum("lines").alias("lines")).collect()
+    first, last = _date(-(-window.start_us // DAY_US)), _date(window.end_us // DAY_US)
+    for day, requests, lines in sorted(days):
+        if first <= day < last and requests != lines:
+            raise InvalidSource(
+                f"{tables.path}: the table usage has {requests:,} requests of {day}, where coverage"
+                f" counted {lines:,}: files of it are gone; take the folder back whole from a copy,"
+                " or make another"
+            )
+    return sum(requests for _, requests, _ in days)
 
 
 def askable(usage: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from metalog.errors import InvalidRequest
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.denied import explained, in_order, most_denied, pairs_denied
 from metalog_spark.findings.drift import drift
@@ -100,6 +100,8 @@ class Parts:
                 requests=self.requests,
                 seen=self.seen,
             )
+        except InvalidSource:
+            raise
         except InvalidRequest as error:
             return error
 

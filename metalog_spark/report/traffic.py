@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
 from metalog_spark.coverage import BOTH as BOTH_LOGGED
+from metalog_spark.coverage import NOTHING as NOTHING_LOGGED
 from metalog_spark.findings.window import DAY_US, HOUR_US, Window, broker_said, usage_in
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
@@ -171,7 +172,7 @@ def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int], tuple[
         .groupBy("broker", f.expr(bars.at("hour")).alias("bar"))
         .agg(
             f.count_distinct(f.when(f.col("state") == BOTH_LOGGED, hour)).alias("allowed"),
-            f.count_distinct(f.when(f.col("allowed") + f.col("denied") > 0, hour)).alias("any"),
+            f.count_distinct(f.when(f.col("state") != NOTHING_LOGGED, hour)).alias("any"),
         )
         .collect()
     )

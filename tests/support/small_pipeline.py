@@ -5,7 +5,7 @@ Times are hours from midnight of 2026-01-01, and brokers log everything unless t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,7 +77,7 @@ class World(NamedTuple):
         decided = [self._decided(ask) for ask in self.asks]
         rows = {
             ACL_CHANGELOG: [_life_row(life) for life in self.lives],
-            COVERAGE: self._coverage(),
+            COVERAGE: self._coverage(decided),
             CONFIGURATION: [(None, None, list(self.super_users), self.allow_everyone, "test")],
             USAGE: _usage(decided),
             DECISIONS: [row for row in decided for row in _both_ends(row)],
@@ -109,12 +109,18 @@ class World(NamedTuple):
     def _edges(self) -> set[int]:
         return {edge.at for life in self.lives for edge in life[2:] if edge is not None}
 
-    def _coverage(self) -> list[tuple[Any, ...]]:
+    def _coverage(self, decided: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        """All was asked of the first broker; the others log that nothing was."""
+        lines: Counter[tuple[str, int, str]] = Counter()
+        for row in decided:
+            ask = row["ask"]
+            lines[self.brokers[0], int(ask.hour), row["result"]] += ask.times
         rows = []
         for broker in self.brokers:
             for hour in range(24 * self.days):
                 state = "DENIALS_ONLY" if (broker, hour) in self.dark else "BOTH"
-                rows.append((broker, moment(hour), 5, 1, state, moment(hour).date()))
+                allowed, denied = (lines[broker, hour, word] for word in ("ALLOWED", "DENIED"))
+                rows.append((broker, moment(hour), allowed, denied, state, moment(hour).date()))
         return rows
 
 

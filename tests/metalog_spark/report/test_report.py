@@ -113,7 +113,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert dict(zip(whole.all("dt"), whole.all("dd"), strict=True)) == {
         "Window": "1 January 2026 to 2 January 2026",
         "Metadata log": "/archive/prod (offsets 0 to 9,000)",
-        "Audit logs": "576 lines of 2 brokers",
+        "Audit logs": "138 lines of 2 brokers",
         "Configuration": "0 super users, closed by default",
     }
 
