@@ -88,7 +88,8 @@ def test_bit_by_bit_is_as_in_one_go(
 ) -> None:
     """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that
     tells later what was allowed; a table that is given twice; lines that are none. A build that
-    is killed was none, a copy that was cut replaces nothing, and an empty file is named."""
+    is killed was none, a copy that was cut replaces nothing, an empty file is named, and so are
+    two folders whose logs pass for one broker's."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
     day_1, day_1_of_4 = (
@@ -125,7 +126,7 @@ def test_bit_by_bit_is_as_in_one_go(
         "b2/kafka-authorizer.log", line("1970-01-02 23:30:00", "a", principal="User:root")
     )
     picture = pipeline.audit("picture", "\x89PNG\n", "\0\n")
-    empty = pipeline.audit("b5/kafka-authorizer.log")
+    empty = pipeline.audit("old/b2/kafka-authorizer.log")
     again = f"{tmp_path}/./more.parquet/"
     with monkeypatch.context() as patch:
         patch.setattr("metalog_spark.build.usage", killed)
@@ -140,12 +141,15 @@ def test_bit_by_bit_is_as_in_one_go(
     cut = pipeline.audit("b4.log.2", *day_1_of_4[:-1])
     done = pipeline.build("bits", "--requests", again)
     assert done.returncode == 1
+    logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
         f"note: {copy}: left out, {packed} holds its lines",
         f"warning: {cut}: left out: it has 95 lines, and what begins like it and was read"
         f" before, {uncut}, had 96",
         f"warning: {picture}: no audit log: none of its 2 lines is of one",
         f"warning: {empty}: empty: nothing is in it, and nothing said of its broker",
+        f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: logs in them pass for those of one"
+        " broker, b2; if they are of several, tell them apart by --broker-from",
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh

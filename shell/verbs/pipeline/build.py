@@ -131,6 +131,8 @@ def run(arguments: Namespace, output: Output) -> int:
         with output.busy("counting"):
             found = summary(tables)
     is_all = _say_left_out(told, found.damages, output)
+    if given.broker_from is None:
+        _say_shared(told, given.requests, output)
     _show(found, output)
     return 0 if is_all else 1
 
@@ -222,6 +224,28 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
     for problem in problems:
         output.warn(problem)
     return not problems
+
+
+def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
+    """Warns where files of several folders pass for one broker's, by what they are called."""
+    from metalog_spark.auditfiles import broker_of
+    from metalog_spark.folder import placed
+
+    others = set(map(placed, tables))
+    folders: dict[str, list[str]] = {}
+    for each in told:
+        if each.same is None and each.file not in others:
+            known = folders.setdefault(broker_of(each.file, None), [])
+            folder = str(Path(each.file).parent)
+            if folder not in known:
+                known.append(folder)
+    for broker, (first, *more) in folders.items():
+        if more:
+            rest = f" ({len(more) - 1:,} more)" if len(more) > 1 else ""
+            output.warn(
+                f"{first} and {more[0]}{rest}: logs in them pass for those of one broker,"
+                f" {broker}; if they are of several, tell them apart by --broker-from"
+            )
 
 
 def _show(found: Summary, output: Output) -> None:
