@@ -14,11 +14,21 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
 from metalog_spark.archive import Archive, Logs, Piece
 from metalog_spark.arrow import frame_of, in_spark, table_of
 from metalog_spark.folder import Tables
-from metalog_spark.history import AclLife, Found, Scanned, Stretch, history_of, scan
+from metalog_spark.history import (
+    ADVICE,
+    AclLife,
+    Found,
+    History,
+    Scanned,
+    Stretch,
+    history_of,
+    scan,
+)
 from metalog_spark.tables import ACL_CHANGELOG, HISTORY
 
 if TYPE_CHECKING:
@@ -49,7 +59,7 @@ def fill_changelog(
     try:
         archive = logs.look()
         scanned = scan_archive(tables.session, archive)
-        history = history_of(archive, scanned, skip_damaged=skip_damaged)
+        history = _told(archive, scanned, skip_damaged)
     finally:
         logs.close()
     lives = changelog_table(history.lives, source)
@@ -57,6 +67,15 @@ def fill_changelog(
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
     return lives, stretches
+
+
+def _told(archive: Archive, scanned: Mapping[int, Scanned], skip_damaged: bool) -> History:
+    """The history, or the damage with all that can be done about it here."""
+    try:
+        return history_of(archive, scanned, skip_damaged=skip_damaged)
+    except CorruptLog as error:
+        advice = f"{ADVICE}, or leave it out by --skip-damaged"
+        raise CorruptLog(error.found, advice=advice) from None
 
 
 def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:

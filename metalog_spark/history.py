@@ -47,7 +47,7 @@ _TELLING: Final = frozenset(
         AbortTransactionRecord,
     )
 )
-_ADVICE: Final = "take the file from another copy, or leave it out by --skip-damaged"
+ADVICE: Final = "take the file from another copy"
 _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
 
 
@@ -157,7 +157,7 @@ def history_of(archive: Archive, scanned: Mapping[int, Scanned], *, skip_damaged
     for run in _runs(archive, scanned):
         if isinstance(run, Hole):
             if run.is_damage and not skip_damaged:
-                raise CorruptLog(run.why, advice=_ADVICE)
+                raise CorruptLog(run.why, advice=ADVICE)
             stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:
@@ -290,7 +290,7 @@ def _based(
             return _snapshot_acls(member, known), unknown
         except CorruptLog as error:
             if not skip_damaged:
-                raise CorruptLog(error.found, advice=_ADVICE) from None
+                raise CorruptLog(error.found, advice=ADVICE) from None
             why, is_damage = error.found, True
     if reached < run.end or is_damage:
         unknown.append(_lost(is_damage, reached, run.end, why))

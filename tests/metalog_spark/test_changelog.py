@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from archive_folders import ArchiveFolder
 from pyspark.sql import SparkSession
 from tiny_log import ace, uuid
 
+from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
 from metalog_spark.changelog import fill_changelog
 from metalog_spark.folder import Tables
@@ -33,6 +35,9 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
     ArchiveFolder(tmp_path / "log" / "late").snapshot(9, ace(2, "b")).segment(9, ace(4, "d"))
     source = str(tmp_path / "log" / "*")
     tables = Tables.make(spark, tmp_path / "out")
+    advised = "; take the file from another copy, or leave it out by --skip-damaged$"
+    with pytest.raises(CorruptLog, match=rf"{early.segment_path(2)}, offset 3, .*{advised}"):
+        fill_changelog(tables, source, environ=os.environ)
     for _ in range(2):
         fill_changelog(tables, source, environ=os.environ, skip_damaged=True)
         stretches = rows(tables, HISTORY)
