@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if
-    from metalog_spark.findings.window import seen_in, usage_in
+    from metalog_spark.findings.window import answers_in, seen_in
 
     with opened_folder(arguments, output) as tables:
         today = acls_now(tables)
@@ -81,7 +81,7 @@ def run(arguments: Namespace, output: Output) -> int:
             found = what_if(tables, window, proposed, config)
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
             rows = [row.asDict(recursive=True) for row in timed.collect()]
-            [total] = usage_in(tables, window).selectExpr("coalesce(sum(requests), 0)").collect()
+            total = answers_in(tables, window)
     if seen.broken:
         output.warn(f"{seen.said_broken()} that is not looked at")
     if seen.without_allowed:
@@ -92,7 +92,7 @@ def run(arguments: Namespace, output: Output) -> int:
     elif output.format == "commands":
         print_remedies((row["remedy"] for row in rows), output)
     else:
-        _print(rows, total[0], arguments, output)
+        _print(rows, total, arguments, output)
     return 1 if rows else 0
 
 
