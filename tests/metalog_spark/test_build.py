@@ -88,8 +88,8 @@ def test_bit_by_bit_is_as_in_one_go(
 ) -> None:
     """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that
     tells later what was allowed; a table that is given twice; lines that are none. A build that
-    is killed was none, a copy that was cut replaces nothing, an empty file is named, and so are
-    two folders whose logs pass for one broker's."""
+    is killed was none, a copy that was cut replaces nothing, an empty file is named where no
+    rotated one speaks for it, and so are two folders whose logs pass for one broker's."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
     day_1, day_1_of_4 = (
@@ -127,6 +127,7 @@ def test_bit_by_bit_is_as_in_one_go(
     )
     picture = pipeline.audit("picture", "\x89PNG\n", "\0\n")
     empty = pipeline.audit("old/b2/kafka-authorizer.log")
+    pipeline.audit("b1/kafka-authorizer.log.2")
     again = f"{tmp_path}/./more.parquet/"
     with monkeypatch.context() as patch:
         patch.setattr("metalog_spark.build.usage", killed)

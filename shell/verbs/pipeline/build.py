@@ -204,6 +204,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Output) -> bool:
     """Says what could not be taken; whether there is nothing such."""
     problems = [f"skipped: {damage}" for damage in damages]
+    spoke = {_log_of(each.file) for each in told if each.requests}
     for each in told:
         none = f"none of its {each.lines:,} lines"
         if each.longer is not None:
@@ -215,8 +216,10 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
             output.note(f"{each.file}: left out, {each.same} holds its lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
-        elif each.lines == 0:
+        elif each.lines == 0 and _log_of(each.file) not in spoke:
             problems.append(f"{each.file}: empty: nothing is in it, and nothing said of its broker")
+        elif each.lines == 0:
+            continue
         elif each.requests == 0 and each.broken:
             problems.append(f"{each.file}: {none} can be read: {each.why}")
         elif each.requests == 0:
@@ -224,6 +227,11 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
     for problem in problems:
         output.warn(problem)
     return not problems
+
+
+def _log_of(file: str) -> tuple[Path, str]:
+    """What a file and those that were rotated away from it have in common."""
+    return Path(file).parent, Path(file).name.partition(".")[0]
 
 
 def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
