@@ -216,10 +216,11 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
             output.note(f"{each.file}: left out, {each.same} holds its lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
-        elif each.lines == 0 and _log_of(each.file) not in spoke:
-            problems.append(f"{each.file}: empty: nothing is in it, and nothing said of its broker")
         elif each.lines == 0:
-            continue
+            if _log_of(each.file) not in spoke:
+                problems.append(
+                    f"{each.file}: empty: nothing is in it, and nothing said of its broker"
+                )
         elif each.requests == 0 and each.broken:
             problems.append(f"{each.file}: {none} can be read: {each.why}")
         elif each.requests == 0:
@@ -230,23 +231,23 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
 
 
 def _log_of(file: str) -> tuple[Path, str]:
-    """What a file and those that were rotated away from it have in common."""
-    return Path(file).parent, Path(file).name.partition(".")[0]
+    """What a file and those that were rotated away from it have in common: the folder, and the
+    broker that it is called by."""
+    from metalog_spark.auditfiles import broker_of
+
+    return Path(file).parent, broker_of(file, None)
 
 
 def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
     """Warns where files of several folders pass for one broker's, by what they are called."""
-    from metalog_spark.auditfiles import broker_of
     from metalog_spark.folder import placed
 
     others = set(map(placed, tables))
-    folders: dict[str, list[str]] = {}
+    folders: dict[str, dict[Path, None]] = {}
     for each in told:
         if each.same is None and each.file not in others:
-            known = folders.setdefault(broker_of(each.file, None), [])
-            folder = str(Path(each.file).parent)
-            if folder not in known:
-                known.append(folder)
+            folder, broker = _log_of(each.file)
+            folders.setdefault(broker, {})[folder] = None
     for broker, (first, *more) in folders.items():
         if more:
             rest = f" ({len(more) - 1:,} more)" if len(more) > 1 else ""
