@@ -33,6 +33,7 @@ from authorizer.timeline import Edge, Timeline
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import uuid_text
+from metalog.records.text import decode_text
 from metalog_spark.configuration import Era
 from metalog_spark.state import State, unpacked
 
@@ -232,7 +233,8 @@ class _Coded(NamedTuple):
         try:
             texts: list[str] = self.different.cast(pa.string()).to_pylist()
         except pa.ArrowInvalid:
-            wrong = next(text for text in self.different.to_pylist() if not _is_utf_8(text))
+            found: list[bytes] = self.different.to_pylist()
+            wrong = next(text for text in found if decode_text(text).encode() != text)
             raise InvalidRequest(f"a request has a text that is not UTF-8: {wrong!r}") from None
         return texts
 
@@ -327,14 +329,6 @@ def _places(coded: pa.DictionaryArray) -> Numbers:
 
 def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
     return {text.encode(): number for text, number in numbers.items()}
-
-
-def _is_utf_8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _column(numbers: array[int]) -> Numbers:
