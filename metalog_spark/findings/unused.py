@@ -137,10 +137,11 @@ def judged(
 
 def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
     """Of an id that changed hands nothing is said: whose a use was would take more than it."""
+    from pyspark.sql import functions as f
+
     used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
-    latest = used.groupBy("acl_id").agg({"last_time": "max"})
-    rows = latest.selectExpr("acl_id", "unix_micros(`max(last_time)`)").collect()
-    by_id: dict[str, int] = {row[0]: row[1] for row in rows}
+    latest = used.groupBy("acl_id").agg(f.unix_micros(f.max("last_time")))
+    by_id: dict[str, int] = dict(map(tuple, latest.collect()))
     owners: dict[str, set[Acl]] = {}
     for acl, own in lives.by_acl.items():
         for life in own:
