@@ -2,18 +2,16 @@
 
 A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep
 it. A pattern (``/archive/*``) names many of them, which are put in order here: each offset is
-read from one folder, and a hole between two is told, never passed over. A log is cut into
-pieces that can be read apart and sent to where they are read. This module must not
-know Spark, and it applies no record.
+read from one folder, and a hole between two is told, never passed over. This module must not
+know Spark, nor how a piece is read.
 """
 
 from __future__ import annotations
 
 import glob
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -23,75 +21,14 @@ from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import PARTITION_FOLDER
 from metalog.log.several import FoldersLog
-from metalog.log.single import CheckpointLog, SegmentSplit, read_checkpoint
-from metalog.log.topic import TopicLog, TopicSplit
-from metalog.log.topic_cluster import TopicCluster
-from metalog.ports import Appended, Split
-from metalog.records.batch import Batch
-from metalog.records.checkpoint import check_snapshot
+from metalog.log.single import CheckpointLog, SegmentSplit
+from metalog.log.topic import TopicSplit
+from metalog.ports import Split
+from metalog_spark.pieces import OPEN_END, BootstrapSplit, Hole, Piece, SnapshotSplit, WholeSplit
 from snapshot.archive import archived_cluster
 from snapshot.exchange.source import OpenedLog, Source, open_source
-from snapshot.reader import read_snapshot
 
 _PATTERN: Final = re.compile(r"[*?\[]")
-_OPEN_END: Final = 1 << 63
-
-
-class Piece(NamedTuple):
-    """The records of ``split`` from offset ``start`` up to ``until``, to be read by one task.
-
-    Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
-    lacks no record, or is damaged. Of others a piece has the batches that begin before
-    ``end``, whole, and nothing of one that began before ``start``.
-    """
-
-    split: Split
-    start: int
-    end: int
-    until: int
-    dense: bool
-
-    def batches(self) -> Iterator[Batch]:
-        """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""
-        reached = self.start
-        file = None
-        for batch in self.split.read():
-            if batch.next_offset <= self.start:
-                continue
-            if batch.base_offset >= self.until:
-                break
-            if self.dense and batch.base_offset > reached:
-                raise _missing(reached, batch.base_offset, batch.file)
-            yield batch
-            reached, file = batch.next_offset, batch.file
-            if reached >= self.until:
-                break
-        if self.dense and reached < self.end < _OPEN_END:
-            raise _missing(reached, self.end, file)
-
-    def between(self, start: int, end: int) -> Sequence[Piece]:
-        """What of the piece holds records from offset ``start`` up to ``end``; what goes on from
-        a piece that ends before ``start`` is a piece of its own."""
-        if self.start >= end or self.end <= start:
-            return ()
-        split, begin, until = self.split, max(self.start, start), min(self.until, end)
-        if isinstance(split, TopicSplit | WholeSplit):
-            split = split._replace(start=begin)
-        last = until if self.dense else self.end
-        piece = self._replace(split=split, start=begin, end=last, until=until)
-        if not isinstance(split, TopicSplit) or self.start > start:
-            return (piece,)
-        return piece._replace(split=HeadSplit(split.cluster, begin)), piece
-
-
-class Hole(NamedTuple):
-    """Offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: one has, but it
-    cannot be read."""
-
-    start: int
-    end: int
-    why: str
-    is_damage: bool
 
 
 class Member(NamedTuple):
@@ -243,7 +180,7 @@ def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
         reached, before = member.end, member
         damage = member.log.damage if member.end == member.log.bounds().end else None
     if damage is not None and reached is not None:
-        yield _hole(reached, _OPEN_END, damage)
+        yield _hole(reached, OPEN_END, damage)
 
 
 def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
@@ -256,10 +193,10 @@ def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
 def _pieces(member: Member, begin: int) -> Iterator[Piece]:
     log, end = member.log, member.end
     if isinstance(log, CheckpointLog):
-        yield Piece(SnapshotSplit(log.path), 0, _OPEN_END, _OPEN_END, dense=False)
+        yield Piece(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, dense=False)
         return
     if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
-        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, _OPEN_END, _OPEN_END, dense=False)
+        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, dense=False)
         return
     splits = list(log.splits())
     if not splits and begin < end:
@@ -281,55 +218,6 @@ def _start_of(split: Split, otherwise: int) -> int:
     if isinstance(split, SegmentSplit) and split.base_offset is not None:
         return split.base_offset
     return otherwise
-
-
-class SnapshotSplit(NamedTuple):
-    """A snapshot's file as a log; its records have their places in the file for offsets."""
-
-    path: Path
-
-    def read(self) -> Iterator[Batch]:
-        log = CheckpointLog(self.path)
-        deque(check_snapshot(read_snapshot(log, log.id)), maxlen=0)
-        return log.open_snapshot(log.id)
-
-
-class BootstrapSplit(NamedTuple):
-    """The records with which a log begins that has none yet."""
-
-    path: Path
-
-    def read(self) -> Iterator[Batch]:
-        return read_checkpoint(self.path, LOCAL_FILES)
-
-
-class HeadSplit(NamedTuple):
-    """The append in a topic that began before ``offset`` and goes on there, if one does."""
-
-    cluster: TopicCluster
-    offset: int
-
-    def read(self) -> Iterator[Batch]:
-        log = TopicLog(str(self.cluster.address), cluster=self.cluster)
-        with closing(log):
-            appended = (each.batch for each in log.read(self.offset) if isinstance(each, Appended))
-            batch = next(appended, None)
-        if batch is not None and batch.base_offset < self.offset:
-            yield batch
-
-
-class WholeSplit(NamedTuple):
-    """A log that cannot be cut, such as a live quorum's, opened anew where it is read."""
-
-    text: str
-    command_config: Path | None
-    start: int
-
-    def read(self) -> Iterator[Batch]:
-        log = open_source(self.text, environ={}, command_config=self.command_config).log
-        for event in log.read(self.start):
-            if isinstance(event, Appended):
-                yield event.batch
 
 
 def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
@@ -394,7 +282,3 @@ def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
     with suppress(CorruptLog):
         return next(((each.base_offset, each.crc) for each in log.batches(offset - 1)), None)
     return None
-
-
-def _missing(start: int, end: int, file: str | None) -> CorruptLog:
-    return CorruptLog(f"records {start} to {end - 1} are missing", file=file, offset=start)

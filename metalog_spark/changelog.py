@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
-from metalog_spark.archive import Archive, Logs, Piece
+from metalog_spark.archive import Archive, Logs
 from metalog_spark.arrow import frame_of, in_spark, table_of
 from metalog_spark.folder import Tables
 from metalog_spark.history import (
@@ -29,6 +29,7 @@ from metalog_spark.history import (
     history_of,
     scan,
 )
+from metalog_spark.pieces import Piece
 from metalog_spark.tables import ACL_CHANGELOG, HISTORY
 
 if TYPE_CHECKING:

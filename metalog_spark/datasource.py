@@ -29,7 +29,8 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
-from metalog_spark.archive import Archive, Hole, Logs, Piece
+from metalog_spark.archive import Archive, Logs
+from metalog_spark.pieces import Hole, Piece
 from metalog_spark.pushed_filters import push
 from metalog_spark.rows import SCHEMA, Columns, Wanted
 

@@ -31,7 +31,8 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
     SnapshotHeaderRecord,
 )
-from metalog_spark.archive import Archive, Hole, Member, Piece
+from metalog_spark.archive import Archive, Member
+from metalog_spark.pieces import Hole, Piece
 from snapshot.reader import read_snapshot
 
 KNOWN: Final = "KNOWN"

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from metalog_spark.archive import Hole, Logs, Piece, Unproven
+from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import KNOWN, History, Scanned, history_of, scan
+from metalog_spark.pieces import Hole, Piece
 
 
 class FollowedLog:

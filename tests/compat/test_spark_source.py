@@ -19,9 +19,10 @@ from metalog import TopicLog, WritableTopicLog
 from metalog.ids import uuid_text
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
-from metalog_spark.archive import Logs, Piece
+from metalog_spark.archive import Logs
 from metalog_spark.datasource import LogReader, read_options
 from metalog_spark.history import history_of, scan
+from metalog_spark.pieces import Piece
 from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")

@@ -31,8 +31,8 @@ from pyspark.sql.types import StructType
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
-from metalog_spark.archive import Hole
 from metalog_spark.datasource import LogPartition, LogReader, read_options, register
+from metalog_spark.pieces import Hole
 
 pytestmark = pytest.mark.once
 

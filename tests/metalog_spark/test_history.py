@@ -17,8 +17,9 @@ from metalog.log.directory import DirectoryLog
 from metalog.records.batch import assemble_batch, batch_bytes
 from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.records.record import RawRecord
-from metalog_spark.archive import Logs, Piece
+from metalog_spark.archive import Logs
 from metalog_spark.history import History, Stretch, history_of, scan
+from metalog_spark.pieces import Piece
 from shell.history import history_of as history_in_the_shell
 from snapshot.exchange.moment import AtOffset
 from snapshot.exchange.replay import replay_source

@@ -1,0 +1,137 @@
+"""The pieces that a log is cut into, and the holes between them: a piece is what one task reads,
+wherever it is sent.
+
+This module must not know Spark, nor how pieces are put in order, and it applies no record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.files import LOCAL_FILES
+from metalog.log.single import CheckpointLog, read_checkpoint
+from metalog.log.topic import TopicLog, TopicSplit
+from metalog.log.topic_cluster import TopicCluster
+from metalog.ports import Appended, Split
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+from snapshot.exchange.source import open_source
+from snapshot.reader import read_snapshot
+
+OPEN_END: Final = 1 << 63
+"""Where a piece or a hole ends of which nobody knows it."""
+
+
+class Piece(NamedTuple):
+    """The records of ``split`` from offset ``start`` up to ``until``, to be read by one task.
+
+    Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
+    lacks no record, or is damaged. Of others a piece has the batches that begin before
+    ``end``, whole, and nothing of one that began before ``start``.
+    """
+
+    split: Split
+    start: int
+    end: int
+    until: int
+    dense: bool
+
+    def batches(self) -> Iterator[Batch]:
+        """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""
+        reached = self.start
+        file = None
+        for batch in self.split.read():
+            if batch.next_offset <= self.start:
+                continue
+            if batch.base_offset >= self.until:
+                break
+            if self.dense and batch.base_offset > reached:
+                raise _missing(reached, batch.base_offset, batch.file)
+            yield batch
+            reached, file = batch.next_offset, batch.file
+            if reached >= self.until:
+                break
+        if self.dense and reached < self.end < OPEN_END:
+            raise _missing(reached, self.end, file)
+
+    def between(self, start: int, end: int) -> Sequence[Piece]:
+        """What of the piece holds records from offset ``start`` up to ``end``; what goes on from
+        a piece that ends before ``start`` is a piece of its own."""
+        if self.start >= end or self.end <= start:
+            return ()
+        split, begin, until = self.split, max(self.start, start), min(self.until, end)
+        if isinstance(split, TopicSplit | WholeSplit):
+            split = split._replace(start=begin)
+        last = until if self.dense else self.end
+        piece = self._replace(split=split, start=begin, end=last, until=until)
+        if not isinstance(split, TopicSplit) or self.start > start:
+            return (piece,)
+        return piece._replace(split=HeadSplit(split.cluster, begin)), piece
+
+
+class Hole(NamedTuple):
+    """Offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: one has, but it
+    cannot be read."""
+
+    start: int
+    end: int
+    why: str
+    is_damage: bool
+
+
+class SnapshotSplit(NamedTuple):
+    """A snapshot's file as a log; its records have their places in the file for offsets."""
+
+    path: Path
+
+    def read(self) -> Iterator[Batch]:
+        log = CheckpointLog(self.path)
+        deque(check_snapshot(read_snapshot(log, log.id)), maxlen=0)
+        return log.open_snapshot(log.id)
+
+
+class BootstrapSplit(NamedTuple):
+    """The records with which a log begins that has none yet."""
+
+    path: Path
+
+    def read(self) -> Iterator[Batch]:
+        return read_checkpoint(self.path, LOCAL_FILES)
+
+
+class HeadSplit(NamedTuple):
+    """The append in a topic that began before ``offset`` and goes on there, if one does."""
+
+    cluster: TopicCluster
+    offset: int
+
+    def read(self) -> Iterator[Batch]:
+        log = TopicLog(str(self.cluster.address), cluster=self.cluster)
+        with closing(log):
+            appended = (each.batch for each in log.read(self.offset) if isinstance(each, Appended))
+            batch = next(appended, None)
+        if batch is not None and batch.base_offset < self.offset:
+            yield batch
+
+
+class WholeSplit(NamedTuple):
+    """A log that cannot be cut, such as a live quorum's, opened anew where it is read."""
+
+    text: str
+    command_config: Path | None
+    start: int
+
+    def read(self) -> Iterator[Batch]:
+        log = open_source(self.text, environ={}, command_config=self.command_config).log
+        for event in log.read(self.start):
+            if isinstance(event, Appended):
+                yield event.batch
+
+
+def _missing(start: int, end: int, file: str | None) -> CorruptLog:
+    return CorruptLog(f"records {start} to {end - 1} are missing", file=file, offset=start)
