@@ -56,13 +56,17 @@ class Archive(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """A log whose records from ``offset`` up to ``end`` may not be committed; ``why`` is what
-    proves the others."""
+    """A log of which the records from ``offset`` up to ``end`` are left out, since they may not
+    be committed; ``why`` is what proves the others."""
 
     text: str
     offset: int
     end: int
     why: str
+
+    def said(self) -> str:
+        proven = f"only up to offset {self.offset:,} of {self.end:,}" if self.offset else "nowhere"
+        return f"{self.text}: {proven} proven to be committed ({self.why})"
 
 
 @runtime_checkable
@@ -92,7 +96,7 @@ class Logs:
         committed: bool = False,
         command_config: Path | None = None,
     ) -> None:
-        self._text = text
+        self.text = text
         self._environ = environ
         self._committed = committed
         self._command_config = command_config
@@ -101,14 +105,14 @@ class Logs:
     def look(self) -> Archive:
         """What there is now. ``InvalidSource`` where the logs are not of one cluster."""
         known, self._sources = self._sources, {}
-        for name in _named(self._text):
+        for name in _named(self.text):
             self._sources[name] = self._looked_at(name, known.get(name))
         sources = list(self._sources.values())
         _refuse_what_is_not_one_log(sources)
         members = sorted(map(self._member, sources), key=lambda each: (each.start, -each.end))
         snapshots = ((each, member) for member in members for each in member.log.snapshots())
         return Archive(
-            self._text,
+            self.text,
             members[0].start,
             max(member.end for member in members),
             tuple(_in_order(members)),
@@ -116,15 +120,16 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """Those, of the logs as they were last looked at, that are not proven to their end."""
-        logs = (
-            (name, each.log.bounds().end, each.log.proven) for name, each in self._sources.items()
-        )
-        return [
-            Unproven(name, proven.offset, end, proven.why)
-            for name, end, proven in logs
-            if end > proven.offset
-        ]
+        """Those, of the logs as they were last looked at, of which something is left out that no
+        other of them holds; of several with the same lack the one that goes on furthest."""
+        members = sorted(map(self._member, self._sources.values()), key=lambda each: each.start)
+        found: dict[int, Unproven] = {}
+        for member in members:
+            end = member.log.bounds().end
+            reached = _reached(member.end, members)
+            if reached < end and (reached not in found or found[reached].end < end):
+                found[reached] = Unproven(member.source.text, reached, end, member.log.proven.why)
+        return list(found.values())
 
     def close(self) -> None:
         """Let go of what they are connected to."""
@@ -169,7 +174,7 @@ def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
         if reached is None or before is None:
             begin = member.start
         elif member.start > reached:
-            yield _hole(reached, member.start, damage)
+            yield from _holes(reached, member.start, damage, members)
             begin = member.start
         else:
             _check_same_log(before, member, min(reached, member.end))
@@ -180,14 +185,36 @@ def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
         reached, before = member.end, member
         damage = member.log.damage if member.end == member.log.bounds().end else None
     if damage is not None and reached is not None:
-        yield _hole(reached, OPEN_END, damage)
+        yield Hole(reached, OPEN_END, damage.found, is_damage=True)
 
 
-def _hole(start: int, end: int, damage: CorruptLog | None) -> Hole:
+def _holes(
+    start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
+) -> Iterator[Hole]:
+    """What is wrong from ``start`` up to ``end``: damage, or what a folder has and does not prove
+    to be committed, and then what none has."""
     if damage is not None:
-        return Hole(start, end, damage.found, is_damage=True)
-    why = f"records {start} to {end - 1} are in none of the folders"
-    return Hole(start, end, why, is_damage=False)
+        yield Hole(start, end, damage.found, is_damage=True)
+        return
+    having = [each for each in members if each.end <= start < each.log.bounds().end]
+    if having:
+        longest = max(having, key=lambda each: each.log.bounds().end)
+        until = min(longest.log.bounds().end, end)
+        why = f"records {start} to {until - 1} are in {longest.source.text} and not proven to be"
+        why += f" committed ({longest.log.proven.why})"
+        yield Hole(start, until, why, is_damage=False)
+        start = until
+    if start < end:
+        why = f"records {start} to {end - 1} are in none of the folders"
+        yield Hole(start, end, why, is_damage=False)
+
+
+def _reached(offset: int, members: Sequence[Member]) -> int:
+    """Up to where ``members``, in the order in which they begin, go on from ``offset``."""
+    for each in members:
+        if each.start <= offset:
+            offset = max(offset, each.end)
+    return offset
 
 
 def _pieces(member: Member, begin: int) -> Iterator[Piece]:

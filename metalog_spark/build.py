@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from metalog_spark.archive import Logs
     from metalog_spark.folder import Tables
 
 _FILES: Final = "files"
@@ -63,15 +64,13 @@ Days = frozenset[date]
 class Given(NamedTuple):
     """What a build reads; ``audit`` are files, folders and globs, ``requests`` Parquet tables."""
 
-    log: str
+    log: Logs
     configuration: Configuration
     zone: Zone
     audit: Sequence[str] = ()
     requests: Sequence[str] = ()
     broker_from: re.Pattern[str] | None = None
-    committed: bool = False
     skip_damaged: bool = False
-    command_config: Path | None = None
 
 
 class FileRead(NamedTuple):
@@ -93,9 +92,7 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
 
-def build(
-    tables: Tables, given: Given, *, environ: Mapping[str, str], at: Callable[[str], None]
-) -> list[FileRead]:
+def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[FileRead]:
     """Fills every table; ``at`` is told what is being done."""
     tables.check_is_built()
     known = tables.facts.get(_FILES, {})
@@ -106,7 +103,7 @@ def build(
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
     with tables.at_once():
-        told = _fill(tables, given, files, read, environ, at)
+        told = _fill(tables, given, files, read, at)
     names = {name for _, name in files.taken}.union(given.requests)
     empty = sorted(names.difference(each.file for each in told))
     told += [FileRead(name, 0, 0, 0, None, None) for name in empty]
@@ -120,12 +117,11 @@ def _fill(
     given: Given,
     files: SortedOut,
     read: DataFrame,
-    environ: Mapping[str, str],
     at: Callable[[str], None],
 ) -> list[FileRead]:
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
-    lives, history = _log(tables, given, environ)
+    lives, history = _log(tables, given)
     at(f"reading {_counted(len(files.taken), 'audit file')}")
     told, touched = _take(tables, read, files, given.requests)
     at("counting what brokers logged")
@@ -169,16 +165,9 @@ def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
     return read
 
 
-def _log(tables: Tables, given: Given, environ: Mapping[str, str]) -> tuple[pa.Table, pa.Table]:
+def _log(tables: Tables, given: Given) -> tuple[pa.Table, pa.Table]:
     """Rows of ACL_CHANGELOG and of HISTORY."""
-    found = fill_changelog(
-        tables,
-        given.log,
-        environ=environ,
-        committed=given.committed,
-        skip_damaged=given.skip_damaged,
-        command_config=given.command_config,
-    )
+    found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     return found
 

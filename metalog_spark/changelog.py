@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -44,27 +43,20 @@ _SCANNED: Final = (
 
 
 def fill_changelog(
-    tables: Tables,
-    source: str,
-    *,
-    environ: Mapping[str, str],
-    committed: bool = False,
-    skip_damaged: bool = False,
-    command_config: Path | None = None,
+    tables: Tables, logs: Logs, *, skip_damaged: bool = False
 ) -> tuple[pa.Table, pa.Table]:
-    """Replaces ACL_CHANGELOG and HISTORY by what ``source`` tells, and returns their rows.
+    """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows.
 
     ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
     """
-    logs = Logs(source, environ=environ, committed=committed, command_config=command_config)
     try:
         archive = logs.look()
         scanned = scan_archive(tables.session, archive)
         history = _told(archive, scanned, skip_damaged)
     finally:
         logs.close()
-    lives = changelog_table(history.lives, source)
-    stretches = history_table(history.stretches, source)
+    lives = changelog_table(history.lives, logs.text)
+    stretches = history_table(history.stretches, logs.text)
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
     return lives, stretches

@@ -50,9 +50,7 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """What is left out of each folder, if anything is."""
-        if not self.committed:
-            return ()
+        """What is left out, if anything is."""
         logs = self._opened()
         logs.look()
         return logs.unproven()

@@ -14,6 +14,7 @@ from tiny_log import ace, uuid
 
 from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
+from metalog_spark.archive import Logs
 from metalog_spark.changelog import fill_changelog
 from metalog_spark.folder import Tables
 from metalog_spark.tables import ACL_CHANGELOG, HISTORY, Table
@@ -34,12 +35,13 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
     early.segment_path(2).write_bytes(early.segment_path(2).read_bytes()[:-1] + b"?")
     ArchiveFolder(tmp_path / "log" / "late").snapshot(9, ace(2, "b")).segment(9, ace(4, "d"))
     source = str(tmp_path / "log" / "*")
+    logs = Logs(source, environ=os.environ)
     tables = Tables.make(spark, tmp_path / "out")
     advised = "; take the file from another copy, or leave it out by --skip-damaged$"
     with pytest.raises(CorruptLog, match=rf"{early.segment_path(2)}, offset 3, .*{advised}"):
-        fill_changelog(tables, source, environ=os.environ)
+        fill_changelog(tables, logs)
     for _ in range(2):
-        fill_changelog(tables, source, environ=os.environ, skip_damaged=True)
+        fill_changelog(tables, logs, skip_damaged=True)
         stretches = rows(tables, HISTORY)
         assert [(each["kind"], each["from_offset"], each["to_offset"]) for each in stretches] == [
             ("KNOWN", 0, 3),

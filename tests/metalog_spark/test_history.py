@@ -17,7 +17,7 @@ from metalog.log.directory import DirectoryLog
 from metalog.records.batch import assemble_batch, batch_bytes
 from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.records.record import RawRecord
-from metalog_spark.archive import Logs
+from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import History, Stretch, history_of, scan
 from metalog_spark.pieces import Piece
 from shell.history import history_of as history_in_the_shell
@@ -85,6 +85,32 @@ def test_what_is_not_proven_is_left_out_if_asked() -> None:
         if life.end is None
     }
     assert lasting == dict(state.image.acls.by_id.items())
+
+
+def test_what_is_left_out_is_said_and_where_it_lies(tmp_path: Path) -> None:
+    """A folder that proves nothing past its snapshot, and one that begins after its end; then a
+    third that proves all of the first."""
+    first = tmp_path / "a"
+    ArchiveFolder(first).segment(0, ace(1), ace(2), ace(3)).snapshot(2, ace(1))
+    ArchiveFolder(tmp_path / "b").segment(6, ace(4)).snapshot(8, ace(1))
+    why = "a snapshot ends at 2"
+    assert [each[:3] + each[5:] for each in told(tmp_path / "*", committed=True).stretches] == [
+        ("KNOWN", 0, 2, None),
+        ("GAP", 2, 4, f"records 2 to 3 are in {first} and not proven to be committed ({why})"),
+        ("GAP", 4, 6, "records 4 to 5 are in none of the folders"),
+        ("GAP", 6, 8, "records are there, but no snapshot from which they could be followed"),
+        ("KNOWN", 8, 8, None),
+    ]
+
+    def unproven(*, committed: bool) -> list[Unproven]:
+        logs = Logs(str(tmp_path / "*"), environ=os.environ, committed=committed)
+        logs.look()
+        return logs.unproven()
+
+    assert unproven(committed=False) == []
+    assert unproven(committed=True) == [Unproven(str(first), 2, 4, why)]
+    ArchiveFolder(tmp_path / "c").segment(0, ace(1), ace(2), ace(3)).snapshot(4, ace(1))
+    assert unproven(committed=True) == []
 
 
 def unbound(number: int) -> RemoveAccessControlEntryRecord:

@@ -21,6 +21,7 @@ from shell.spark import add_spark, spark_session
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
+    from metalog_spark.archive import Unproven
     from metalog_spark.build import FileRead, Given
     from metalog_spark.configuration import Configuration
     from metalog_spark.summary import Summary
@@ -115,6 +116,9 @@ def run(arguments: Namespace, output: Output) -> int:
             "no requests are given: name audit logs by --audit, or a table by --requests"
         )
     given = _given(arguments, output)
+    given.log.look()
+    for each in given.log.unproven():
+        output.warn(_unproven_said(each))
     with spark_session(arguments, output) as session:
         from metalog_spark.build import build
         from metalog_spark.folder import Tables
@@ -122,12 +126,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
         tables = Tables.make(session, arguments.out)
         with output.busy("looking at what there is") as progress:
-            told = build(
-                tables,
-                given,
-                environ=os.environ,
-                at=lambda doing: setattr(progress, "doing", doing),
-            )
+            told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
         with output.busy("counting"):
             found = summary(tables)
     is_all = _say_left_out(told, found.damages, output)
@@ -145,18 +144,30 @@ def _given(arguments: Namespace, output: Output) -> Given:
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
     from authorizer.audit_layout import Zone
+    from metalog_spark.archive import Logs
 
     command_config = arguments.command_config
+    log = Logs(
+        arguments.log,
+        environ=os.environ,
+        committed=arguments.committed,
+        command_config=None if command_config is None else Path(command_config),
+    )
     return Given(
-        log=arguments.log,
+        log=log,
         configuration=_configuration(arguments, output),
         zone=Zone(arguments.zone),
         audit=arguments.audit,
         requests=arguments.requests,
         broker_from=broker_pattern(arguments.broker_from),
-        committed=arguments.committed,
         skip_damaged=arguments.skip_damaged,
-        command_config=None if command_config is None else Path(command_config),
+    )
+
+
+def _unproven_said(each: Unproven) -> str:
+    return (
+        f"{each.said()}, and what is not is left out; name the folders of more voters joined by +,"
+        " or leave out --committed"
     )
 
 

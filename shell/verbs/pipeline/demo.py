@@ -132,15 +132,17 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
 def _build(tables: Tables, made: Made, output: Output) -> None:
     from authorizer.audit_layout import Zone
+    from metalog_spark.archive import Logs
     from metalog_spark.build import Given, build
     from metalog_spark.configuration import read_configuration
 
     first, *later = made.configs.items()
     texts = [str(first[1]), *(f"{moment}={path}" for moment, path in later)]
     configuration, _ = read_configuration(texts)
-    given = Given(str(made.log), configuration, Zone("UTC"), audit=[str(made.audit)])
+    log = Logs(str(made.log), environ=os.environ)
+    given = Given(log, configuration, Zone("UTC"), audit=[str(made.audit)])
     with _step("building the tables", output) as (at, step):
-        files = build(tables, given, environ=os.environ, at=at)
+        files = build(tables, given, at=at)
         read = sum(each.requests for each in files)
         rejected = sum(each.not_audit + each.broken for each in files)
         apart = f"; {rejected:,} lines say nothing and are kept apart" if rejected else ""

@@ -205,11 +205,9 @@ def _following(
 
 
 def _unproven_said(each: Unproven) -> str:
-    proven = f"only up to offset {each.offset:,} of {each.end:,}" if each.offset else "nowhere"
     return (
-        f"{each.text}: {proven} proven to be committed ({each.why}), and what was asked after that"
-        " waits; follow quorum://HOST:PORT, or the folders of more voters joined by +, or say"
-        " --uncommitted"
+        f"{each.said()}, and what was asked after that waits; follow quorum://HOST:PORT, or the"
+        " folders of more voters joined by +, or say --uncommitted"
     )
 
 
