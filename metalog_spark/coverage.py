@@ -3,15 +3,18 @@
 Kafka logs what it allows only at DEBUG, so an hour without an allowed line is one in which
 nothing was allowed, or one in which nothing of the kind was logged: that cannot be told apart,
 and is not (docs/decisions/0045). Nor does a line show it that may be forged: an ``ambiguous`` one
-is counted, and is no evidence. This module must not know findings.
+is counted, and is no evidence. Which of them are controllers' logs their lines tell, too
+(docs/decisions/0063). This module must not know findings.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from metalog_spark.controllers import REQUESTS as OF_CONTROLLERS
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 BOTH: Final = "BOTH"
 DENIALS_ONLY: Final = "DENIALS_ONLY"
@@ -24,15 +27,18 @@ _STATE: Final = (
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """``broker, hour, allowed, denied`` of rows of REQUESTS, and whether one that was allowed
-    ``is_sure``; hours without any are not there."""
+    """``broker, hour, allowed, denied`` of rows of REQUESTS, whether one that was allowed
+    ``is_sure``, and whether such a one is a ``controller``'s; hours without any are not there."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
+    is_sure = is_allowed & ~f.col("ambiguous")
+    is_of_controller = f.coalesce(f.col("request_name").isin(*OF_CONTROLLERS), f.lit(False))
     return requests.groupBy("broker", f.date_trunc("hour", "time").alias("hour")).agg(
         f.count_if(is_allowed).alias("allowed"),
         f.count_if(f.col("result") == "DENIED").alias("denied"),
-        f.bool_or(is_allowed & ~f.col("ambiguous")).alias("is_sure"),
+        f.bool_or(is_sure).alias("is_sure"),
+        f.bool_or(is_sure & is_of_controller).alias("controller"),
     )
 
 
@@ -40,7 +46,7 @@ def counted_before(coverage: DataFrame) -> DataFrame:
     """What was ``counted`` for rows of COVERAGE."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     there_are = coverage.where(f"state <> '{NOTHING}'")
-    return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure)
+    return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure, "controller")
 
 
 def covered(counts: DataFrame) -> DataFrame:
@@ -53,4 +59,19 @@ def covered(counts: DataFrame) -> DataFrame:
         .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
     )
     every = hours.join(counts, ["broker", "hour"], "left").na.fill(0).na.fill(False)
-    return every.selectExpr("broker", "hour", "allowed", "denied", _STATE, "to_date(hour) AS day")
+    return every.selectExpr(
+        "broker", "hour", "allowed", "denied", _STATE, "controller", "to_date(hour) AS day"
+    )
+
+
+def seen_hours(inside: Column) -> tuple[Column, Column, Column]:
+    """Of rows of COVERAGE, how many of the hours ``inside`` have ``allowed`` lines that are sure,
+    ``any`` line, and such an allowed line of a ``controller``; an hour of several brokers once."""
+    from pyspark.sql import functions as f
+
+    state, hour = f.col("state"), f.unix_micros("hour")
+    return (
+        f.count_distinct(f.when(inside & (state == BOTH), hour)).alias("allowed"),
+        f.count_distinct(f.when(inside & (state != NOTHING), hour)).alias("any"),
+        f.count_distinct(f.when(inside & f.col("controller"), hour)).alias("controller"),
+    )

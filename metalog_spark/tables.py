@@ -66,12 +66,14 @@ REJECTED: Final = Table("rejected", "file STRING, line BIGINT, text STRING, reas
 
 COVERAGE: Final = Table(
     "coverage",
-    "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING, day DATE",
+    "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
+    " controller BOOLEAN, day DATE",
     ("day",),
 )
 """Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
 NOTHING: ambiguous lines are counted, and do not make it BOTH. Kafka logs what it allows only at
-DEBUG: where that is missing, nothing is unused."""
+DEBUG: where that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a
+controller writes."""
 
 DECISIONS: Final = Table(
     "decisions",

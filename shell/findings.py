@@ -104,11 +104,15 @@ def whole_command(
 
 def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
     """What a person must know of the coverage to read the answer rightly."""
-    from metalog_spark.findings.window import tolerance
+    from metalog_spark.findings.window import GIVE_CONTROLLERS, tolerance
 
     if seen.broken:
         output.warn(
             f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
+        )
+    if seen.unled > tolerated:
+        output.warn(
+            f"{seen.said_controllers()}, so no grant of that is called unused; {GIVE_CONTROLLERS}"
         )
     if not seen.without_allowed:
         return

@@ -102,6 +102,13 @@ _CHANGES_OF_ACLS: Final = tuple(
     Activity(DEPLOYER, "10.20.0.30", name, Op.ALTER, _CLUSTER, CLUSTER_NAME, 0.0)
     for name in ("CreateAcls", "DeleteAcls")
 )
+_BEAT: Final = Activity(
+    *(BROKER_PRINCIPALS[1], "10.20.0.2", "BrokerHeartbeat"),
+    *(Op.CLUSTER_ACTION, _CLUSTER, CLUSTER_NAME, 0.0),
+)
+"""One of an hour's many, by which the first broker's log shows that it is the active controller."""
+_BEATS_FROM: Final = 50
+"""So many requests an hour leave room for it."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
 
 
@@ -116,7 +123,7 @@ def activities(
         own = [*_of_service(random, service, moved)]
         share = 1 / rank**_ZIPF / len(own)
         found += [each._replace(weight=each.weight * share) for each in own]
-    return [*found, *_of_others(), *_CHANGES_OF_ACLS, *PROBES]
+    return [*found, *_of_others(), *_CHANGES_OF_ACLS, _BEAT, *PROBES]
 
 
 def _of_service(random: Random, service: Service, moved: Sequence[Move]) -> Iterator[Activity]:
@@ -224,8 +231,11 @@ def hours(
     ``asked`` are ``activities``. ``ValueError`` if ``requests`` are too few.
     """
     planned = _planned(random, asked, events, requests)
-    planned = {number: each for number, each in planned.items() if number // 24 in days}
-    left = requests - sum(map(len, planned.values()))
+    if requests >= _BEATS_FROM * 24 * sum(day in days for day in range(DAYS)):
+        for begin in range(START, END, HOUR):
+            _plan(planned, (begin + SECOND, asked.index(_BEAT), 0))
+    there = {number: each for number, each in planned.items() if number // 24 in days}
+    left = requests - sum(map(len, there.values()))
     if left < 0:
         raise ValueError(f"the year alone has {requests - left} requests, not {requests}")
     edges = {edge for each in asked for edge in (each.begins, each.ends)}
@@ -242,12 +252,12 @@ def hours(
         numbers = random.choices(active, cum_weights=cumulated, k=count)
         brokers = random.choices(range(BROKER_COUNT), _LOADS, k=count)
         rows = list(zip(times, numbers, brokers, strict=True))
-        yield begin, sorted([*rows, *planned[number]]) if number in planned else rows
+        yield begin, sorted([*rows, *there[number]]) if number in there else rows
 
 
 def _planned(
     random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
-) -> dict[int, list[Request]]:
+) -> defaultdict[int, list[Request]]:
     """By hour of the year, what does not happen by chance."""
     found: defaultdict[int, list[Request]] = defaultdict(list)
     creates, deletes = map(asked.index, _CHANGES_OF_ACLS)

@@ -154,10 +154,10 @@ def least_set(
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because nobody knows its use. That it keeps the default rule away
-    is no reason, since that rule goes."""
+    """Whether an ALLOW is kept because nobody knows its use, or all of its uses. That it keeps the
+    default rule away is no reason, since that rule goes."""
     is_unknown = verdict.state is State.UNKNOWN and verdict.reason is not Reason.OPENS
-    return is_unknown and verdict.is_alive and is_allow(verdict.acl)
+    return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:

@@ -21,7 +21,12 @@ from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now
 from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
-from metalog_spark.findings.window import answers_in, refuse_without_allowed, seen_in
+from metalog_spark.findings.window import (
+    GIVE_CONTROLLERS,
+    answers_in,
+    refuse_without_allowed,
+    seen_in,
+)
 from metalog_spark.tables import USAGE
 
 if TYPE_CHECKING:
@@ -51,6 +56,7 @@ _LOOK: Final = {
     Reason.WAS_SUPER: "look again over a window in which it was no super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
+    Reason.CONTROLLER: f"{GIVE_CONTROLLERS}, and look again",
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }
 
@@ -162,6 +168,7 @@ def conditions(
         window.end_us // 1000,
         seen.missing <= tolerated,
         seen.silent <= tolerated,
+        seen.unled <= tolerated,
         config.allow_everyone,
     )
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from authorizer.timeline import Life
 from authorizer.trace import is_allow
 from metalog.acl import Acl
+from metalog_spark.controllers import may_decide_by
 from metalog_spark.findings.lives import Asked, Lives
 
 ALLOWED: Final = "ALLOWED"
@@ -54,6 +55,8 @@ class Reason(Enum):
     """An ACL that decided in its stead, or a DENY that overrode it, is in force no more."""
     COVERAGE = "COVERAGE"
     """Brokers' hours without lines of the kind that would show it."""
+    CONTROLLER = "CONTROLLER"
+    """Hours without a controller's log, which alone may show it."""
     OPENS = "OPENS"
     """allow.everyone.if.no.acl.found: a name that loses its last ACL is open to all."""
 
@@ -149,7 +152,8 @@ def _doubt(request: Request) -> Kind | None:
 
 class Verdict(NamedTuple):
     """``uses`` is None where it decided nothing; ``matched`` counts all that it matched.
-    ``shadow`` is the ACL that decided most of what a SHADOWED one matches."""
+    ``shadow`` is the ACL that decided most of what a SHADOWED one matches. ``is_hidden``: USED or
+    not, a controller whose log is not there may have decided by it."""
 
     acl: Acl
     lives: tuple[Life, ...]
@@ -158,6 +162,7 @@ class Verdict(NamedTuple):
     reason: Reason | None
     uses: Count | None
     matched: int
+    is_hidden: bool
     shadow: Acl | None = None
 
     @property
@@ -171,13 +176,15 @@ class Verdict(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """``start_ms``, ``end_ms``: the window's edges. ``is_allowed_seen``, ``is_any_seen``: whether
-    enough of the window has allowed lines, and lines at all."""
+    """``start_ms``, ``end_ms``: the window's edges. ``is_allowed_seen``, ``is_any_seen``,
+    ``is_controller_seen``: whether enough of the window has allowed lines, lines at all, and
+    allowed lines of a controller."""
 
     start_ms: int
     end_ms: int
     is_allowed_seen: bool
     is_any_seen: bool
+    is_controller_seen: bool
     allow_everyone: bool = False
 
 
@@ -215,13 +222,19 @@ def _verdict(
         sight = Sight.ONLY_DENIED if Kind.OVERRIDDEN in kinds else Sight.NEVER
     instead = {by for kind, by in said if kind in (Kind.BESIDE, Kind.OVERRIDDEN)}
     gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in instead)
-    reason = None if uses is not None else _reason(acl, own, kinds, gone, given)
+    hidden = not given.is_controller_seen and may_decide_by(acl)
+    reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, given)
     state = State.USED if uses is not None else State.UNKNOWN if reason else State.UNUSED
-    return Verdict(acl, own, sight, state, reason, uses, matched, shadow)
+    return Verdict(acl, own, sight, state, reason, uses, matched, hidden, shadow)
 
 
 def _reason(
-    acl: Acl, own: tuple[Life, ...], kinds: set[Kind], is_shadow_gone: bool, given: Conditions
+    acl: Acl,
+    own: tuple[Life, ...],
+    kinds: set[Kind],
+    is_shadow_gone: bool,
+    is_hidden: bool,
+    given: Conditions,
 ) -> Reason | None:
     is_seen = given.is_allowed_seen if is_allow(acl) else given.is_any_seen
     reasons = {
@@ -231,6 +244,7 @@ def _reason(
         Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
         Reason.SHADOW_GONE: is_shadow_gone,
         Reason.COVERAGE: not is_seen,
+        Reason.CONTROLLER: is_hidden,
         Reason.OPENS: given.allow_everyone,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
-from metalog_spark.coverage import BOTH, NOTHING
+from metalog_spark.coverage import seen_hours
 from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from metalog_spark.folder import Tables
 
@@ -41,6 +41,7 @@ HOW_TO_LOG: Final = (
     "or on running brokers kafka-configs --alter --entity-type broker-loggers --entity-name ID "
     "--add-config kafka.authorizer.logger=DEBUG"
 )
+GIVE_CONTROLLERS: Final = "build with the controllers' kafka-authorizer.log, too"
 
 
 class Window(NamedTuple):
@@ -60,15 +61,18 @@ class Window(NamedTuple):
 
 class Seen(NamedTuple):
     """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
-    at all. ``worst`` is the broker with the most of the former. ``broken`` are audit lines that
-    could not be read; their times are not known, so those of all times are counted. ``waiting``
-    are requests that are not decided yet."""
+    at all. ``worst`` is the broker with the most of the former. Of the ``clock_hours`` of the
+    window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
+    that could not be read; their times are not known, so those of all times are counted.
+    ``waiting`` are requests that are not decided yet."""
 
     hours: int
     without_allowed: int
     without_any: int
     worst: str = ""
     worst_hours: int = 0
+    clock_hours: int = 0
+    without_controller: int = 0
     broken: int = 0
     waiting: Waiting | None = None
 
@@ -82,6 +86,11 @@ class Seen(NamedTuple):
         """The share of which there is no line at all."""
         return self._share(self.without_any)
 
+    @property
+    def unled(self) -> float:
+        """The share of the window in which what controllers allowed is not known."""
+        return self.without_controller / self.clock_hours if self.without_controller else 0.0
+
     def _share(self, hours: int) -> float:
         return hours / self.hours if self.hours else 1.0
 
@@ -90,6 +99,14 @@ class Seen(NamedTuple):
         return (
             f"{self.without_allowed:,} of {self.hours:,} broker-hours have no allowed line "
             f"({broker_said(self.worst)}: {self.worst_hours:,})"
+        )
+
+    def said_controllers(self) -> str:
+        """``24 of 24 hours have no allowed line of a controller, which alone logs …``."""
+        return (
+            f"{self.without_controller:,} of {self.clock_hours:,} hours have no allowed line of a"
+            " controller, which alone logs most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS"
+            " and the like"
         )
 
     def said_broken(self) -> str:
@@ -171,21 +188,28 @@ def seen_in(tables: Tables, window: Window) -> Seen:
     """What of ``window`` the audit logs cover."""
     from pyspark.sql import functions as f
 
-    coverage = tables.read(COVERAGE)
+    is_of_all = f.grouping("broker").alias("is_of_all")
+    counts = seen_hours(touched_by(window))
+    rows = tables.read(COVERAGE).rollup("broker").agg(is_of_all, *counts).collect()
+    of_brokers = [
+        (row["broker"], row["allowed"], row["any"]) for row in rows if not row["is_of_all"]
+    ]
+    led = sum(row["controller"] for row in rows if row["is_of_all"])
+    return seen_of(of_brokers, window.hours)._replace(
+        clock_hours=window.hours,
+        without_controller=window.hours - led,
+        broken=_broken(tables),
+        waiting=waiting_in(tables),
+    )
+
+
+def touched_by(window: Window) -> Column:
+    """Whether an hour of COVERAGE is one that the window touches."""
+    from pyspark.sql import functions as f
+
     hour = f.unix_micros("hour")
     first = window.start_us // HOUR_US * HOUR_US
-    inside = (hour >= f.lit(first)) & (hour < f.lit(window.end_us))
-    rows = (
-        coverage.groupBy("broker")
-        .agg(
-            f.count_distinct(f.when(inside & (f.col("state") == BOTH), hour)).alias("allowed"),
-            f.count_distinct(f.when(inside & (f.col("state") != NOTHING), hour)).alias("any"),
-        )
-        .collect()
-    )
-    of_brokers = [(row["broker"], row["allowed"], row["any"]) for row in rows]
-    seen = seen_of(of_brokers, window.hours)
-    return seen._replace(broken=_broken(tables), waiting=waiting_in(tables))
+    return (hour >= f.lit(first)) & (hour < f.lit(window.end_us))
 
 
 def _broken(tables: Tables) -> int:

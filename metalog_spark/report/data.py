@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+from metalog_spark.findings.window import GIVE_CONTROLLERS
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
 from metalog_spark.report.contents import SECTIONS, Contents, Excess, Number, Section, Window
@@ -80,7 +81,7 @@ def contents(
         team=None if team is None else team.name,
         facts=tuple(_facts(found)),
         sentence=_sentence(uses, sum(map(whose.acl, found.acls)), traffic),
-        caveat=" ".join(_caveats(parts.seen)),
+        caveat=" ".join(_caveats(parts.seen, parts.tolerated)),
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
@@ -189,7 +190,11 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     )
 
 
-def _caveats(seen: Seen) -> Iterator[str]:
+def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
+    if seen.unled > tolerated:
+        yield (
+            f"{seen.said_controllers()}, so no grant of that is called unused; {GIVE_CONTROLLERS}."
+        )
     if seen.broken:
         yield f"{seen.said_broken()}."
     if seen.waiting is not None:

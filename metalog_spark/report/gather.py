@@ -77,7 +77,7 @@ class Parts:
     ) -> None:
         self.window = window
         self._tables = tables
-        self._tolerated = tolerated
+        self.tolerated = tolerated
         self._meant = meant
         self._most = most
         self._teams = teams
@@ -96,7 +96,7 @@ class Parts:
             return judged(
                 self._tables,
                 self.window,
-                tolerated=self._tolerated,
+                tolerated=self.tolerated,
                 requests=self.requests,
                 seen=self.seen,
             )
@@ -118,7 +118,7 @@ class Parts:
             return Rows(refused=str(self._judged))
         try:
             found = least_privilege(
-                self._tables, self.window, tolerated=self._tolerated, used=self._judged
+                self._tables, self.window, tolerated=self.tolerated, used=self._judged
             )
         except InvalidRequest as error:
             return Rows(refused=str(error))

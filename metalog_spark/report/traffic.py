@@ -14,9 +14,15 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
-from metalog_spark.coverage import BOTH as BOTH_LOGGED
-from metalog_spark.coverage import NOTHING as NOTHING_LOGGED
-from metalog_spark.findings.window import DAY_US, HOUR_US, Window, broker_said, usage_in
+from metalog_spark.coverage import seen_hours
+from metalog_spark.findings.window import (
+    DAY_US,
+    HOUR_US,
+    Window,
+    broker_said,
+    touched_by,
+    usage_in,
+)
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
 
@@ -160,22 +166,14 @@ def _broker_order(name: str) -> tuple[int, str]:
     return (int(name), "") if name.isascii() and name.isdigit() else (1 << 62, name)
 
 
-def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int], tuple[int, int]]:
-    """By broker and bar: hours in which what was allowed is known, and those with any line."""
+def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int | None], tuple[int, int]]:
+    """By broker and bar: hours in which what was allowed is known, and those with any line. What
+    lies outside of the window is of no bar, and shows that there is such a broker."""
     from pyspark.sql import functions as f
 
-    hour = f.unix_micros("hour")
-    rows = (
-        coverage.where(
-            (hour >= bars.window.start_us // HOUR_US * HOUR_US) & (hour < bars.window.end_us)
-        )
-        .groupBy("broker", f.expr(bars.at("hour")).alias("bar"))
-        .agg(
-            f.count_distinct(f.when(f.col("state") == BOTH_LOGGED, hour)).alias("allowed"),
-            f.count_distinct(f.when(f.col("state") != NOTHING_LOGGED, hour)).alias("any"),
-        )
-        .collect()
-    )
+    inside = touched_by(bars.window)
+    bar = f.when(inside, f.expr(bars.at("hour"))).alias("bar")
+    rows = coverage.groupBy("broker", bar).agg(*seen_hours(inside)).collect()
     return {(row["broker"], row["bar"]): (row["allowed"], row["any"]) for row in rows}
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as f
+
 from metalog_spark.arrow import frame_of
 from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.tables import COVERAGE
@@ -14,13 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 START = datetime(2026, 3, 1, 22, tzinfo=UTC)
-COUNTED = "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, is_sure BOOLEAN"
+COUNTED = (
+    "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, is_sure BOOLEAN,"
+    " controller BOOLEAN"
+)
 
 
 def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> dict[str, str]:
     """By broker, one letter an hour, of the numbers of lines allowed and denied in each."""
     rows = [
-        (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0)
+        (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False)
         for broker, each in hours.items()
         for at, numbers in enumerate(each)
         if any(numbers)
@@ -57,29 +62,35 @@ def test_each_hour_of_a_brokers_window_has_a_state(spark: SparkSession) -> None:
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(
     spark: SparkSession,
 ) -> None:
+    """Nor that it is a controller's; what one is asked, and answers with a line that is sure, does.
+    Kafka before 2.4 names no request."""
     rows = [
-        ("1", "2026-03-01T23:59:59.999Z", "ALLOWED", True),
-        ("1", "2026-03-02T00:00:00Z", "DENIED", False),
-        ("1", "2026-03-02T00:59:59Z", "DENIED", False),
-        ("1", "2026-03-01T23:00:00Z", "ALLOWED", False),
-        ("2", "2026-03-02T00:00:00Z", "ALLOWED", False),
-        ("3", "2026-03-02T00:00:00Z", "DENIED", False),
-        ("3", "2026-03-02T00:00:01Z", "ALLOWED", True),
-        ("3", "2026-03-02T02:59:59Z", "ALLOWED", True),
+        ("1", "2026-03-01T23:59:59.999Z", "ALLOWED", True, "BrokerHeartbeat"),
+        ("1", "2026-03-02T00:00:00Z", "DENIED", False, "CreateTopics"),
+        ("1", "2026-03-02T00:59:59Z", "DENIED", False, None),
+        ("1", "2026-03-01T23:00:00Z", "ALLOWED", False, "Fetch"),
+        ("2", "2026-03-02T00:00:00Z", "ALLOWED", False, None),
+        ("3", "2026-03-02T00:00:00Z", "DENIED", False, "Fetch"),
+        ("3", "2026-03-02T00:00:01Z", "ALLOWED", True, "Fetch"),
+        ("3", "2026-03-02T02:59:59Z", "ALLOWED", True, "CreateTopics"),
+        ("c", "2026-03-02T02:59:59Z", "ALLOWED", False, "BrokerHeartbeat"),
     ]
-    given = frame_of(spark, rows, "broker STRING, at STRING, result STRING, ambiguous BOOLEAN")
-    requests = given.selectExpr("broker", "timestamp(at) AS time", "result", "ambiguous")
+    schema = "broker STRING, at STRING, result STRING, ambiguous BOOLEAN, request_name STRING"
+    given = frame_of(spark, rows, schema)
+    requests = given.withColumn("time", f.to_timestamp("at"))
     counts = counted(requests)
+    columns = ("broker", "string(hour)", "allowed", "denied", "state", "controller")
     for each in (counts, counted_before(covered(counts))):
-        found = covered(each).selectExpr("broker", "string(hour)", "allowed", "denied", "state")
+        found = covered(each).selectExpr(*columns)
         assert sorted(map(tuple, found.collect())) == [
-            ("1", "2026-03-01 23:00:00", 2, 0, "BOTH"),
-            ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY"),
-            ("2", "2026-03-02 00:00:00", 1, 0, "BOTH"),
-            ("3", "2026-03-02 00:00:00", 1, 1, "DENIALS_ONLY"),
-            ("3", "2026-03-02 01:00:00", 0, 0, "NOTHING"),
-            ("3", "2026-03-02 02:00:00", 1, 0, "DENIALS_ONLY"),
+            ("1", "2026-03-01 23:00:00", 2, 0, "BOTH", False),
+            ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY", False),
+            ("2", "2026-03-02 00:00:00", 1, 0, "BOTH", False),
+            ("3", "2026-03-02 00:00:00", 1, 1, "DENIALS_ONLY", False),
+            ("3", "2026-03-02 01:00:00", 0, 0, "NOTHING", False),
+            ("3", "2026-03-02 02:00:00", 1, 0, "DENIALS_ONLY", False),
+            ("c", "2026-03-02 02:00:00", 1, 0, "BOTH", True),
         ]
     wanted = spark.createDataFrame([], COVERAGE.schema).schema
     assert covered(counts).schema.fieldNames() == wanted.fieldNames()
-    assert [f.dataType for f in covered(counts).schema] == [f.dataType for f in wanted]
+    assert [each.dataType for each in covered(counts).schema] == [each.dataType for each in wanted]

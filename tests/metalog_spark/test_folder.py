@@ -24,7 +24,7 @@ def coverage(spark: SparkSession, *days: tuple[str, int]) -> DataFrame:
     return spark.sql(
         " UNION ALL ".join(
             f"SELECT 'b' broker, TIMESTAMP '{day} 01:00:00' hour, {allowed}L allowed, 0L denied,"
-            f" 'BOTH' state, DATE '{day}' day"
+            f" 'BOTH' state, false controller, DATE '{day}' day"
             for day, allowed in days
         )
     )

@@ -70,6 +70,9 @@ class World(NamedTuple):
     brokers: tuple[str, ...] = ("1",)
     dark: frozenset[tuple[str, int]] = frozenset()
     """Brokers' hours with denials, and allowed lines that may be forged."""
+    led: frozenset[int] | None = None
+    """The hours of the first broker with a controller's lines; None where all have them that are
+    not dark."""
 
     def folder(self, session: SparkSession, path: Path, *only: Table) -> Tables:
         """With the tables ``only``, if some are named."""
@@ -120,7 +123,10 @@ class World(NamedTuple):
             for hour in range(24 * self.days):
                 state = "DENIALS_ONLY" if (broker, hour) in self.dark else "BOTH"
                 allowed, denied = (lines[broker, hour, word] for word in ("ALLOWED", "DENIED"))
-                rows.append((broker, moment(hour), allowed, denied, state, moment(hour).date()))
+                led = broker == self.brokers[0] and state == "BOTH"
+                led &= self.led is None or hour in self.led
+                day = moment(hour).date()
+                rows.append((broker, moment(hour), allowed, denied, state, led, day))
         return rows
 
 

@@ -42,7 +42,8 @@ metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to re
 An ACL is used where it decided a request, shadowed where others decided all that it matches.
 All that can go may go at once: every answer of the window stays as it was. What cannot be known
 is never called unused: ACLs younger than the window, hours without allowed lines (Kafka logs
-them only at DEBUG), gaps in the metadata log.
+them only at DEBUG), gaps in the metadata log, and without the controllers' logs what only those
+are asked (CREATE, DELETE, ALTER, …).
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
@@ -126,6 +127,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         (Reason.WAS_SUPER, "who would have used it was a super user then, and is none now"),
         (Reason.SHADOW_GONE, "what decided in its stead is gone"),
         (Reason.COVERAGE, "hours without the lines that would show it"),
+        (Reason.CONTROLLER, "brokers pass on what needs it, and no controller's log is there"),
         (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),
     ):
         yield f"Not known: {why}", [each for each in unknown if each.reason is reason]

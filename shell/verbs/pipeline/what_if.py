@@ -86,6 +86,8 @@ def run(arguments: Namespace, output: Output) -> int:
         output.warn(f"{seen.said_broken()} that is not looked at")
     if seen.without_allowed:
         output.warn(f"{seen.said()}: whom it would break then is not known")
+    if seen.without_controller:
+        output.warn(f"{seen.said_controllers()}: whom it would break there is not known")
     if output.format == "json":
         for row in rows:
             output.record(_as_json(row))

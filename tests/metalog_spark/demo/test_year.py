@@ -206,8 +206,11 @@ def test_some_days_are_of_the_same_year(made: Made, tmp_path: Path) -> None:
     part = made_in(tmp_path / "part", days_from("2025-05-16", 3))
     assert files_in(part.log) == files_in(made.log)
     assert part.tally.requests == REQUESTS
-    days = {found[1][:10] for _, text in texts_of(part) if (found := STAMP.match(text))}
+    texts = texts_of(part)
+    days = {found[1][:10] for _, text in texts if (found := STAMP.match(text))}
     assert days == {"2025-05-16", "2025-05-17", "2025-05-18"}
+    beats = [broker for broker, text in texts if " for request = BrokerHeartbeat " in text]
+    assert beats == [broker_name(0)] * 3 * 24
 
 
 def test_what_a_year_has_not_is_refused(tmp_path: Path) -> None:

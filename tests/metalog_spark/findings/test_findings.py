@@ -195,9 +195,12 @@ def test_the_share_that_is_advised_is_one_that_is_taken(missing: float, said: st
 
 
 def test_what_is_tolerated_to_the_last_hour_is_tolerated() -> None:
-    given = conditions(Seen(100, 29, 29), Window(0, 1), AuthorizerConfig(), share("29%"))
-    assert given.is_allowed_seen
-    assert given.is_any_seen
+    seen = Seen(100, 29, 29, clock_hours=100, without_controller=29)
+    for tolerated, is_enough in (("29%", True), ("28.9%", False)):
+        given = conditions(seen, Window(0, 1), AuthorizerConfig(), share(tolerated))
+        assert given.is_allowed_seen is is_enough
+        assert given.is_any_seen is is_enough
+        assert given.is_controller_seen is is_enough
 
 
 def test_exposure(tables: Tables, day: Window) -> None:
@@ -328,13 +331,18 @@ def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
 
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
-    dusk = SHOP._replace(brokers=("1", "2"), dark=frozenset({("2", 7)}))
+    """And one of a controller what only controllers log."""
+    dark, led = frozenset({("2", 7)}), frozenset(range(23))
+    dusk = SHOP._replace(brokers=("1", "2"), dark=dark, led=led)
     tables = dusk.folder(spark, tmp_path / "dusk", *READ_BY_DAY)
     day = window_of(tables)
     rows = by_acl(unused(tables, day))
     assert rows[PAYMENTS].reason == "COVERAGE"
     assert rows[EVERY_TOPIC].state == "USED"
-    assert by_acl(unused(tables, day, tolerated=0.03))[PAYMENTS].state == "UNUSED"
+    tolerated = by_acl(unused(tables, day, tolerated=0.03))
+    assert tolerated[PAYMENTS].state == "UNUSED"
+    assert [tolerated[power].reason for power in POWERS] == [None, "CONTROLLER"]
+    assert {*POWERS} <= {*least_set(tables, day, tolerated=0.03).acls}
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
         least_set(tables, day)
 

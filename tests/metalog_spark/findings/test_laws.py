@@ -132,7 +132,13 @@ def test_so_it_is_in_other_worlds(seed: int) -> None:
     world = some_world(seed)
     lives = Lives(world.lives)
     said = tally(lives, (request(ask, world._decided(ask)) for ask in world.asks))
-    day = Conditions(edge(0).time_ms, edge(24).time_ms, is_allowed_seen=True, is_any_seen=True)
+    day = Conditions(
+        edge(0).time_ms,
+        edge(24).time_ms,
+        is_allowed_seen=True,
+        is_any_seen=True,
+        is_controller_seen=True,
+    )
     Replay(world).holds_without({each.acl for each in verdicts(lives, said, day) if each.can_go})
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from small_acls import BOB, allow, deny, lived
 
 from authorizer.timeline import Edge, Life
-from metalog.acl import Acl, Operation
+from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.findings.counted import Counted
 from metalog_spark.findings.lives import Lives
@@ -21,7 +21,7 @@ from metalog_spark.findings.uses import (
     verdicts,
 )
 
-WHOLE = Conditions(1_000, 9_000, is_allowed_seen=True, is_any_seen=True)
+WHOLE = Conditions(1_000, 9_000, is_allowed_seen=True, is_any_seen=True, is_controller_seen=True)
 
 
 class Traffic(NamedTuple):
@@ -151,6 +151,37 @@ def test_where_lines_are_missing_nothing_is_unused() -> None:
     idle = Traffic((AGAINST,), [])
     assert idle.verdict(AGAINST.acl, dark).state is State.UNUSED
     assert idle.verdict(AGAINST.acl, dark._replace(is_any_seen=False)).reason is Reason.COVERAGE
+
+
+def test_without_a_controllers_log_only_what_brokers_decide_is_known() -> None:
+    """Kafka 4.3.1: of topics a broker decides READ, WRITE and DESCRIBE alone, and passes on what
+    makes, changes or deletes them; a use that brokers logged is one whoever logged no other."""
+    unled = WHOLE._replace(is_controller_seen=False)
+    cluster = {"kind": ResourceType.CLUSTER}
+    hidden = [
+        allow("orders", Operation.CREATE),
+        allow("orders", Operation.ALL),
+        allow("orders", Operation.ALTER_CONFIGS),
+        allow("kafka-cluster", Operation.ALTER, **cluster),
+        allow("g", Operation.ALTER_CONFIGS, kind=ResourceType.GROUP),
+        deny("orders", Operation.DELETE),
+    ]
+    told = [
+        allow("orders", Operation.WRITE),
+        allow("orders", Operation.DESCRIBE),
+        allow("kafka-cluster", Operation.IDEMPOTENT_WRITE, **cluster),
+        allow("g", kind=ResourceType.GROUP),
+        allow("t", Operation.ALL, kind=ResourceType.TRANSACTIONAL_ID),
+    ]
+    lives = tuple(lived(number, acl) for number, acl in enumerate((*hidden, *told)))
+    traffic = Traffic(lives, [read(lives[1])])
+    for acl in (*hidden, *told):
+        assert traffic.verdict(acl).state is not State.UNKNOWN
+        found = traffic.verdict(acl, unled)
+        assert found.is_hidden is (acl in hidden)
+        used = acl == hidden[1]
+        assert found.reason is (Reason.CONTROLLER if acl in hidden and not used else None)
+        assert found.can_go is (acl in told)
 
 
 def test_a_gap_leaves_in_doubt_just_what_its_requests_could_have_used() -> None:

@@ -1,0 +1,35 @@
+"""What controllers are asked, against what each of Kafka's requests needs."""
+
+import pytest
+from small_acls import allow
+
+from authorizer.permissions import APIS, Permission
+from metalog.acl import Operation, ResourceType
+from metalog_spark.controllers import REQUESTS, may_decide_by
+
+NEEDS = {
+    api.name: {each for need in api.needs for each in need.one_of}
+    for api in APIS
+    if api.name in REQUESTS
+}
+
+
+def test_each_is_a_request_of_kafkas() -> None:
+    assert sorted(NEEDS) == sorted(REQUESTS)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_grant_that_such_a_request_needs_may_be_used_there(name: str) -> None:
+    """But to describe a topic that is deleted, which to delete it implies."""
+    implied = Permission(Operation.DESCRIBE, ResourceType.TOPIC)
+    for operation, kind, _ in NEEDS[name] - {implied}:
+        assert may_decide_by(allow("any", operation, kind=kind))
+
+
+def test_a_grant_of_what_brokers_decide_is_not_in_doubt() -> None:
+    among_brokers = Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER)
+    for name in ("Produce", "Fetch", "OffsetCommit", "JoinGroup", "InitProducerId"):
+        [api] = [each for each in APIS if each.name == name]
+        asked = {each for need in api.needs for each in need.one_of}
+        for operation, kind, _ in asked - {among_brokers}:
+            assert not may_decide_by(allow("any", operation, kind=kind))
