@@ -16,6 +16,7 @@ from metalog_spark.findings.lives import Lives
 from metalog_spark.findings.questions import ASKED
 from metalog_spark.findings.state import config_now, packed_in
 from metalog_spark.findings.uses import Count, Kind, Request, Tally, tally
+from metalog_spark.findings.waiting import with_waiting
 from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _COLUMNS: Final = (
     "unix_micros(first_time) AS first_us",
     "unix_micros(last_time) AS last_us",
     f"decided_rule <=> '{SUPER_USER}' AS was_super",
+    "waits",
 )
 _TALLY: Final = (
     "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
@@ -65,8 +67,9 @@ def counted(tables: Tables, window: Window) -> Counted:
     data = packed_in(tables)
     super_users = sorted(config_now(tables).super_users)
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
-    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result")
-    telling = askable(usage_in(tables, window)).where(by_acls | was_super)
+    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
+    asked = askable(with_waiting(usage_in(tables, window), tables))
+    telling = asked.where(by_acls | was_super)
     parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")

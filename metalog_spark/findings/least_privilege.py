@@ -1,8 +1,8 @@
 """For each principal the least set of ACLs for what it did, and the proof that it is enough.
 
-What counts is what brokers allowed in the window and today's ACLs still allow: a grant that
-was taken back stays taken back. DENYs stay as they are. Super users need no ACL and get none.
-docs/decisions/0050 has the rules, and what lies outside of them.
+What counts is what brokers allowed in the window, or what waits to be decided, and today's ACLs
+still allow: a grant that was taken back stays taken back. DENYs stay as they are. Super users
+need no ACL and get none. docs/decisions/0050 has the rules, and what lies outside of them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def least_set(
         )
     config, today = used.config, used.today
     unknown = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
-    questions = questions_in(tables, window).persist()
+    questions = questions_in(tables, window, waiting=True).persist()
     try:
         names = names_known(questions, today)
         now = rules(today, config)

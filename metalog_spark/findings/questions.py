@@ -18,6 +18,7 @@ from authorizer.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.lives import acl_of
+from metalog_spark.findings.waiting import with_waiting
 from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
 
 
-def questions_in(tables: Tables, window: Window) -> DataFrame:
-    """``ASKED``, the broker's ``result``, and the ``requests`` and times of each."""
+def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
+    """``ASKED``, the broker's ``result``, and the ``requests`` and times of each; with those that
+    wait to be decided, which are of no window, if asked."""
     from pyspark.sql import functions as f
 
+    usage = usage_in(tables, window)
     return (
-        askable(usage_in(tables, window))
+        askable(with_waiting(usage, tables) if waiting else usage)
         .groupBy(*ASKED, "result")
         .agg(
             f.sum("requests").alias("requests"),

@@ -49,6 +49,8 @@ class Reason(Enum):
     """It matches requests of a time at which the ACLs are not known."""
     DISAGREES = "DISAGREES"
     """It matches requests that the broker answered otherwise than these ACLs do."""
+    WAITS = "WAITS"
+    """It matches requests that wait for the log, and may be what decides them."""
     WAS_SUPER = "WAS_SUPER"
     """It matches requests of a principal that was a super user then, and is none now."""
     SHADOW_GONE = "SHADOW_GONE"
@@ -70,11 +72,12 @@ class Kind(Enum):
     GAP = 3
     DISAGREES = 4
     WAS_SUPER = 5
+    WAITS = 6
 
 
 class Request(NamedTuple):
     """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours. ``was_super``: allowed
-    to a super user who is none any more."""
+    to a super user who is none any more. Of one that ``waits`` there is no more than its answer."""
 
     asked: Asked
     result: str
@@ -86,6 +89,7 @@ class Request(NamedTuple):
     first_us: int
     last_us: int
     was_super: bool = False
+    waits: bool = False
 
 
 Key = tuple[int, Kind, int]
@@ -143,6 +147,8 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
 
 def _doubt(request: Request) -> Kind | None:
     """Why it is not known which ACL stood behind the answer, or would today."""
+    if request.waits:
+        return Kind.WAITS
     if not request.known:
         return Kind.GAP
     if request.decided != request.result:
@@ -240,6 +246,7 @@ def _reason(
     reasons = {
         Reason.YOUNGER: not _lasts_through(own, given),
         Reason.GAP: Kind.GAP in kinds,
+        Reason.WAITS: Kind.WAITS in kinds,
         Reason.DISAGREES: Kind.DISAGREES in kinds,
         Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
         Reason.SHADOW_GONE: is_shadow_gone,

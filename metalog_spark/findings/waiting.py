@@ -1,6 +1,7 @@
 """The requests of a folder that ``follow`` has read and not decided yet.
 
-What they used is not known, so no finding looks past the first of them.
+What they used is not known: no window reaches past the first of them, and every ACL that could
+match one is in doubt, whatever the window.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.history import KNOWN
-from metalog_spark.tables import HISTORY, WAITING
+from metalog_spark.tables import HISTORY, USAGE, WAITING
 from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
@@ -44,6 +45,28 @@ def waiting_in(tables: Tables) -> Waiting | None:
         return None
     requests, first_us = tables.once(WAITING, _counted)
     return Waiting(requests, first_us, tables.once(HISTORY, _known_ms)) if requests else None
+
+
+def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
+    """Rows of USAGE and those that wait, each question once; of these ``waits`` is true, and
+    nothing is decided."""
+    from pyspark.sql import functions as f
+
+    rows = usage.withColumn("waits", f.lit(False))
+    if waiting_in(tables) is None:
+        return rows
+    asked = [name for name in USAGE.columns if name in WAITING.columns]
+    questions = (
+        tables.read(WAITING)
+        .groupBy(*asked)
+        .agg(
+            f.count("*").alias("requests"),
+            f.min("time").alias("first_time"),
+            f.max("time").alias("last_time"),
+            f.lit(True).alias("waits"),
+        )
+    )
+    return rows.unionByName(questions, allowMissingColumns=True)
 
 
 def _counted(waiting: DataFrame) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from small_acls import allow, deny
@@ -43,7 +43,7 @@ from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.findings.unused import Totals, conditions, judged, unused
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import Seen, Window, tolerance, usage_in, window_of
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE
+from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE, WAITING
 from shell.findings import share
 
 if TYPE_CHECKING:
@@ -331,20 +331,35 @@ def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
 
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
-    """And one of a controller what only controllers log."""
+    """And one of a controller what only controllers log; what waits, whatever may decide it."""
     dark, led = frozenset({("2", 7)}), frozenset(range(23))
     dusk = SHOP._replace(brokers=("1", "2"), dark=dark, led=led)
     tables = dusk.folder(spark, tmp_path / "dusk", *READ_BY_DAY)
+    waiting = [waits(CAROL, WRITE, "payments"), waits(BOB, READ, "new")]
+    tables.replace(WAITING, frame_of(spark, waiting, WAITING.schema))
     day = window_of(tables)
     rows = by_acl(unused(tables, day))
-    assert rows[PAYMENTS].reason == "COVERAGE"
+    assert (rows[PAYMENTS].reason, rows[MALORYS].reason) == ("WAITS", "COVERAGE")
     assert rows[EVERY_TOPIC].state == "USED"
     tolerated = by_acl(unused(tables, day, tolerated=0.03))
-    assert tolerated[PAYMENTS].state == "UNUSED"
+    assert [tolerated[acl].state for acl in (MALORYS, PAYMENTS)] == ["UNUSED", "UNKNOWN"]
     assert [tolerated[power].reason for power in POWERS] == [None, "CONTROLLER"]
-    assert {*POWERS} <= {*least_set(tables, day, tolerated=0.03).acls}
+    least = {*least_set(tables, day, tolerated=0.03).acls}
+    assert least == {
+        allow("shop.", READ, BOB, prefixed=True),
+        allow("new", READ, BOB),
+        *(AGAINST_DAVE, ERINS, PAYMENTS),
+        *POWERS,
+    }
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
         least_set(tables, day)
+
+
+def waits(principal: str, operation: Operation, name: str) -> tuple[Any, ...]:
+    """A row of WAITING: a broker allowed it on a topic, six hours after all else."""
+    asked = (principal, "10.0.0.1", operation.name, "TOPIC", name, "LITERAL")
+    answer = ("Produce", 1, "ALLOWED", None, False)
+    return (moment(30), "1", *asked, *answer, "audit.log", 1, moment(30).date())
 
 
 def test_what_the_default_allowed_gets_acls_and_the_default_goes(

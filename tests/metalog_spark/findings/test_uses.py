@@ -190,6 +190,18 @@ def test_a_gap_leaves_in_doubt_just_what_its_requests_could_have_used() -> None:
     assert traffic.verdict(OTHER.acl).state is State.UNUSED
 
 
+def test_what_waits_leaves_in_doubt_just_what_may_decide_it() -> None:
+    waits = read(None)._replace(waits=True)
+    traffic = Traffic((LITERAL, AGAINST, OTHER), [waits])
+    assert traffic.verdict(LITERAL.acl).reason is Reason.WAITS
+    assert traffic.verdict(OTHER.acl).can_go
+    assert traffic.verdict(AGAINST.acl).state is State.UNUSED
+    denied = Traffic((LITERAL, AGAINST), [waits._replace(result="DENIED")])
+    assert denied.verdict(AGAINST.acl).reason is Reason.WAITS
+    assert denied.verdict(LITERAL.acl).can_go
+    assert Traffic((LITERAL,), [waits, read(LITERAL)]).verdict(LITERAL.acl).state is State.USED
+
+
 def test_a_broker_that_answers_otherwise_leaves_what_matches_in_doubt() -> None:
     traffic = Traffic((LITERAL, OTHER), [read(None, result="ALLOWED", decided="DENIED")])
     assert traffic.verdict(LITERAL.acl).reason is Reason.DISAGREES
