@@ -55,6 +55,17 @@ class Window(NamedTuple):
         """How many hours of the clock it touches."""
         return -(-self.end_us // HOUR_US) - self.start_us // HOUR_US
 
+    @property
+    def whole_days(self) -> tuple[date, date]:
+        """The first that is whole in it, and the first after it that is not."""
+        return _date(-(-self.start_us // DAY_US)), _date(self.end_us // DAY_US)
+
+    @property
+    def cut_days(self) -> list[date]:
+        """Those of which it has a part."""
+        edges = {edge // DAY_US for edge in self if edge % DAY_US}
+        return [_date(day) for day in sorted(edges)]
+
     def __str__(self) -> str:
         return f"{time_text(self.start_us // 1000)} to {time_text(self.end_us // 1000)}"
 
@@ -255,45 +266,53 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     """The rows of USAGE of exactly this window: of days that it cuts, by DECISIONS."""
     from pyspark.sql import functions as f
 
-    first, last = -(-window.start_us // DAY_US), window.end_us // DAY_US
-    cut = {window.start_us // DAY_US, window.end_us // DAY_US} - set(range(first, last))
-    if window.end_us % DAY_US == 0:
-        cut.discard(last)
+    first, last = window.whole_days
     day = f.col("day")
-    whole = tables.read(USAGE).where((day >= f.lit(_date(first))) & (day < f.lit(_date(last))))
-    if not cut:
+    whole = tables.read(USAGE).where((day >= f.lit(first)) & (day < f.lit(last)))
+    if not window.cut_days:
         return whole
     from metalog_spark.usage import usage
 
     time = f.unix_micros("time")
     partly = tables.read(DECISIONS).where(
-        day.isin([_date(each) for each in sorted(cut)])
-        & (time >= f.lit(window.start_us))
-        & (time < f.lit(window.end_us))
+        day.isin(window.cut_days) & (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
     )
     return whole.unionByName(usage(partly))
 
 
 def answers_in(tables: Tables, window: Window) -> int:
-    """How many requests were answered in ``window``; ``InvalidSource`` where USAGE has not those
-    of a whole day of it that COVERAGE counted: a use that is gone would be taken for none."""
+    """How many requests were answered in ``window``; ``InvalidSource`` where the table that they
+    are taken from has not those of a day that COVERAGE counted: a use that is gone would be taken
+    for none."""
     from pyspark.sql import functions as f
 
-    usage = usage_in(tables, window).selectExpr("day", "requests", "0L AS lines")
+    first, last = window.whole_days
+    cut = window.cut_days
+    usage = usage_in(tables, window).selectExpr("day", "requests", "0L AS there", "0L AS lines")
     coverage = tables.read(COVERAGE).selectExpr(
-        "day", "0L AS requests", "allowed + denied AS lines"
+        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines"
     )
-    both = usage.unionByName(coverage).groupBy("day")
-    days = both.agg(f.sum("requests").alias("requests"), f.sum("lines").alias("lines")).collect()
-    first, last = _date(-(-window.start_us // DAY_US)), _date(window.end_us // DAY_US)
-    for day, requests, lines in sorted(days):
+    both = usage.unionByName(coverage)
+    if cut:
+        decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
+        there = decisions.selectExpr("day", "0L AS requests", "1L AS there", "0L AS lines")
+        both = both.unionByName(there)
+    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines")]
+    days = both.groupBy("day").agg(*sums).collect()
+    for day, requests, there, lines in sorted(days):
         if first <= day < last and requests != lines:
-            raise InvalidSource(
-                f"{tables.path}: the table usage has {requests:,} requests of {day}, where coverage"
-                f" counted {lines:,}: files of it are gone; take the folder back whole from a copy,"
-                " or make another"
-            )
-    return sum(requests for _, requests, _ in days)
+            raise _gone(tables, USAGE.name, day, requests, lines)
+        if day in cut and there < lines:
+            raise _gone(tables, DECISIONS.name, day, there, lines)
+    return sum(row["requests"] for row in days)
+
+
+def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
+    return InvalidSource(
+        f"{tables.path}: the table {name} has {requests:,} requests of {day}, where coverage"
+        f" counted {lines:,}: files of it are gone; take the folder back whole from a copy, or"
+        " make another"
+    )
 
 
 def askable(usage: DataFrame) -> DataFrame:

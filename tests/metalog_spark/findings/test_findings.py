@@ -323,7 +323,10 @@ def test_without_any_allowed_line_the_line_for_log4j_is_said(
 def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Be they those of whole days, or those by which a day is counted that the window cuts."""
     tables = SHOP.folder(spark, tmp_path / "gone", *READ_BY_DAY)
+    with pytest.raises(InvalidSource, match=r"decisions has 0 requests of 2026-.* 1,528"):
+        judged(tables, window_of(tables, "2026-01-01T00:30"))
     of_others = tables.read(USAGE).where(f"principal <> '{BOB}'").collect()
     tables.replace(USAGE, frame_of(spark, of_others, USAGE.schema))
     with pytest.raises(InvalidSource, match=r"usage has 1,508 requests of 2026-.* 1,528"):
