@@ -23,7 +23,6 @@ from metalog_spark.auditfiles import (
     Head,
     SortedOut,
     broker_of,
-    find_files,
     sorted_out,
 )
 from metalog_spark.auditlog import OTHERS
@@ -32,7 +31,7 @@ from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.decisions import decided
 from metalog_spark.differing import deciding_by, deciding_in, differ_from
-from metalog_spark.folder import placed
+from metalog_spark.folder import check_is_built, placed
 from metalog_spark.requests import Named, read_files, read_table, rejected_of, requests_of
 from metalog_spark.state import packed_rows
 from metalog_spark.tables import (
@@ -62,12 +61,12 @@ Days = frozenset[date]
 
 
 class Given(NamedTuple):
-    """What a build reads; ``audit`` are files, folders and globs, ``requests`` Parquet tables."""
+    """What a build reads; ``requests`` are Parquet tables."""
 
     log: Logs
     configuration: Configuration
     zone: Zone
-    audit: Sequence[str] = ()
+    audit: Sequence[AuditFile] = ()
     requests: Sequence[str] = ()
     broker_from: re.Pattern[str] | None = None
     skip_damaged: bool = False
@@ -92,14 +91,22 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
 
+def check(given: Given, out: str) -> None:
+    """Looks at what is given, and refuses what shows without Spark that it cannot be built of it
+    into the folder ``out``."""
+    given.log.look()
+    for file in given.audit:
+        broker_of(file.name, given.broker_from)
+    _refuse_own_files(out, given.audit)
+
+
 def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[FileRead]:
     """Fills every table; ``at`` is told what is being done."""
-    tables.check_is_built()
+    check_is_built(tables.path, tables.contents)
     known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
-    found = find_files(given.audit)
-    _refuse_own_files(tables.path, found)
-    files = sorted_out(found, {name: Head(*head) for name, (*head, _) in known.items()})
+    _refuse_own_files(tables.path, given.audit)
+    files = sorted_out(given.audit, {name: Head(*head) for name, (*head, _) in known.items()})
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
     with tables.at_once():

@@ -6,8 +6,15 @@ This module must not know where the list lies, nor how it is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
+
+from metalog.errors import InvalidSource
+
+LIST: Final = "changes"
+"""The list's place in the folder."""
+KIND: Final = "kraft-metalog pipeline"
+VERSION: Final = 2
 
 
 class Days(NamedTuple):
@@ -47,11 +54,43 @@ class Contents(NamedTuple):
             contents = contents.after(each)
         return contents
 
+    def places_of(self, table: str) -> list[str]:
+        """What has its rows, as far as they are not of days that were replaced."""
+        whole = [self.places[table]] if table in self.places else []
+        return [
+            *whole,
+            *self.parts.get(table, ()),
+            *(each.place for each in self.days.get(table, ())),
+        ]
+
+    def tables(self) -> Iterator[str]:
+        """The names of those that were written."""
+        yield from dict.fromkeys([*self.places, *self.parts, *self.days])
+
 
 NOTHING: Final = Contents(0, {}, {}, {}, {})
 
 
-def changes_in(lines: Iterable[str]) -> list[dict[str, Any]]:
+def replayed(lines: Iterable[str], path: str) -> Contents | None:
+    """What the list of the folder ``path`` comes to; None where it is none, ``InvalidSource``
+    where it is not whole or of another version."""
+    changes = _changes_in(lines)
+    if not changes or changes[0].get("kind") != KIND:
+        return None
+    if changes[0].get("version") != VERSION:
+        raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
+    contents = NOTHING
+    for change in changes:
+        if change["serial"] != contents.serial + 1:
+            raise InvalidSource(
+                f"{path}/{LIST}: line {contents.serial + 1} is not there, and what it put in force"
+                " is not known: take the folder back whole from a copy, or make another"
+            )
+        contents = contents.after(change)._replace(serial=change["serial"])
+    return contents
+
+
+def _changes_in(lines: Iterable[str]) -> list[dict[str, Any]]:
     """In order, the last written of each serial. What a killed process had all but put into the
     list comes into it with the next line, which was written by one who saw nothing of it."""
     written = sorted(map(_parsed, lines), key=lambda change: change.get("written_ns", 0))

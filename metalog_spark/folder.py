@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
-from metalog_spark.contents import NOTHING, Contents, Days, changes_in
+from metalog_spark.contents import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
 from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 
-_LIST: Final = "changes"
-_KIND: Final = "kraft-metalog pipeline"
-_VERSION: Final = 2
 _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
@@ -73,8 +70,12 @@ class Tables:
             contents = NOTHING
         tables = cls(session, path, contents)
         if contents.serial == 0:
-            tables._note({"kind": _KIND, "version": _VERSION, "format": _FORMAT})
+            tables._note({"kind": KIND, "version": VERSION, "format": _FORMAT})
         return tables
+
+    @property
+    def contents(self) -> Contents:
+        return self._contents
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -103,13 +104,6 @@ class Tables:
         if held:
             self._contents = self._written
             self._note({"all": held})
-
-    def check_is_built(self) -> None:
-        """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
-        if FOLLOWED in self.facts:
-            raise InvalidTarget(
-                f"{self.path}: metalog pipeline follow fills it; build into a folder of its own"
-            )
 
     def mark(self, name: str, number: int) -> None:
         """Keep ``number`` beside the list, for who does not write the list: if two jobs of
@@ -144,15 +138,19 @@ class Tables:
         return made
 
     def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
         read = self.session.read.format(_FORMAT).schema(table.schema)
         read = read.option("basePath", self._inside(table.name))
-        return read.load([self._inside(place) for place in places])
+        try:
+            return read.load([self._inside(place) for place in places])
+        except AnalysisException as error:
+            if error.getCondition() == _NOT_THERE:
+                raise lacks_table(self.path, table.name) from None
+            raise
 
     def _places(self, table: Table) -> list[str]:
-        contents, name = self._contents, table.name
-        whole = [contents.places[name]] if name in contents.places else []
-        days = (each.place for each in contents.days.get(name, ()))
-        return [*whole, *contents.parts.get(name, ()), *days]
+        return self._contents.places_of(table.name)
 
     def replace(self, table: Table, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
@@ -240,7 +238,7 @@ class Tables:
             return
         serial = self._contents.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}
-        self._append(_LIST, json.dumps({**known, **change}, sort_keys=True))
+        self._append(LIST, json.dumps({**known, **change}, sort_keys=True))
         self._contents = self._contents.after(change)._replace(serial=serial)
         self._written = self._contents
 
@@ -261,25 +259,13 @@ def _name(place: str) -> str:
 def _read_list(session: SparkSession, path: str, *, again: bool = True) -> Contents | None:
     """None where there is no such list. What was listed while lines came may lack one of them,
     so that it is read ``again``."""
-    rows = _rows(session, f"{path}/{_LIST}")
-    if rows is None:
-        return None
-    changes = changes_in(rows)
-    if not changes or changes[0].get("kind") != _KIND:
-        return None
-    if changes[0].get("version") != _VERSION:
-        raise InvalidSource(f"{path}: made by another version of the pipeline; build it anew")
-    contents = NOTHING
-    for change in changes:
-        if change["serial"] != contents.serial + 1:
-            if again:
-                return _read_list(session, path, again=False)
-            raise InvalidSource(
-                f"{path}/{_LIST}: line {contents.serial + 1} is not there, and what it put in force"
-                " is not known: take the folder back whole from a copy, or make another"
-            )
-        contents = contents.after(change)._replace(serial=change["serial"])
-    return contents
+    rows = _rows(session, f"{path}/{LIST}")
+    try:
+        return None if rows is None else replayed(rows, path)
+    except InvalidSource:
+        if again:
+            return _read_list(session, path, again=False)
+        raise
 
 
 def _is_newest(table: Table, laid: Sequence[Days]) -> Column:
@@ -319,11 +305,14 @@ def _check_is_empty(session: SparkSession, path: str | Path) -> None:
         if error.getCondition() == _NOT_THERE:
             return
         raise
-    if first is None:
-        return
-    is_it = local_path(first.path) == placed(path)
-    there = "is a file" if is_it else "holds files that are no pipeline's"
-    raise InvalidTarget(
+    if first is not None:
+        raise occupied(path, by=local_path(first.path))
+
+
+def occupied(path: str | Path, *, by: str) -> InvalidTarget:
+    """What to say where a file lies in what is to be a pipeline's folder, or is it."""
+    there = "is a file" if by == placed(path) else "holds files that are no pipeline's"
+    return InvalidTarget(
         f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
         " made"
     )
@@ -334,8 +323,30 @@ def no_folder(path: str | Path) -> InvalidSource:
     return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
 
 
+def lacks_table(path: str | Path, name: str) -> InvalidSource:
+    """What to say where a table was written and is gone."""
+    return InvalidSource(
+        f"{path}: its table {name} is gone; take the folder back whole from a copy, or make another"
+    )
+
+
+def check_is_built(path: str | Path, contents: Contents) -> None:
+    """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
+    if FOLLOWED in contents.facts:
+        raise InvalidTarget(
+            f"{path}: metalog pipeline follow fills it; build into a folder of its own"
+        )
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether Spark takes it for one."""
+    return _PATTERN.search(str(path)) is not None
+
+
 def literal(path: str | Path) -> str:
     """``placed``; ``InvalidRequest`` where Spark would not read what it wrote there."""
+    if not str(path):
+        raise InvalidRequest("a folder is named by nothing: is a variable of the shell empty?")
     place = placed(path)
     if found := _PATTERN.search(place):
         raise InvalidRequest(

@@ -100,19 +100,30 @@ def _drop(log: Path, *, unless_written: bool = False) -> None:
 @contextmanager
 def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
     """The tables of ``arguments.folder``."""
-    from metalog_spark.folder import Tables, no_folder, placed
+    from metalog_spark.folder import Tables
 
-    place = placed(arguments.folder)
-    if _is_as_it_comes(arguments) and place.startswith("/") and not Path(place).is_dir():
-        raise no_folder(arguments.folder)
+    check_folder(arguments, arguments.folder)
     with spark_session(arguments, output) as session:
         yield Tables.open(session, arguments.folder)
 
 
-def _is_as_it_comes(arguments: Namespace) -> bool:
-    """Whether Spark is nowhere told to run, or to have its files, elsewhere than here."""
-    told = arguments.master, arguments.remote, arguments.spark_conf
-    return not any(told) and SET_UP.isdisjoint(os.environ)
+def check_folder(arguments: Namespace, folder: str) -> None:
+    """``InvalidSource`` where ``folder`` is here, and no pipeline's or not whole."""
+    from metalog_spark.beforehand import check_can_be_read
+
+    if is_here(arguments, folder):
+        check_can_be_read(folder)
+
+
+def is_here(arguments: Namespace, path: str) -> bool:
+    """Whether ``path`` is of this machine's disk for Spark, too: it is nowhere told to run, or to
+    have its files, elsewhere."""
+    from metalog_spark.folder import placed
+    from metalog_spark.session import LOCAL, is_local
+
+    told = arguments.remote, arguments.spark_conf
+    is_elsewhere = any(told) or not is_local(arguments.master or LOCAL)
+    return not is_elsewhere and SET_UP.isdisjoint(os.environ) and placed(path).startswith("/")
 
 
 def _running() -> SparkSession | None:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from authorizer.audit_layout import Zone
     from metalog.log.topic_partitions import PartitionedTopic
+    from metalog_spark.contents import Contents
     from metalog_spark.history import History
 
 FOLLOW: Final = "follow"
@@ -100,10 +101,10 @@ class Came(NamedTuple):
         return bool(self.files or self.spans)
 
 
-def progress_of(tables: Tables) -> Progress:
-    if FOLLOW not in tables.facts:
+def progress_of(folder: Tables | Contents) -> Progress:
+    if FOLLOW not in folder.facts:
         return Progress()
-    said = tables.facts[FOLLOW]
+    said = folder.facts[FOLLOW]
     return Progress(**{"alerted": said["batch"], **said})
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
+    from metalog_spark.contents import Contents
+
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FOR_GOOD: Final = "36500d"
@@ -35,24 +37,33 @@ _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
     """The folder to follow into, new or as it was left; ``InvalidTarget`` where it is another's."""
-    _refuse_own_files(out, audit)
     tables = Tables.make(session, out)
-    followed = {"log": source, "audit": audit}
-    known = tables.facts.get(FOLLOWED)
-    if known is None and tables.has(REQUESTS):
-        raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
-    if known not in (None, followed):
-        raise InvalidTarget(
-            f"{out}: follows --log {known['log']} --audit {known['audit']};"
-            " follow others into another folder"
-        )
+    check_it_follows(out, tables.contents, source, audit)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
             f"{out}: what was read into it is no longer known, since {_CHECKPOINT} in it is gone;"
             " begin another folder"
         )
-    tables.state(**{FOLLOWED: followed})
+    tables.state(**{FOLLOWED: _followed(source, audit)})
     return tables
+
+
+def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> None:
+    """``InvalidTarget`` where the folder ``out`` has what was made otherwise, or ``audit`` has it
+    among its files."""
+    _refuse_own_files(out, audit)
+    known = contents.facts.get(FOLLOWED)
+    if known is None and contents.places_of(REQUESTS.name):
+        raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
+    if known not in (None, _followed(source, audit)):
+        raise InvalidTarget(
+            f"{out}: follows --log {known['log']} --audit {known['audit']};"
+            " follow others into another folder"
+        )
+
+
+def _followed(source: str, audit: str) -> dict[str, str]:
+    return {"log": source, "audit": audit}
 
 
 def _refuse_own_files(out: str, audit: str) -> None:

@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest
 from shell.context import SUPER_USERS_KEY, add_command_config
 from shell.output import Cell, Output
 from shell.safe import safe
-from shell.spark import add_spark, spark_session
+from shell.spark import add_spark, is_here, spark_session
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -116,7 +116,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "no requests are given: name audit logs by --audit, or a table by --requests"
         )
     given = _given(arguments, output)
-    given.log.look()
+    _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
     with spark_session(arguments, output) as session:
@@ -145,6 +145,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
         raise not_installed(error) from None
     from authorizer.audit_layout import Zone
     from metalog_spark.archive import Logs
+    from metalog_spark.auditfiles import find_files
 
     command_config = arguments.command_config
     log = Logs(
@@ -157,11 +158,27 @@ def _given(arguments: Namespace, output: Output) -> Given:
         log=log,
         configuration=_configuration(arguments, output),
         zone=Zone(arguments.zone),
-        audit=arguments.audit,
+        audit=find_files(arguments.audit),
         requests=arguments.requests,
         broker_from=broker_pattern(arguments.broker_from),
         skip_damaged=arguments.skip_damaged,
     )
+
+
+def _check(given: Given, arguments: Namespace) -> None:
+    """What cannot be built is refused before Spark starts, where that shows."""
+    from metalog_spark.beforehand import check_can_be_filled, check_is_there
+    from metalog_spark.build import check
+    from metalog_spark.folder import check_is_built
+
+    if is_here(arguments, arguments.out):
+        contents = check_can_be_filled(arguments.out)
+        if contents is not None:
+            check_is_built(arguments.out, contents)
+    for table in arguments.requests:
+        if is_here(arguments, table):
+            check_is_there(table)
+    check(given, arguments.out)
 
 
 def _unproven_said(each: Unproven) -> str:

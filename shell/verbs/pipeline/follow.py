@@ -19,7 +19,7 @@ from shell.context import add_command_config
 from shell.findings import STYLES, acl_said
 from shell.output import Output
 from shell.safe import safe
-from shell.spark import add_spark, spark_session
+from shell.spark import add_spark, is_here, spark_session
 from shell.verbs.pipeline.build import broker_pattern, named_config
 
 if TYPE_CHECKING:
@@ -134,16 +134,17 @@ def _at_least(least: int, option: str) -> Callable[[str], int]:
 def run(arguments: Namespace, output: Output) -> int:
     configuration = _configuration(arguments, output)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
+    _check(arguments)
+    following = _following(arguments, configuration, zone, broker)
+    for each in following.log.unproven():
+        output.warn(_unproven_said(each))
     output.go_on()
     with spark_session(arguments, output) as session:
         from metalog_spark.follow.query import follow_tables, start
         from metalog_spark.follow.tables import keep
 
-        following = _following(arguments, configuration, zone, broker)
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
         keep(tables, configuration)
-        for each in following.log.unproven():
-            output.warn(_unproven_said(each))
         query = start(
             following,
             tables,
@@ -168,6 +169,30 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
     return configuration
 
 
+def _check(arguments: Namespace) -> None:
+    """What cannot be followed is refused before Spark starts, where that shows."""
+    from metalog.log.topic_address import is_topic
+    from metalog_spark.beforehand import check_can_be_filled, check_can_be_followed
+    from metalog_spark.contents import NOTHING
+    from metalog_spark.session import not_installed
+
+    try:
+        from metalog_spark.follow.query import check_it_follows
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
+    if not is_topic(arguments.audit):
+        if arguments.audit_config is not None:
+            raise InvalidRequest(
+                f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is no topic;"
+                " leave it out"
+            )
+        if is_here(arguments, arguments.audit):
+            check_can_be_followed(arguments.audit)
+    if is_here(arguments, arguments.out):
+        contents = check_can_be_filled(arguments.out) or NOTHING
+        check_it_follows(arguments.out, contents, arguments.log, arguments.audit)
+
+
 def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> Following:
@@ -184,10 +209,6 @@ def _following(
     given = arguments.audit_config
     topic_config = config if given is None else Path(given)
     topic = None
-    if given is not None and not is_topic(arguments.audit):
-        raise InvalidRequest(
-            f"--audit-config {given}: --audit {arguments.audit} is no topic; leave it out"
-        )
     if is_topic(arguments.audit):
         topic = opened_topic(arguments.audit, topic_config)
         topic.check()

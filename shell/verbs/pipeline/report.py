@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from shell.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
 from shell.output import Cell, Output
 from shell.safe import safe, shown
-from shell.spark import add_spark, opened_folder
+from shell.spark import add_spark, check_folder, opened_folder
 from shell.version import VERSION
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    if arguments.meant is not None:
+        check_folder(arguments, arguments.meant)
     if arguments.section is None:
         _write(arguments, output)
     else:

@@ -28,8 +28,8 @@ from shell.output import Cell, Output
 from shell.planning import saved_plan
 from shell.safe import shown
 from shell.spark import add_spark, opened_folder
-from snapshot.exchange.formats.document import joined
-from snapshot.exchange.plan import after, fingerprint, make_plan
+from snapshot.exchange.formats.document import Document, joined
+from snapshot.exchange.plan import SavedPlan, after, fingerprint, make_plan
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -71,10 +71,10 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.what_if import what_if
     from metalog_spark.findings.window import answers_in, seen_in
 
+    read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
-        today = acls_now(tables)
-        proposed = _proposed(today, arguments, output)
-        config = _config(config_now(tables), arguments, output)
+        proposed = _proposed(acls_now(tables), read, output)
+        config = _config(config_now(tables), settings, arguments, output)
         window = window_asked(arguments, tables, output)
         seen = seen_in(tables, window)
         with output.busy("deciding"):
@@ -98,40 +98,56 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if rows else 0
 
 
-def _proposed(today: Collection[Acl], arguments: Namespace, output: Output) -> Collection[Acl]:
+def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
+    """What is proposed."""
     plan = saved_plan(arguments.proposed[0])
-    if plan is not None:
-        if len(arguments.proposed) > 1:
-            raise InvalidRequest(f"{arguments.proposed[0]}: a saved plan is looked at alone")
-        if fingerprint(today) != plan.before:
+    if plan is None:
+        return joined(held_by(text, arguments, output).document for text in arguments.proposed)
+    if len(arguments.proposed) > 1:
+        raise InvalidRequest(f"{arguments.proposed[0]}: a saved plan is looked at alone")
+    return plan
+
+
+def _proposed(
+    today: Collection[Acl], read: SavedPlan | Document, output: Output
+) -> Collection[Acl]:
+    if isinstance(read, SavedPlan):
+        if fingerprint(today) != read.before:
             output.warn("this plan was made for other ACLs than those where the history ends")
-        return after(today, plan.steps)
-    wanted = joined(held_by(text, arguments, output).document for text in arguments.proposed)
-    if not wanted.owns:
-        return wanted.acls
-    plan_for_owned = make_plan(today, wanted, prune=True)
+        return after(today, read.steps)
+    if not read.owns:
+        return read.acls
+    plan_for_owned = make_plan(today, read, prune=True)
     output.note(
         f"the files say what they own; {len(plan_for_owned.unowned):,} other ACLs stay as they are"
     )
     return after(today, plan_for_owned.steps)
 
 
-def _config(now: AuthorizerConfig, arguments: Namespace, output: Output) -> AuthorizerConfig:
-    """Today's, but for what the options say."""
+def _settings(arguments: Namespace) -> Mapping[str, str]:
+    """What the options say of the configuration."""
     from authorizer.config import from_properties
 
-    if arguments.config is None:
-        properties = {
-            SUPER_USERS_KEY: ";".join(sorted(now.super_users)),
-            ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
-        }
-    else:
-        properties = read_properties(Path(arguments.config))
+    properties = {} if arguments.config is None else read_properties(Path(arguments.config))
     if arguments.super_users is not None:
         properties[SUPER_USERS_KEY] = arguments.super_users
     if arguments.allow_everyone is not None:
         properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
-    config, warnings = from_properties(properties)
+    from_properties(properties)
+    return properties
+
+
+def _config(
+    now: AuthorizerConfig, settings: Mapping[str, str], arguments: Namespace, output: Output
+) -> AuthorizerConfig:
+    """By ``settings``, and where no file is given, today's for the rest."""
+    from authorizer.config import from_properties
+
+    today = {
+        SUPER_USERS_KEY: ";".join(sorted(now.super_users)),
+        ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
+    }
+    config, warnings = from_properties(settings if arguments.config else {**today, **settings})
     for warning in warnings:
         output.warn(warning)
     return config

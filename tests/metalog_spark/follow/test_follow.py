@@ -232,15 +232,6 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         follow_tables(spark, built.path, "log", "audit")
 
 
-def test_a_folder_needs_no_credentials(
-    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = run_here(capsys, "pipeline", "follow", *followed.words, "--audit-config", "c.properties")
-    assert done.returncode == 2
-    assert "is no topic; leave it out" in done.stderr
-    assert not followed.out.exists()
-
-
 def test_a_topic_is_followed_as_a_folder_is(
     spark: SparkSession,
     real_kafka: RealKafka,

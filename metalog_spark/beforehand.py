@@ -1,0 +1,87 @@
+"""What this machine's disk tells of a pipeline's folder, and of a folder to follow, before Spark is
+started, which takes seconds; of what lies elsewhere Spark says it later.
+
+This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog_spark.contents import LIST, Contents, replayed
+from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied
+
+_PASSED_OVER: Final = ("_", ".")
+"""How names begin that Spark does not look at."""
+
+
+def check_can_be_read(path: str) -> None:
+    """``InvalidSource`` where ``path`` is no pipeline's folder, or not whole."""
+    if _contents(Path(literal(path)), path) is None:
+        raise no_folder(path)
+
+
+def check_can_be_filled(path: str) -> Contents | None:
+    """What the pipeline's folder ``path`` has, None where it is new; ``InvalidTarget`` where
+    other files lie there."""
+    place = Path(literal(path))
+    contents = _contents(place, path)
+    if contents is None and (found := next(_files(place), None)) is not None:
+        raise occupied(path, by=str(found))
+    return contents
+
+
+def check_can_be_followed(audit: str) -> None:
+    """``InvalidRequest`` where no finished logs can appear in the folder ``audit``; a pattern may
+    name folders that come later."""
+    place = Path(audit)
+    if place.exists():
+        literal(audit)
+    elif is_pattern(audit):
+        return
+    if not place.is_dir():
+        there = "a file" if place.exists() else "there is no such folder"
+        raise InvalidRequest(
+            f"--audit {audit}: {there}; name the folder in which finished audit logs appear"
+        )
+
+
+def check_is_there(path: str) -> None:
+    """``InvalidRequest`` where no table is that was made otherwise."""
+    if not is_pattern(path) and not Path(path).exists():
+        raise InvalidRequest(f"--requests {path}: there is no such file or folder")
+
+
+def _contents(place: Path, path: str, *, again: bool = True) -> Contents | None:
+    """A list may be read while a line comes, so that it is read ``again``."""
+    if not (place / LIST).is_dir():
+        return None
+    try:
+        contents = replayed(_lines(place / LIST), path)
+    except InvalidSource:
+        if again:
+            return _contents(place, path, again=False)
+        raise
+    for table in () if contents is None else contents.tables():
+        if not all((place / each).is_dir() for each in contents.places_of(table)):
+            raise lacks_table(path, table)
+    return contents
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    for file in folder.iterdir():
+        if file.is_file() and not file.name.startswith(_PASSED_OVER):
+            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+            yield from filter(None, lines)
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+    for folder, folders, names in os.walk(place):
+        folders[:] = (name for name in folders if not name.startswith(_PASSED_OVER))
+        yield from (Path(folder, name) for name in names if not name.startswith(_PASSED_OVER))

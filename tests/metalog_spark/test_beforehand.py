@@ -1,0 +1,149 @@
+"""What shows on this machine's disk is said before Spark starts, in Spark's stead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from archive_folders import ArchiveFolder
+from cases import kafka_case
+from command import run_here
+from tiny_log import ace
+
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.beforehand import (
+    check_can_be_filled,
+    check_can_be_followed,
+    check_can_be_read,
+)
+
+MADE = {"kind": "kraft-metalog pipeline", "version": 2}
+
+
+def listed(folder: Path, *changes: Mapping[str, Any], serials: Iterable[int] = range(1, 9)) -> Path:
+    """A folder with a list of changes, one a file as Spark writes them, and its own marks."""
+    (folder / "changes").mkdir(parents=True)
+    (folder / "changes" / "_SUCCESS").touch()
+    for serial, change in zip(serials, (MADE, *changes), strict=False):
+        line = json.dumps({"serial": serial, **change}) + "\n"
+        (folder / "changes" / f"part-{serial}.txt").write_text(line)
+    return folder
+
+
+def test_a_folder_is_read_as_spark_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "usage" / "place=b").mkdir(parents=True)
+    folder = str(listed(tmp_path, {"places": {"usage": "usage/place=b"}}, {"facts": {"a": 1}}))
+    check_can_be_read(folder)
+    contents = check_can_be_filled(folder)
+    assert contents is not None
+    assert (contents.facts, contents.places_of("usage")) == ({"a": 1}, ["usage/place=b"])
+    (tmp_path / "usage" / "place=b").rmdir()
+    for check in check_can_be_read, check_can_be_filled:
+        with pytest.raises(InvalidSource, match=f"^{folder}: its table usage is gone; take the"):
+            check(folder)
+
+
+def test_a_folder_that_is_none_or_not_whole(tmp_path: Path) -> None:
+    torn = str(listed(tmp_path / "torn", {}, serials=(1, 3)))
+    for check in check_can_be_read, check_can_be_filled:
+        with pytest.raises(InvalidSource, match=f"^{torn}/changes: line 2 is not there"):
+            check(torn)
+    (tmp_path / "new" / ".hidden").mkdir(parents=True)
+    (tmp_path / "new" / ".hidden" / "file").touch()
+    for new in tmp_path / "new", tmp_path / "nowhere":
+        assert check_can_be_filled(str(new)) is None
+        with pytest.raises(InvalidSource, match=f"^{new}: not a pipeline's folder"):
+            check_can_be_read(str(new))
+    (tmp_path / "other" / "in").mkdir(parents=True)
+    thesis = tmp_path / "other" / "in" / "thesis.txt"
+    thesis.touch()
+    for path, said in {tmp_path / "other": "holds files that are", thesis: "is a file;"}.items():
+        with pytest.raises(InvalidTarget, match=f"^{path}: {said}"):
+            check_can_be_filled(str(path))
+
+
+def test_a_folder_to_follow(tmp_path: Path) -> None:
+    check_can_be_followed(str(tmp_path))
+    check_can_be_followed(str(tmp_path / "host-*" / "audit"))
+    (tmp_path / "a[1]").mkdir()
+    with pytest.raises(InvalidRequest, match="part of a pattern; name a folder without"):
+        check_can_be_followed(str(tmp_path / "a[1]"))
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, Path]:
+    """What stands for the words in capitals below."""
+    ArchiveFolder(tmp_path / "voter").segment(0, ace(1), ace(2)).snapshot(2, ace(1))
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "b1.log").touch()
+    (tmp_path / "acls.yaml").write_text("acls: []\n")
+    followed = {"facts": {"followed": {"log": "l", "audit": "a"}}}
+    return {
+        "LOG": kafka_case("basic-4.3").log_dir,
+        "VOTER": tmp_path / "voter",
+        "AUDIT": tmp_path / "audit",
+        "FILE": tmp_path / "audit" / "b1.log",
+        "ACLS": tmp_path / "acls.yaml",
+        "NEW": tmp_path / "new",
+        "NOW": listed(tmp_path / "now", followed),
+        "TORN": listed(tmp_path / "torn", {"places": {"usage": "usage/place=a"}}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("build --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
+        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing has a name like"),
+        ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
+        ("build --log ACLS --audit AUDIT --out NEW", "this needs a metadata log"),
+        ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no such file, and none"),
+        ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
+        ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
+        ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
+        ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
+        ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
+        ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),
+        ("build --log LOG --audit AUDIT --out AUDIT", "audit: holds files that are no pipeline's"),
+        ("build --log LOG --audit AUDIT --out FILE", "b1.log: is a file; name a folder that is"),
+        ("follow --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
+        ("follow --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
+        ("follow --log LOG --audit /nowhere --out NEW", "--audit /nowhere: there is no such fold"),
+        ("follow --log LOG --audit FILE --out NEW", "b1.log: a file; name the folder in which"),
+        ("follow --log LOG --audit AUDIT --out NOW", "now: follows --log l --audit a; follow oth"),
+        ("follow --log LOG --audit AUDIT --out AUDIT/new", "new: lies in --audit "),
+        ("follow --log LOG --audit AUDIT --out AUDIT", "holds files that are no pipeline's"),
+        ("follow --log LOG --audit AUDIT --out NEW --audit-config c", "is no topic; leave it out"),
+        ("unused TORN", "torn: its table usage is gone; take the folder back whole from a copy"),
+        ("report TORN --meant AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
+        ("what-if TORN /nowhere", "/nowhere: there is no such file or folder"),
+        ("what-if TORN ACLS --super-users root", "super.users: 'root' has no type; write it as"),
+        ("what-if TORN ACLS", "torn: its table usage is gone; take the folder back whole"),
+    ],
+)
+@pytest.mark.usefixtures("no_spark")
+def test_the_verbs_say_it_in_a_line(
+    given: dict[str, Path], words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, path in given.items():
+        words = words.replace(name, str(path))
+    done = run_here(capsys, "pipeline", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = [each for each in done.stderr.splitlines() if each.startswith("metalog: ")]
+    assert said in line
+    assert not given["NEW"].exists()
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_what_build_leaves_out_and_follow_waits_for_is_said_first(
+    given: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = f"{given['VOTER']}: only up to offset 2 of 3 proven to be committed (a snapshot ends"
+    words = ("--log", given["VOTER"], "--audit", given["AUDIT"], "--out", given["NEW"])
+    for verb, rest in (("build", ("--committed",)), ("follow", ()), ("build", ())):
+        done = run_here(capsys, "pipeline", verb, *words, *rest, "--spark-conf", "x")
+        assert "metalog: --spark-conf x: write it as KEY=VALUE" in done.stderr
+        assert (f"warning: {said}" in done.stderr) is bool(rest or verb == "follow")
