@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.auditlog import OTHERS
 from metalog_spark.coverage import BOTH, DENIALS_ONLY, NOTHING
+from metalog_spark.later import Later, later_in
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY, REJECTED, USAGE
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 class Summary(NamedTuple):
     """``first`` and ``last`` are hours with requests. ``disagree`` counts what the broker
-    answered otherwise than its ACLs say, ``not_known`` what was asked in a gap."""
+    answered otherwise than its ACLs say, ``not_known`` what was asked in a gap, ``later`` what
+    was after the log's end."""
 
     allowed: int
     denied: int
@@ -40,6 +42,7 @@ class Summary(NamedTuple):
     in_force: int
     gaps: int
     damages: tuple[str, ...]
+    later: Later | None
 
 
 def summary(tables: Tables) -> Summary:
@@ -87,7 +90,7 @@ def summary(tables: Tables) -> Summary:
         found[name] = _time(found[name])
     for name in ("brokers", "damages"):
         found[name] = tuple(found[name])
-    return Summary(**found)
+    return Summary(**found, later=later_in(tables))
 
 
 def _said(table: DataFrame, **columns: Column) -> DataFrame:

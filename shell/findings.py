@@ -110,6 +110,8 @@ def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
         output.warn(
             f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
         )
+    if seen.later is not None:
+        output.warn(seen.later.said())
     if seen.unled > tolerated:
         output.warn(
             f"{seen.said_controllers()}, so no grant of that is called unused; {GIVE_CONTROLLERS}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from metalog_spark.history import KNOWN
-from metalog_spark.tables import HISTORY, USAGE, WAITING
+from metalog_spark.later import known_until_ms
+from metalog_spark.tables import USAGE, WAITING
 from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def waiting_in(tables: Tables) -> Waiting | None:
     if not tables.has(WAITING):
         return None
     requests, first_us = tables.once(WAITING, _counted)
-    return Waiting(requests, first_us, tables.once(HISTORY, _known_ms)) if requests else None
+    return Waiting(requests, first_us, known_until_ms(tables)) if requests else None
 
 
 def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
@@ -72,9 +72,3 @@ def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
 def _counted(waiting: DataFrame) -> tuple[int, int]:
     [row] = waiting.selectExpr("count(*)", "unix_micros(min(time))").collect()
     return row[0], row[1] or 0
-
-
-def _known_ms(history: DataFrame) -> int | None:
-    known = history.where(f"kind = '{KNOWN}'")
-    [row] = known.selectExpr("unix_millis(max(to_time))").collect()
-    return row[0] or None

@@ -18,6 +18,7 @@ from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.coverage import seen_hours
 from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
+from metalog_spark.later import Later, later_in
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
@@ -75,7 +76,7 @@ class Seen(NamedTuple):
     at all. ``worst`` is the broker with the most of the former. Of the ``clock_hours`` of the
     window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
     that could not be read; their times are not known, so those of all times are counted.
-    ``waiting`` are requests that are not decided yet."""
+    ``waiting`` are requests that are not decided yet, ``later`` those of after the log's end."""
 
     hours: int
     without_allowed: int
@@ -86,6 +87,7 @@ class Seen(NamedTuple):
     without_controller: int = 0
     broken: int = 0
     waiting: Waiting | None = None
+    later: Later | None = None
 
     @property
     def missing(self) -> float:
@@ -211,6 +213,7 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         without_controller=window.hours - led,
         broken=_broken(tables),
         waiting=waiting_in(tables),
+        later=later_in(tables, *window),
     )
 
 

@@ -186,6 +186,7 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
     assert (told["allowed"], told["denied"], told["disagree"]) == (194, 3, 2)
+    assert told["later"] == 4
     assert told["rejected"] == {"notAudit": 3, "broken": 3}
     assert told["brokers"] == ["b1", "b2", "b3", "b4", "more"]
     rejected = tables.read(REJECTED).collect()

@@ -303,6 +303,7 @@ def _show(found: Summary, output: Output) -> None:
                 "questions": found.questions,
                 "disagree": found.disagree,
                 "notKnown": found.not_known,
+                "later": 0 if found.later is None else found.later.requests,
                 "acls": found.lives,
                 "aclsInForce": found.in_force,
                 "gaps": found.gaps,
@@ -340,6 +341,8 @@ def _show(found: Summary, output: Output) -> None:
     output.aligned(
         (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
     )
+    if found.later is not None:
+        output.note(found.later.said())
 
 
 def _when(found: Summary) -> str:

@@ -10,6 +10,7 @@ from small_acls import allow
 
 from metalog_spark.findings.waiting import Waiting
 from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
+from metalog_spark.later import Later
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
@@ -104,6 +105,15 @@ def test_a_request_that_waits_may_be_a_use() -> None:
     assert contents(found, None).caveat == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and its ACLs of later "
         "are not; each may be a use."
+    )
+
+
+def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
+    later = Later(1, WINDOW.start_us // 1000)
+    found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(later=later)))
+    assert contents(found, None).caveat == (
+        "1 request came after the log's last record, of 2024-10-04T00:00:00.000Z, and is decided "
+        "by the ACLs of then; if it went on, build with a newer copy."
     )
 
 
