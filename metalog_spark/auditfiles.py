@@ -50,8 +50,7 @@ class AuditFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``path`` as text that a table can hold: what is no UTF-8 shows as ``\\xf6``."""
-        return os.fsencode(self.path).decode(errors="backslashreplace")
+        return as_text(self.path)
 
     @property
     def head(self) -> Head:
@@ -87,6 +86,11 @@ class Block(NamedTuple):
 
     lines: bytes
     fault: str | None = None
+
+
+def as_text(path: str) -> str:
+    """``path`` as a table can hold it: what is no UTF-8 shows as ``\\xf6``."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def find_files(patterns: Sequence[str]) -> list[AuditFile]:

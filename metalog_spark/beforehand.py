@@ -6,12 +6,14 @@ This module must not know Spark.
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from metalog.errors import InvalidRequest, InvalidSource
+from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied
 
@@ -48,6 +50,14 @@ def check_can_be_followed(audit: str) -> None:
         raise InvalidRequest(
             f"--audit {audit}: {there}; name the folder in which finished audit logs appear"
         )
+
+
+def passed_over(audit: str) -> list[Path]:
+    """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
+    their names are no UTF-8; of the names that one hides a file by, nothing is said."""
+    roots = [audit] if Path(audit).exists() else glob.glob(audit)  # noqa: PTH207 - may be absolute
+    files = (file for root in roots for file in _files(Path(root)))
+    return sorted(file for file in files if has_half_pair(str(file)))
 
 
 def check_is_there(path: str) -> None:

@@ -10,6 +10,7 @@ module must not know what the session is for.
 from __future__ import annotations
 
 import atexit
+import locale
 import os
 import re
 import shutil
@@ -56,6 +57,9 @@ _NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
 _OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _SERVERS: Final = re.compile(r"(?:spark|sc)://([^/;]+:\d+)(?:[/;]|$)")
 _LISTENS_WITHIN_S: Final = 5
+_LOCALE: Final = "LC_ALL"
+_ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
+"""What glibc and others call the encoding of the locales C and POSIX."""
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -167,7 +171,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log):
+    with _errors_into(log), names_in_utf8():
         return builder.getOrCreate()
 
 
@@ -180,7 +184,7 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
     builder = SparkSession.builder.remote(remote)
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log):
+    with _errors_into(log), names_in_utf8():
         return builder.getOrCreate()
 
 
@@ -224,6 +228,23 @@ def _errors_into(log: Path | None) -> Iterator[None]:
         os.dup2(ours, 2)
         os.close(ours)
         os.close(theirs)
+
+
+@contextmanager
+def names_in_utf8() -> Iterator[None]:
+    """A JVM that is started within takes files' names for UTF-8, as Python does, where the locale
+    is for ASCII alone: it would pass over all other names, and say nothing."""
+    given = os.environ.get(_LOCALE)
+    is_ascii = locale.nl_langinfo(locale.CODESET) in _ASCII
+    if is_ascii:
+        os.environ[_LOCALE] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        if is_ascii and given is None:
+            del os.environ[_LOCALE]
+        elif given is not None:
+            os.environ[_LOCALE] = given
 
 
 def _see(log: Path | None) -> str:

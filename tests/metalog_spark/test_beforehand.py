@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from metalog_spark.beforehand import (
     check_can_be_filled,
     check_can_be_followed,
     check_can_be_read,
+    passed_over,
 )
 
 MADE = {"kind": "kraft-metalog pipeline", "version": 2}
@@ -71,6 +73,13 @@ def test_a_folder_to_follow(tmp_path: Path) -> None:
     (tmp_path / "a[1]").mkdir()
     with pytest.raises(InvalidRequest, match="part of a pattern; name a folder without"):
         check_can_be_followed(str(tmp_path / "a[1]"))
+
+
+def test_names_that_spark_does_not_see(tmp_path: Path) -> None:
+    for name in b"b1.log", "bäcker.log".encode(), b".part\xf6", b"b\xf6se.log":
+        Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).touch()
+    for audit in tmp_path, tmp_path.parent / f"{tmp_path.name}*":
+        assert [os.fsencode(each.name) for each in passed_over(str(audit))] == [b"b\xf6se.log"]
 
 
 @pytest.fixture

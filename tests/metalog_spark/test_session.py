@@ -33,6 +33,21 @@ def test_without_java_one_line_says_what_to_install(tmp_path: Path) -> None:
     check_java(os.environ)
 
 
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_java_sees_all_names_where_the_locale_is_for_ascii(locale: str) -> None:
+    """What it takes names for is told by what it says of itself."""
+    code = (
+        "import os, subprocess, sys\n"
+        "from metalog_spark.session import names_in_utf8\n"
+        "with names_in_utf8():\n"
+        "    subprocess.run(['java', '-XshowSettings:properties', '-version'], check=True)\n"
+        "print(os.environ['LC_ALL'])"
+    )
+    done = run_python("-c", code, environment={"LC_ALL": locale})
+    assert "sun.jnu.encoding = UTF-8" in done.stderr
+    assert done.stdout == f"{locale}\n"
+
+
 def test_spark_is_started_or_asked() -> None:
     with pytest.raises(InvalidRequest, match="give one of them"):
         open_session(master="local", remote="sc://localhost")

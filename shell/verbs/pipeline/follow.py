@@ -152,8 +152,9 @@ def run(arguments: Namespace, output: Output) -> int:
             every_s=None if arguments.once else arguments.every,
             at_once=arguments.at_once,
         )
+        unseen = _Unseen(arguments, output)
         try:
-            now = _tell_until_it_ends(query, tables, output)
+            now = _tell_until_it_ends(query, tables, unseen, output)
         finally:
             query.stop()
         _complete(following, now, output)
@@ -232,7 +233,31 @@ def _unproven_said(each: Unproven) -> str:
     )
 
 
-def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -> Tables:
+class _Unseen:
+    """The files that Spark passes over by their names, each of which is said once."""
+
+    def __init__(self, arguments: Namespace, output: Output) -> None:
+        self._audit = arguments.audit if is_here(arguments, arguments.audit) else None
+        self._output = output
+        self._said: set[Path] = set()
+
+    def say(self) -> None:
+        from metalog_spark.auditfiles import as_text
+        from metalog_spark.beforehand import passed_over
+
+        found = [] if self._audit is None else passed_over(self._audit)
+        if new := [each for each in found if each not in self._said]:
+            more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
+            self._output.warn(
+                f"{as_text(str(new[0]))}{more}: not read, since Spark sees no file whose name is not"
+                " UTF-8; rename it"
+            )
+            self._said.update(new)
+
+
+def _tell_until_it_ends(
+    query: StreamingQuery, tables: Tables, unseen: _Unseen, output: Output
+) -> Tables:
     """The folder as it is when it is over."""
     told, now = _tell(tables, tables.marked(_TOLD), output), tables
     seen = None
@@ -243,6 +268,7 @@ def _tell_until_it_ends(query: StreamingQuery, tables: Tables, output: Output) -
             progress = query.lastProgress
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
+                unseen.say()
                 now = _opened_anew(tables)
                 told = _tell(now, told, output)
     except KeyboardInterrupt:
