@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
-from metalog_spark.report.contents import Access, Section
+from metalog_spark.report.contents import Access, Section, Window
 
 
 class Limits(NamedTuple):
-    """How much a page takes: rows of a table, cells of the matrix, letters of a name, and lines
-    of what is to be copied."""
+    """How much a page takes: rows of a table, cells of the matrix, brokers of which is shown what
+    was seen, letters of a name, and lines of what is to be copied."""
 
     rows: int
     cells: int
+    brokers: int
     name: int
     lines: int
 
@@ -55,6 +56,20 @@ class Cut:
         if len(rows) < section.found:
             self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}")
         return section._replace(rows=rows)
+
+    def window(self, window: Window) -> Window:
+        """The strips of the brokers of which the least is known, in their order, and the last,
+        the metadata log's."""
+        most, strips = self._limits.brokers, window.strips
+        brokers = len(strips) - 1
+        if brokers <= most:
+            return window
+        least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
+        self._left_out.append(
+            f"What was seen, the {most:,} least of {brokers:,} brokers (the table coverage has all)"
+        )
+        kept = [strips[place] for place in (*sorted(least), brokers)]
+        return window._replace(strips=tuple(kept))
 
     def access(self, access: Access) -> Access:
         """The first principals, and with them the patterns that they have anything to do with."""

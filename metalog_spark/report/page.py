@@ -27,10 +27,10 @@ from metalog_spark.report.words import stamp
 
 MAX_BYTES: Final = 5 * 1024 * 1024
 _LIMITS: Final = (
-    Limits(rows=1000, cells=20_000, name=300, lines=200),
-    Limits(rows=300, cells=6_000, name=300, lines=100),
-    Limits(rows=100, cells=2_000, name=300, lines=50),
-    Limits(rows=25, cells=500, name=100, lines=20),
+    Limits(rows=1000, cells=20_000, brokers=500, name=300, lines=200),
+    Limits(rows=300, cells=6_000, brokers=200, name=300, lines=100),
+    Limits(rows=100, cells=2_000, brokers=100, name=300, lines=50),
+    Limits(rows=25, cells=500, brokers=25, name=100, lines=20),
 )
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
@@ -66,10 +66,11 @@ def page(contents: Contents, visible: Callable[[str], str]) -> bytes:
 def _page(contents: Contents, cut: Cut) -> str:
     access = cut.access(contents.access)
     sections = tuple(map(cut.section, contents.sections))
-    tables = (_coverage(contents.window), _answers(contents.window))
+    window = cut.window(contents.window)
+    tables = (_coverage(window), _answers(window))
     style = _asset("page.css") + "".join(map(_labels, (*tables, *sections)))
     charts, script = _asset("vendor/echarts.js"), _asset("page.js")
-    data = {"window": _drawn(contents.window, cut), "access": _matrix(access, cut)}
+    data = {"window": _drawn(window, cut), "access": _matrix(access, cut)}
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -22,6 +22,7 @@ from report_contents import (
 )
 
 from metalog.errors import InvalidRequest
+from metalog_spark.report.contents import Strip
 from metalog_spark.report.page import MAX_BYTES, page
 from shell.safe import shown
 
@@ -123,6 +124,22 @@ def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
     assert said in read.all("p")
     assert "1,000 of 200,000 rows" in read.all("p")
     assert len(read.attributes("time")) == 500
+
+
+def test_of_too_many_brokers_those_stay_of_which_least_was_seen() -> None:
+    """The metadata log's strip, the last, is none of theirs."""
+    brokers = [Strip(f"broker {n}", "bn" * 200, (n % 3, 0, 2)) for n in range(20_000)]
+    window = small_contents().window._replace(strips=(*brokers, Strip("log", "bb", (9, 0, 0))))
+    made = page(small_contents(window=window), shown)
+    assert len(made) <= MAX_BYTES
+    read = ReadPage(made.decode())
+    [said] = [text for text in read.all("p") if text.startswith("Cut: ")]
+    assert said.startswith(
+        "Cut: What was seen, the 500 least of 20,000 brokers (the table coverage has all). All of"
+    )
+    names = [f"broker {n}" for n in range(0, 1500, 3)]
+    assert [strip["name"] for strip in read.data["window"]["strips"]] == [*names, "log"]
+    assert [row["Seen of"] for row in read.table("coverage")] == [*names, "log"]
 
 
 def test_names_that_would_fill_the_page_are_cut_until_it_fits() -> None:
