@@ -113,11 +113,11 @@ def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, D
     from metalog_spark.history import KNOWN, AclLife, Stretch
 
     rows = (
-        AclLife(each.id, each.acl, each.begin, True, each.end, True)
+        AclLife(each.id, each.acl, each.begin, True, each.end, True, "bench")
         for each in a_year(acls, changes)
     )
     seen = Stretch(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
-    return changelog_rows(session, rows, "bench"), history_rows(session, [seen], "bench")
+    return changelog_rows(session, rows), history_rows(session, [seen], "bench")
 
 
 def requests(session: SparkSession, traffic: str, acls: int, rows: int) -> DataFrame:

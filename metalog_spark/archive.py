@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
@@ -43,6 +44,11 @@ class Member(NamedTuple):
     def log(self) -> OpenedLog:
         return self.source.log
 
+    @property
+    def place(self) -> str:
+        """Where it is, whatever it was named by."""
+        return str(self.log.path)
+
 
 class Archive(NamedTuple):
     """``parts``, from ``start`` up to ``end``, in the order of their offsets and none of them
@@ -53,6 +59,12 @@ class Archive(NamedTuple):
     end: int
     parts: tuple[Piece | Hole, ...]
     snapshots: tuple[tuple[SnapshotId, Member], ...]
+
+    def who_has(self) -> Callable[[int], str]:
+        """Tells of an offset that a piece has of what ``source`` that is."""
+        pieces = [part for part in self.parts if isinstance(part, Piece)]
+        starts = [piece.start for piece in pieces]
+        return lambda offset: pieces[bisect_right(starts, offset) - 1].source
 
 
 class Unproven(NamedTuple):
@@ -218,17 +230,17 @@ def _reached(offset: int, members: Sequence[Member]) -> int:
 
 
 def _pieces(member: Member, begin: int) -> Iterator[Piece]:
-    log, end = member.log, member.end
+    log, end, place = member.log, member.end, member.place
     if isinstance(log, CheckpointLog):
-        yield Piece(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, dense=False)
+        yield Piece(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, False, place)
         return
     if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
-        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, dense=False)
+        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, False, place)
         return
     splits = list(log.splits())
     if not splits and begin < end:
         whole = WholeSplit(member.source.describe, member.command_config, begin)
-        yield Piece(whole, begin, end, end, dense=False)
+        yield Piece(whole, begin, end, end, False, place)
         return
     starts = [_start_of(split, member.start) for split in splits]
     ends = [*starts, end][1:]
@@ -236,7 +248,7 @@ def _pieces(member: Member, begin: int) -> Iterator[Piece]:
         if max(first, begin) < min(last, end):
             dense = isinstance(split, SegmentSplit)
             until = min(last, end) if dense else end
-            yield Piece(split, max(first, begin), min(last, end), until, dense)
+            yield Piece(split, max(first, begin), min(last, end), until, dense, place)
 
 
 def _start_of(split: Split, otherwise: int) -> int:

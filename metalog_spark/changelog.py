@@ -8,12 +8,11 @@ not know how a history is put together.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
 from metalog_spark.archive import Archive, Logs
 from metalog_spark.arrow import frame_of, in_spark, table_of
@@ -22,7 +21,6 @@ from metalog_spark.history import (
     ADVICE,
     AclLife,
     Found,
-    History,
     Scanned,
     Stretch,
     history_of,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from authorizer.timeline import Edge
 
+_ADVICE: Final = f"{ADVICE}, or leave it out by --skip-damaged"
 _OPEN_END: Final = 1 << 62
 _SCANNED: Final = (
     "piece INT, offset BIGINT, time_ms BIGINT, value BINARY, first_ms BIGINT, damage STRING"
@@ -52,23 +51,14 @@ def fill_changelog(
     try:
         archive = logs.look()
         scanned = scan_archive(tables.session, archive)
-        history = _told(archive, scanned, skip_damaged)
+        history = history_of(archive, scanned, skip_damaged=skip_damaged, advice=_ADVICE)
     finally:
         logs.close()
-    lives = changelog_table(history.lives, logs.text)
+    lives = changelog_table(history.lives)
     stretches = history_table(history.stretches, logs.text)
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
     return lives, stretches
-
-
-def _told(archive: Archive, scanned: Mapping[int, Scanned], skip_damaged: bool) -> History:
-    """The history, or the damage with all that can be done about it here."""
-    try:
-        return history_of(archive, scanned, skip_damaged=skip_damaged)
-    except CorruptLog as error:
-        advice = f"{ADVICE}, or leave it out by --skip-damaged"
-        raise CorruptLog(error.found, advice=advice) from None
 
 
 def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
@@ -135,11 +125,11 @@ def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
     return table_of(rows, HISTORY.schema)
 
 
-def changelog_rows(session: SparkSession, lives: Iterable[AclLife], source: str) -> DataFrame:
-    return in_spark(session, changelog_table(lives, source), ACL_CHANGELOG.schema)
+def changelog_rows(session: SparkSession, lives: Iterable[AclLife]) -> DataFrame:
+    return in_spark(session, changelog_table(lives), ACL_CHANGELOG.schema)
 
 
-def changelog_table(lives: Iterable[AclLife], source: str) -> pa.Table:
+def changelog_table(lives: Iterable[AclLife]) -> pa.Table:
     """Rows of the table ACL_CHANGELOG, in the order in which the ACLs came."""
     rows = [
         (
@@ -149,7 +139,7 @@ def changelog_table(lives: Iterable[AclLife], source: str) -> pa.Table:
             life.begin_known,
             *_edge(life.end),
             life.end_known,
-            source,
+            life.source,
         )
         for life in sorted(lives, key=_by_begin)
     ]

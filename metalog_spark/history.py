@@ -8,7 +8,7 @@ they lie, and put together here. This module must not know Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Any, Final, NamedTuple
 
@@ -83,8 +83,8 @@ class Stretch(NamedTuple):
 
 
 class AclLife(NamedTuple):
-    """A row of ACL_CHANGELOG, but for the source. An edge of None is open; one that is not
-    known lies somewhere in the gap whose end or start it has."""
+    """A row of ACL_CHANGELOG. An edge of None is open; one that is not known lies somewhere in
+    the gap whose end or start it has."""
 
     id: Uuid
     acl: Acl
@@ -92,6 +92,7 @@ class AclLife(NamedTuple):
     begin_known: bool
     end: Edge | None
     end_known: bool
+    source: str
 
 
 class History(NamedTuple):
@@ -146,11 +147,17 @@ def _check(value: bytes, batch: Batch, offset: int) -> None:
         raise UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
 
 
-def history_of(archive: Archive, scanned: Mapping[int, Scanned], *, skip_damaged: bool) -> History:
+def history_of(
+    archive: Archive,
+    scanned: Mapping[int, Scanned],
+    *,
+    skip_damaged: bool = False,
+    advice: str = ADVICE,
+) -> History:
     """All that ``archive`` tells, its pieces ``scanned`` by their number among its parts.
 
-    ``CorruptLog`` at the first damage, unless it is to be skipped: then a stretch says what is
-    wrong and up to where nothing is known.
+    ``CorruptLog`` at the first damage, with ``advice``, unless it is to be skipped: then a
+    stretch says what is wrong and up to where nothing is known.
     """
     stretches: list[Stretch] = []
     followed: list[_Followed] = []
@@ -158,12 +165,12 @@ def history_of(archive: Archive, scanned: Mapping[int, Scanned], *, skip_damaged
     for run in _runs(archive, scanned):
         if isinstance(run, Hole):
             if run.is_damage and not skip_damaged:
-                raise CorruptLog(run.why, advice=ADVICE)
+                raise CorruptLog(run.why, advice=advice)
             stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:
             continue
-        base, unknown = _based(run, archive.snapshots, skip_damaged)
+        base, unknown = _based(run, archive.snapshots, None if skip_damaged else advice)
         stretches += unknown
         if base is None:
             continue
@@ -178,7 +185,7 @@ def history_of(archive: Archive, scanned: Mapping[int, Scanned], *, skip_damaged
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
         stretches.append(Stretch(KNOWN, base.offset, run.end, start_ms, end_ms))
         followed.append(_Followed(base, start_ms, run.end, end_ms, records))
-    return History(_with_times(stretches), list(_lives(followed)))
+    return History(_with_times(stretches), list(_lives(followed, archive.who_has())))
 
 
 class _Run(NamedTuple):
@@ -192,12 +199,13 @@ class _Run(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The ACLs at ``offset``, from which a stretch is followed; ``time_ms`` is that of the last
-    record before it, None where there is none."""
+    """The ACLs at ``offset``, from which a stretch is followed, as ``source`` has them;
+    ``time_ms`` is that of the last record before it, None where there is none."""
 
     offset: int
     time_ms: int | None
     acls: Mapping[Uuid, Acl]
+    source: str
 
 
 class _Followed(NamedTuple):
@@ -273,11 +281,12 @@ def _is_open(found: Sequence[Found]) -> bool:
 
 
 def _based(
-    run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], skip_damaged: bool
+    run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[Stretch]]:
-    """From where ``run`` can be followed, and what of it cannot be."""
+    """From where ``run`` can be followed, and what of it cannot be; with ``advice`` damage is
+    raised."""
     if run.start == 0:
-        return _Base(0, None, {}), []
+        return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
     unknown: list[Stretch] = []
     reached = run.start
@@ -290,8 +299,8 @@ def _based(
         try:
             return _snapshot_acls(member, known), unknown
         except CorruptLog as error:
-            if not skip_damaged:
-                raise CorruptLog(error.found, advice=ADVICE) from None
+            if advice is not None:
+                raise CorruptLog(error.found, advice=advice) from None
             why, is_damage = error.found, True
     if reached < run.end or is_damage:
         unknown.append(_lost(is_damage, reached, run.end, why))
@@ -318,7 +327,7 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
             message = decode_value(value)[1]
             if isinstance(message, AccessControlEntryRecord):
                 acls[message.id] = acl_of(message)
-    return _Base(id.end_offset, time_ms, acls)
+    return _Base(id.end_offset, time_ms, acls, member.place)
 
 
 def _lost(is_damage: bool, start: int, end: int, why: str) -> Stretch:
@@ -337,7 +346,7 @@ def _with_times(stretches: Sequence[Stretch]) -> list[Stretch]:
     return timed
 
 
-def _lives(followed: Sequence[_Followed]) -> Iterator[AclLife]:
+def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iterator[AclLife]:
     """Those that ended, as they did, then those that last."""
     lasting: dict[Uuid, AclLife] = {}
     before: _Followed | None = None
@@ -347,12 +356,13 @@ def _lives(followed: Sequence[_Followed]) -> Iterator[AclLife]:
         for life in lives(stretch.base.acls, _acl_changes(stretch)):
             earlier = held.pop(life.id, None) if life.begin is None else None
             if earlier is not None and earlier.acl == life.acl:
-                begin, begin_known = earlier.begin, earlier.begin_known
+                begin, begin_known, source = earlier.begin, earlier.begin_known, earlier.source
             else:
                 begin, begin_known = life.begin or came, life.begin is not None or came is None
+                source = who_has(life.begin.at - 1) if life.begin else stretch.base.source
                 if earlier is not None:
                     held[life.id] = earlier
-            seen = AclLife(life.id, life.acl, begin, begin_known, life.end, True)
+            seen = AclLife(life.id, life.acl, begin, begin_known, life.end, True, source)
             if life.end is None:
                 lasting[life.id] = seen
             else:

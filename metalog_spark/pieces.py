@@ -32,7 +32,8 @@ class Piece(NamedTuple):
 
     Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
     lacks no record, or is damaged. Of others a piece has the batches that begin before
-    ``end``, whole, and nothing of one that began before ``start``.
+    ``end``, whole, and nothing of one that began before ``start``. ``source`` is the folder, the
+    file or the address that it is of.
     """
 
     split: Split
@@ -40,6 +41,7 @@ class Piece(NamedTuple):
     end: int
     until: int
     dense: bool
+    source: str
 
     def batches(self) -> Iterator[Batch]:
         """Those with any of the records, whole; ``CorruptLog`` where the piece is damaged."""

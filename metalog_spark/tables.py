@@ -55,7 +55,8 @@ ACL_CHANGELOG: Final = Table(
 )
 """One row per life of an ACL. ``from_*`` is null where it began before the history does,
 ``to_*`` where it still lasts; ``*_known`` is false where that edge fell into a gap, whose end
-(for from) or start (for to) stands for it."""
+(for from) or start (for to) stands for it. ``source`` is the folder, file or topic that saw it
+come, or that is the first to have it."""
 
 REQUESTS: Final = Table("requests", f"{_REQUEST}, day DATE", ("day",))
 """One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka

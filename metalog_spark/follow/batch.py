@@ -279,7 +279,7 @@ class _Batch:
     def _state(self) -> bytes:
         source = self._following.log.text
         return packed_rows(
-            changelog_table(self._history.lives, source),
+            changelog_table(self._history.lives),
             history_table(self._history.stretches, source),
         )
 

@@ -59,7 +59,7 @@ def complete(tables: Tables, history: History, source: str, configuration: Confi
     session = tables.session
     with tables.at_once():
         tables.replace(HISTORY, history_rows(session, history.stretches, source))
-        tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives, source))
+        tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
         tables.replace(CONFIGURATION, configuration.rows(session))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS))))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))

@@ -34,7 +34,7 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
     early.segment(0, ace(1, "a")).segment(2, ace(2, "b")).segment(4, ace(3, "c"))
     early.segment_path(2).write_bytes(early.segment_path(2).read_bytes()[:-1] + b"?")
     ArchiveFolder(tmp_path / "log" / "late").snapshot(9, ace(2, "b")).segment(9, ace(4, "d"))
-    source = str(tmp_path / "log" / "*")
+    source, late = (str(tmp_path / "log" / name) for name in ("*", "late"))
     logs = Logs(source, environ=os.environ)
     tables = Tables.make(spark, tmp_path / "out")
     advised = "; take the file from another copy, or leave it out by --skip-damaged$"
@@ -70,7 +70,9 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
             "to_offset": 3,
             "to_time": second(2),
             "to_known": False,
-            "source": source,
+            "source": str(tmp_path / "log" / "early"),
         }
-        assert lives[uuid_text(uuid(2))]["from_known"] is False
+        second_life = lives[uuid_text(uuid(2))]
+        assert (second_life["from_known"], second_life["source"]) == (False, late)
         assert lives[uuid_text(uuid(4))]["from_offset"] == 11
+        assert lives[uuid_text(uuid(4))]["source"] == late

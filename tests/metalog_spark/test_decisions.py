@@ -65,8 +65,8 @@ def time(microseconds: int) -> datetime:
 
 
 def changelog(session: SparkSession, found: Iterable[Life]) -> DataFrame:
-    known = [AclLife(life.id, life.acl, life.begin, True, life.end, True) for life in found]
-    return changelog_rows(session, known, "s")
+    known = [AclLife(life.id, life.acl, life.begin, True, life.end, True, "s") for life in found]
+    return changelog_rows(session, known)
 
 
 def history(session: SparkSession) -> DataFrame:

@@ -124,11 +124,11 @@ def second(at: int) -> Edge:
 
 def edges(history: History) -> dict[int, tuple[Edge | None, bool, Edge | None, bool]]:
     assert len({life.id for life in history.lives}) == len(history.lives)
-    return {int.from_bytes(life.id): life[2:] for life in history.lives}
+    return {int.from_bytes(life.id): life[2:6] for life in history.lives}
 
 
 def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
-    """2 is gone after it, 3 is there, 1 lived through it."""
+    """2 is gone after it, 3 is there, 1 lived through it; each is of the folder that saw it."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2))
     later = ArchiveFolder(tmp_path / "b").snapshot(10, ace(1), ace(3))
     later.segment(10, ace(4), unbound(1))
@@ -138,6 +138,8 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
         Stretch("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
         Stretch("KNOWN", 10, 13, 9000, 12000),
     ]
+    sources = {int.from_bytes(life.id): Path(life.source).name for life in found.lives}
+    assert sources == {1: "a", 2: "a", 3: "b", 4: "b"}
     assert edges(found) == {
         1: (second(2), True, second(13), True),
         2: (second(3), True, Edge(3, 2000), False),

@@ -249,7 +249,7 @@ class _Unseen:
         if new := [each for each in found if each not in self._said]:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             self._output.warn(
-                f"{as_text(str(new[0]))}{more}: not read, since Spark sees no file whose name is not"
+                f"{as_text(str(new[0]))}{more}: not read, as Spark sees no file whose name is not"
                 " UTF-8; rename it"
             )
             self._said.update(new)
