@@ -55,11 +55,11 @@ def _differ_from(one: Configuration, other: Configuration) -> int | None:
     return next((each for each in edges if one.at(each) != other.at(each)), None)
 
 
-def complete(tables: Tables, history: History, source: str, configuration: Configuration) -> None:
+def complete(tables: Tables, history: History, source: str) -> None:
+    """All but CONFIGURATION, which ``keep`` has written before anything was decided."""
     session = tables.session
     with tables.at_once():
         tables.replace(HISTORY, history_rows(session, history.stretches, source))
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
-        tables.replace(CONFIGURATION, configuration.rows(session))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS))))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))

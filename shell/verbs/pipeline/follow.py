@@ -352,6 +352,6 @@ def _complete(following: Following, now: Tables, output: Output) -> None:
 
     history = following.log.look()
     with output.busy("filling the tables that follow from it"):
-        complete(now, history, following.log.text, following.configuration)
+        complete(now, history, following.log.text)
     if waiting := waiting_in(now):
         output.note(waiting.said())
