@@ -60,6 +60,13 @@ class Archive(NamedTuple):
     parts: tuple[Piece | Hole, ...]
     snapshots: tuple[tuple[SnapshotId, Member], ...]
 
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it is a snapshot's file alone, of which nothing goes on."""
+        return any(
+            isinstance(part, Piece) and isinstance(part.split, SnapshotSplit) for part in self.parts
+        )
+
     def who_has(self) -> Callable[[int], str]:
         """Tells of an offset that a piece has of what ``source`` that is."""
         pieces = [part for part in self.parts if isinstance(part, Piece)]

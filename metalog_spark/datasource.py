@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 NAME: Final = "metalog"
 _YES: Final = ("true", "1", "yes")
 _NO: Final = ("false", "0", "no")
-_EARLIEST: Final = "earliest"
-_LATEST: Final = "latest"
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
 _OFFSET: Final = "offset"
 
 
@@ -52,7 +52,7 @@ class Options(NamedTuple):
 
     ``committed`` leaves out what is not proven to be committed; with ``skip_damaged`` a row that
     says what is wrong stands for what cannot be read; ``secrets`` shows salts, keys and
-    passwords. ``first`` (an offset, or None for the log's end) and ``most`` are a stream's.
+    passwords. ``first`` (an offset, ``EARLIEST`` or ``LATEST``) and ``most`` are a stream's.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Options(NamedTuple):
     skip_damaged: bool = False
     secrets: bool = False
     command_config: Path | None = None
-    first: int | None = 0
+    first: int | str = EARLIEST
     most: int | None = None
 
     def logs(self) -> Logs:
@@ -94,7 +94,8 @@ def read_options(given: Mapping[str, str]) -> Options:
         options[known[name.lower()]] = value
     if "path" not in options:
         raise InvalidRequest("no SOURCE was given; load(SOURCE)")
-    starting = options.get("startingOffset", _EARLIEST).lower()
+    starting = options.get("startingOffset", EARLIEST).lower()
+    most = options.get("maxOffsetsPerTrigger")
     config = options.get("commandConfig")
     return Options(
         options["path"],
@@ -102,8 +103,8 @@ def read_options(given: Mapping[str, str]) -> Options:
         _yes_or_no(options, "skipDamaged"),
         _yes_or_no(options, "secrets"),
         None if config is None else Path(config),
-        None if starting == _LATEST else _number("startingOffset", starting, _EARLIEST),
-        _number("maxOffsetsPerTrigger", options.get("maxOffsetsPerTrigger", ""), "") or None,
+        starting if starting in (EARLIEST, LATEST) else _number("startingOffset", starting, 0),
+        None if most is None else _number("maxOffsetsPerTrigger", most, 1),
     )
 
 
@@ -114,11 +115,9 @@ def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
     return value in _YES
 
 
-def _number(name: str, value: str, default: str) -> int:
-    if value == default:
-        return 0
-    if not (value.isascii() and value.isdigit()):
-        raise InvalidRequest(f"the option {name} is an offset, not {value}")
+def _number(name: str, value: str, least: int) -> int:
+    if not (value.isascii() and value.isdigit()) or int(value) < least:
+        raise InvalidRequest(f"the option {name} is a whole number from {least} on, not {value}")
     return int(value)
 
 
@@ -221,7 +220,14 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         first = self.options.first
         archive = self._look()
-        return {_OFFSET: archive.end if first is None else max(first, archive.start)}
+        if isinstance(first, str):
+            return {_OFFSET: archive.end if first == LATEST else archive.start}
+        if not archive.start <= first <= archive.end:
+            raise InvalidRequest(
+                f"{self.options.source}: the log goes from offset {archive.start} up to"
+                f" {archive.end}, and startingOffset is {first}; give one of it, or {EARLIEST}"
+            )
+        return {_OFFSET: first}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         most = self.options.most
@@ -261,4 +267,10 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
     def _look(self) -> Archive:
         if self._logs is None:
             self._logs = self.options.logs()
-        return self._logs.look()
+        archive = self._logs.look()
+        if archive.is_snapshot:
+            raise InvalidRequest(
+                f"{self.options.source}: a snapshot does not go on; read it as a batch, or the"
+                " stream of the log that it is of"
+            )
+        return archive

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from metalog.errors import InvalidRequest
 from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import KNOWN, History, Scanned, history_of, scan
 from metalog_spark.pieces import Hole, Piece
@@ -50,9 +51,12 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """What is left out, if anything is."""
+        """What is left out, if anything is. ``InvalidRequest`` where the log cannot go on."""
         logs = self._opened()
-        logs.look()
+        if logs.look().is_snapshot:
+            raise InvalidRequest(
+                f"{self.text}: a snapshot does not go on; follow the log that it is of"
+            )
         return logs.unproven()
 
     def _opened(self) -> Logs:

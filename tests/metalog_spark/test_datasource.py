@@ -31,7 +31,14 @@ from pyspark.sql.types import StructType
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
-from metalog_spark.datasource import LogPartition, LogReader, read_options, register
+from metalog_spark.datasource import (
+    LogPartition,
+    LogReader,
+    LogStreamReader,
+    read_options,
+    register,
+)
+from metalog_spark.follow.log import FollowedLog
 from metalog_spark.pieces import Hole
 
 pytestmark = pytest.mark.once
@@ -326,12 +333,53 @@ def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
         ({}, "no SOURCE was given"),
         ({"path": "x", "comitted": "true"}, "there is no option comitted; there are path, comm"),
         ({"path": "x", "committed": "maybe"}, "the option committed is true or false, not maybe"),
-        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is an offset, not -1"),
+        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number from 1 on, not -1"),
+        ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is a whole number from 1 on, not 0"),
+        ({"path": "x", "startingOffset": "newest"}, "is a whole number from 0 on, not newest"),
     ],
 )
 def test_options_that_cannot_be_used(given: dict[str, str], said: str) -> None:
     with pytest.raises(InvalidRequest, match=said):
         read_options(given)
+
+
+def stream(source: Path, **given: str) -> LogStreamReader:
+    return LogStreamReader(read_options({"path": str(source), **given}), SCHEMA)
+
+
+def test_where_a_stream_begins_and_how_far_a_batch_of_it_goes(tmp_path: Path) -> None:
+    source = cut(tmp_path / "log", keep=(FIRST, SECOND))
+    for starting, offset in {"earliest": 608, "LATEST": 835, "608": 608, "700": 700}.items():
+        assert stream(source, startingOffset=starting).initialOffset() == {"offset": offset}
+    for starting in "0", "607", "836":
+        said = f"^{source}: the log goes from offset 608 up to 835, and starting.* is {starting};"
+        with pytest.raises(InvalidRequest, match=said):
+            stream(source, startingOffset=starting).initialOffset()
+    few = stream(source, maxOffsetsPerTrigger="100")
+    limit = few.getDefaultReadLimit()
+    assert few.latestOffset({"offset": 700}, limit) == {"offset": 800}
+    assert few.latestOffset({"offset": 800}, limit) == {"offset": 835}
+
+
+def test_a_stream_of_a_log_that_lost_records_says_which(tmp_path: Path) -> None:
+    """Its tail, or its beginning, which the stream had not read yet."""
+    source = cut(tmp_path / "log", keep=(FIRST,))
+    everything = stream(source).getDefaultReadLimit()
+    said = f"^{source}: ends at offset 811, and was read up to 835: what was read was never comm"
+    with pytest.raises(InvalidSource, match=said):
+        stream(source).latestOffset({"offset": 835}, everything)
+    cut(tmp_path / "trimmed", keep=(SECOND,))
+    said = r"/trimmed: offsets 700 to 810 are gone, and were not read; name the folder that keeps"
+    with pytest.raises(InvalidSource, match=said):
+        stream(tmp_path / "trimmed").partitions({"offset": 700}, {"offset": 835})
+
+
+def test_a_snapshot_is_no_stream() -> None:
+    [source] = kafka_case("trimmed-4.3").metadata_dir.glob(f"{723:020d}-*.checkpoint")
+    with pytest.raises(InvalidRequest, match=f"^{source}: a snapshot does not go on"):
+        stream(source).initialOffset()
+    with pytest.raises(InvalidRequest, match=f"^{source}: a snapshot does not go on"):
+        FollowedLog(str(source)).unproven()
 
 
 def load(spark: SparkSession, source: Path | str) -> DataFrame:
