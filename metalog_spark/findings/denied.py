@@ -22,7 +22,7 @@ from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame
 
     from authorizer.config import AuthorizerConfig
     from metalog_spark.findings.lives import Lives
@@ -44,13 +44,13 @@ most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that c
 allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by."""
 
 
-def denied(tables: Tables, window: Window, *, shown: int = SHOWN) -> DataFrame:
-    """``SCHEMA``, ``shown`` rows of it."""
-    return explained(tables, most_denied(pairs_denied(tables, window), shown))
-
-
-def most_denied(pairs: DataFrame, shown: int) -> list[Row]:
-    return pairs.orderBy(*in_order()).limit(shown).collect()
+def denied(
+    tables: Tables, window: Window, *, shown: int = SHOWN, pairs: DataFrame | None = None
+) -> DataFrame:
+    """``SCHEMA``, ``shown`` rows of it; ``pairs`` is what ``pairs_denied`` gives of the same, for
+    those who have it already."""
+    found = pairs_denied(tables, window) if pairs is None else pairs
+    return explained(tables, found.orderBy(*in_order()).limit(shown).collect())
 
 
 def in_order() -> tuple[Column, ...]:

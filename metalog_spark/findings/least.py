@@ -104,8 +104,28 @@ class _Group:
         self._names = names
         self._limits = limits
 
-    def covered(self, given: Iterable[Acl]) -> Iterator[Acl]:
-        """ALLOWs for what ``given`` do not allow yet; those that imply others go first."""
+    def covered(self, given: Iterable[Acl]) -> list[Acl]:
+        """ALLOWs for what ``given`` do not allow yet. Where one of today's must stay, what else it
+        allows needs none of its own."""
+        found = list(self._covering(given))
+        stays = [acl for acl in found if acl in self._unsayable]
+        return [*stays, *self._covering([*given, *stays])] if stays else found
+
+    @property
+    def _unsayable(self) -> set[Acl | None]:
+        """Those of today's that allow what no literal ALLOW can say."""
+        return {
+            by
+            for operation, done in self._did.items()
+            for name, by in done.items()
+            if not can_be_said(self._literal(operation, name))
+        }
+
+    def _literal(self, operation: Operation, name: str) -> Acl:
+        return self._shape._replace(resource_name=name, operation=operation)
+
+    def _covering(self, given: Iterable[Acl]) -> Iterator[Acl]:
+        """Those that imply others go first."""
         all_told = list(given)
         for operation in sorted(self._did, key=lambda each: (each in IMPLIED_BY, each)):
             done, index = self._did[operation], AclIndex.of(all_told)
@@ -131,7 +151,7 @@ class _Group:
         for name in wanted:
             prefix = self._prefix_for(operation, name, wanted, used, known)
             if prefix is None:
-                acl = self._shape._replace(resource_name=name, operation=operation)
+                acl = self._literal(operation, name)
                 sayable = acl if can_be_said(acl) else done[name]
                 if sayable is not None:
                     yield sayable

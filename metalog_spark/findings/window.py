@@ -108,18 +108,18 @@ class Seen(NamedTuple):
         return hours / self.hours if self.hours else 1.0
 
     def said(self) -> str:
-        """``31 of 26,280 broker-hours have no allowed line (broker 2: 31)``."""
+        """``31 of 26,280 broker-hours have no unambiguous allowed line (broker 2: 31)``."""
         return (
-            f"{self.without_allowed:,} of {self.hours:,} broker-hours have no allowed line "
-            f"({broker_said(self.worst)}: {self.worst_hours:,})"
+            f"{self.without_allowed:,} of {self.hours:,} broker-hours have no unambiguous allowed"
+            f" line ({broker_said(self.worst)}: {self.worst_hours:,})"
         )
 
     def said_controllers(self) -> str:
-        """``24 of 24 hours have no allowed line of a controller, which alone logs …``."""
+        """``24 of 24 hours have no unambiguous allowed line of a controller, which alone …``."""
         return (
-            f"{self.without_controller:,} of {self.clock_hours:,} hours have no allowed line of a"
-            " controller, which alone logs most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS"
-            " and the like"
+            f"{self.without_controller:,} of {self.clock_hours:,} hours have no unambiguous allowed"
+            " line of a controller, which alone logs most of what needs CREATE, DELETE, ALTER,"
+            " ALTER_CONFIGS and the like"
         )
 
     def said_broken(self) -> str:

@@ -7,13 +7,13 @@ shown of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog_spark.findings.counted import Counted, counted
-from metalog_spark.findings.denied import explained, in_order, most_denied, pairs_denied
+from metalog_spark.findings.denied import denied, explained, in_order, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
@@ -135,16 +135,15 @@ class Parts:
 
     @cached_property
     def denied(self) -> Rows:
-        pairs, most = pairs_denied(self._tables, self.window), self._most
-        rows = self._explained(most_denied(pairs, most.denied))
+        tables, window, most = self._tables, self.window, self._most
+        pairs = pairs_denied(tables, window)
+        rows = _collected(denied(tables, window, shown=most.denied, pairs=pairs))
         theirs = _of_teams(pairs, self._teams, most.denied_of_team, in_order())
         of_teams = {
-            team: found._replace(rows=self._explained(found.rows)) for team, found in theirs.items()
+            team: found._replace(rows=_collected(explained(tables, found.rows)))
+            for team, found in theirs.items()
         }
         return Rows(rows, pairs.count(), of_teams=of_teams)
-
-    def _explained(self, pairs: Iterable[Any]) -> list[Row]:
-        return _collected(explained(self._tables, pairs))
 
     @cached_property
     def drift(self) -> Sequence[Row]:

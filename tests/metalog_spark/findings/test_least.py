@@ -1,5 +1,8 @@
 """The least set of one principal: cases worked out by hand, and laws on random ones."""
 
+import re
+from itertools import combinations
+
 from hypothesis import given
 from hypothesis import strategies as st
 from small_acls import BOB, allow, deny
@@ -111,6 +114,15 @@ def test_for_a_name_that_would_be_a_wildcard_the_one_there_is_stays() -> None:
     assert least_of(did("*", by=starred), [starred]) == {starred}
 
 
+def test_what_stays_for_such_a_name_needs_no_second_acl_for_the_others() -> None:
+    groups = allow("*", Operation.ALL, kind=GROUP)
+    done = did("g1", by=groups) + did("", "g2", by=groups) + did("g1", operation=WRITE, by=groups)
+    assert least(BOB, done, [groups], [], {GROUP: ["g1", "g2"]}, USUAL) == [groups]
+    starred = allow("*", prefixed=True)
+    found = least_of(did("*", "*a", by=starred) + did("shopfront"), [starred, EVERY_TOPIC])
+    assert found == {starred, allow("shopfront")}
+
+
 def test_grants_of_everyone_become_ones_own() -> None:
     everyones = allow("*", principal="User:*")
     assert least_of(did("shopfront", by=everyones), [everyones]) == {allow("shopfront")}
@@ -175,3 +187,40 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
         acl.pattern_type is PatternType.PREFIXED or acl.resource_name != "*" or acl in today
         for acl in found
     )
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([READ, WRITE]),
+        st.sets(st.sampled_from(["a.b", "a.c-x", "a.c-y", "a.c-z", "a.d.e", "a.d.f", "b_c", "b"])),
+    ),
+    st.sets(st.sampled_from(["a.new", "a.c-new", "a.d.new", "b_new"])),
+    st.sampled_from([allow("*", Operation.ALL), allow("a.", Operation.ALL, prefixed=True)]),
+    st.builds(Limits, st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5])),
+)
+def test_no_fewer_acls_would_do(
+    names: dict[Operation, set[str]], others: set[str], wide: Acl, limits: Limits
+) -> None:
+    """Held against each choice of the prefixes that may be taken, beside which the names under
+    none of them need an ACL each."""
+    literal = [allow(name, operation) for operation in names for name in names[operation]]
+    known = sorted(others.union(*names.values()))
+    done = [Did(acl.operation, TOPIC, acl.resource_name, WILDCARD, acl) for acl in literal]
+    found = least(BOB, done, [wide, *literal], [], {TOPIC: known}, limits)
+    fewest = 0
+    for used in names.values():
+        prefixes = {name[: end.end()] for name in used for end in re.finditer(r"[._-]", name)}
+        may = [each for each in prefixes if is_worth(each, used, known, wide, limits)]
+        choices = (set(some) for size in range(len(may) + 1) for some in combinations(may, size))
+        fewest += min(
+            len(some) + sum(not name.startswith(tuple(some)) for name in used) for some in choices
+        )
+    assert len(found) == fewest
+
+
+def is_worth(prefix: str, used: set[str], known: list[str], wide: Acl, limits: Limits) -> bool:
+    own = sum(name.startswith(prefix) for name in used)
+    there = sum(name.startswith(prefix) for name in known)
+    is_granted = wide.resource_name == WILDCARD or prefix.startswith(wide.resource_name)
+    enough = 0 < limits.prefix_from <= own
+    return enough and is_granted and there - own <= limits.slack * there

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import run_here
-from small_acls import allow
+from followed_world import WrittenLog
+from small_acls import allow, deny
 from small_pipeline import Ask, World, life
-from small_shop import AGAINST_DAVE, BOB, EVERY_TOPIC, LIVES, POWERS
+from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, WRITE
 
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
+from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
 from snapshot.exchange.formats.document import Document, Entry
 from snapshot.exchange.formats.yaml import read_yaml, write_yaml
 from snapshot.exchange.plan import make_plan, saved, write_saved
@@ -130,6 +132,41 @@ def test_what_if_takes_a_saved_plan_and_what_files_own(
     assert "7 other ACLs stay as they are" in done.stderr
 
 
+def test_what_if_the_acls_were_those_of_a_log(
+    tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    log = WrittenLog(tmp_path / "log")
+    for number, acl in enumerate(without(EVERY_TOPIC), 1):
+        log.bind(number, number, acl)
+    done = run_here(capsys, "pipeline", "what-if", tables.path, log.folder)
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        "8 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob)."
+    )
+
+
+def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
+    spark: SparkSession, tables: Tables, tmp_path: Path, capsys: Captured
+) -> None:
+    """It lacks a power of frank's, and has a DENY that is gone here."""
+    gone = deny("payments", WRITE, CAROL)
+    acls = enumerate([*without(POWERS[0]), gone], 1)
+    meant = World(tuple(life(number, acl) for number, acl in acls))
+    staging = meant.folder(spark, tmp_path / "staging", ACL_CHANGELOG, CONFIGURATION).path
+    options = ("--meant", staging, "--section", "drift")
+    done = run_here(capsys, "pipeline", "report", tables.path, *options)
+    assert done.returncode == 0, done.stderr
+    first, _, _, *rows = (" ".join(line.split()) for line in done.stdout.splitlines())
+    assert first == f"2 ACLs came or went against {staging}; a remedy makes it as it was meant."
+    command = 'kafka-acls --bootstrap-server "$BOOTSTRAP"'
+    assert rows == [
+        f"warning removed User:carol DENY WRITE TOPIC payments {command} --add --deny-principal"
+        " User:carol --operation Write --topic payments",
+        f"warning added User:frank ALLOW ALTER CLUSTER kafka-cluster {command} --remove"
+        " --allow-principal User:frank --operation Alter --cluster",
+    ]
+
+
 def test_what_if_with_other_super_users(tables: Tables, tmp_path: Path, capsys: Captured) -> None:
     proposed = written(tmp_path / "acls.yaml", without())
     options = ("--super-users", "User:mallory", "--json")
@@ -164,6 +201,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
     [
         (["unused", "DIR", "--from", "soon"], "'soon' is no moment"),
         (["what-if", "DIR", "acls.yaml", "--to", "1 day"], "'1 day' is no moment"),
+        (["what-if", "DIR", "/logs/prod*"], "/logs/prod*: a pattern, which only --log takes; name"),
         (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
         (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),

@@ -91,9 +91,9 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
 def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     unled = DARK.parts.seen._replace(clock_hours=48, without_controller=2)
     assert contents(DARK._replace(parts=parts(seen=unled)), None).caveat == (
-        "2 of 48 hours have no allowed line of a controller, which alone logs most of what needs "
-        "CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no grant of that is called unused; "
-        "build with the controllers' kafka-authorizer.log, too."
+        "2 of 48 hours have no unambiguous allowed line of a controller, which alone logs most of "
+        "what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no grant of that is "
+        "called unused; build with the controllers' kafka-authorizer.log, too."
     )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveat == ""
