@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from metalog.errors import InvalidRequest, InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog.log.topic_address import is_topic
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
-from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied
+from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
 _PASSED_OVER: Final = ("_", ".")
 """How names begin that Spark does not look at."""
@@ -52,6 +53,15 @@ def check_can_be_followed(audit: str) -> None:
         )
 
 
+def check_is_outside(out: str, audit: str) -> None:
+    """``InvalidTarget`` where the folder ``audit``, of which all files are read, has ``out``."""
+    is_folder = not is_topic(audit) and Path(audit).is_dir() and placed(out).startswith("/")
+    if is_folder and Path(placed(out)).resolve().is_relative_to(Path(audit).resolve()):
+        raise InvalidTarget(
+            f"{out}: lies in --audit {audit}, where all files are read; name another folder"
+        )
+
+
 def passed_over(audit: str) -> list[Path]:
     """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
     their names are no UTF-8; of the names that one hides a file by, nothing is said."""
@@ -76,9 +86,10 @@ def _contents(place: Path, path: str, *, again: bool = True) -> Contents | None:
         if again:
             return _contents(place, path, again=False)
         raise
-    for table in () if contents is None else contents.tables():
-        if not all((place / each).is_dir() for each in contents.places_of(table)):
-            raise lacks_table(path, table)
+    if contents is not None:
+        for table in contents.tables():
+            if not all((place / each).is_dir() for each in contents.places_of(table)):
+                raise lacks_table(path, table)
     return contents
 
 

@@ -6,7 +6,6 @@ import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from shutil import rmtree
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
 
@@ -252,9 +251,8 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     audit = pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
     assert "/nowhere: no Parquet table can be read there" in said
-    said = fault(pipeline, "--audit", tmp_path, "--out", tmp_path / "logs" / "tables")
-    assert "which is of the pipeline's folder" in said
-    rmtree(tmp_path / "logs" / "tables")
+    said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
+    assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs, where all files" in said
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
     said = fault(pipeline, "--out", tmp_path / "now")
     assert "metalog pipeline follow fills it; build into a folder of its own" in said

@@ -147,6 +147,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
     from metalog_spark.archive import Logs
     from metalog_spark.auditfiles import find_files
 
+    zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     command_config = arguments.command_config
     log = Logs(
         arguments.log,
@@ -157,17 +158,17 @@ def _given(arguments: Namespace, output: Output) -> Given:
     return Given(
         log=log,
         configuration=_configuration(arguments, output),
-        zone=Zone(arguments.zone),
+        zone=zone,
         audit=find_files(arguments.audit),
         requests=arguments.requests,
-        broker_from=broker_pattern(arguments.broker_from),
+        broker_from=broker_from,
         skip_damaged=arguments.skip_damaged,
     )
 
 
 def _check(given: Given, arguments: Namespace) -> None:
     """What cannot be built is refused before Spark starts, where that shows."""
-    from metalog_spark.beforehand import check_can_be_filled, check_is_there
+    from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_there
     from metalog_spark.build import check
     from metalog_spark.folder import check_is_built
 
@@ -175,6 +176,8 @@ def _check(given: Given, arguments: Namespace) -> None:
         contents = check_can_be_filled(arguments.out)
         if contents is not None:
             check_is_built(arguments.out, contents)
+    for audit in arguments.audit:
+        check_is_outside(arguments.out, audit)
     for table in arguments.requests:
         if is_here(arguments, table):
             check_is_there(table)
