@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Final
 from metalog_spark.controllers import REQUESTS as OF_CONTROLLERS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import Column, DataFrame
 
 BOTH: Final = "BOTH"
 DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
+_HOUR_US: Final = 3_600_000_000
 
 _STATE: Final = (
     f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
@@ -49,8 +52,9 @@ def counted_before(coverage: DataFrame) -> DataFrame:
     return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure, "controller")
 
 
-def covered(counts: DataFrame) -> DataFrame:
-    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last."""
+def covered(counts: DataFrame, lost: Iterable[tuple[int, int]] = ()) -> DataFrame:
+    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last.
+    Where lines were ``lost``, from and to a time in microseconds since 1970, nothing is sure."""
     from pyspark.sql import functions as f
 
     hours = (
@@ -59,6 +63,11 @@ def covered(counts: DataFrame) -> DataFrame:
         .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
     )
     every = hours.join(counts, ["broker", "hour"], "left").na.fill(0).na.fill(False)
+    begin_us = f.unix_micros("hour")
+    for from_us, to_us in lost:
+        is_whole = (begin_us > to_us) | (begin_us + _HOUR_US <= from_us)
+        sure = {name: f.col(name) & is_whole for name in ("is_sure", "controller")}
+        every = every.withColumns(sure)
     return every.selectExpr(
         "broker", "hour", "allowed", "denied", _STATE, "controller", "to_date(hour) AS day"
     )

@@ -72,7 +72,8 @@ COVERAGE: Final = Table(
     ("day",),
 )
 """Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
-NOTHING: ambiguous lines are counted, and do not make it BOTH. Kafka logs what it allows only at
+NOTHING: ambiguous lines are counted, and do not make it BOTH, nor
+does any line where a topic deleted others before they were read. Kafka logs what it allows only at
 DEBUG: where that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a
 controller writes."""
 

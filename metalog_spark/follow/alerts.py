@@ -155,7 +155,7 @@ def _storm(window: Denials) -> Alert:
 
 
 def of_lost_lines(time_ms: int, lost: Sequence[str]) -> Alert:
-    """About what a topic deleted before it was read; ``lost`` says what."""
+    """About what a topic deleted before it was read, as was seen then; ``lost`` says what."""
     said = (
         f"{'; '.join(lost)}; what was asked then is not known: read the topic sooner, or have it"
         " keep records longer"

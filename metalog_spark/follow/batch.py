@@ -61,6 +61,8 @@ FOLLOW: Final = "follow"
 CAME: Final = f"path STRING, {SPANS}"
 """A row of a batch: the file that came, or the range of a topic's offsets; all is null in news of
 the log."""
+AT: Final = "at_ms"
+"""The column beside these with the time of the batch, which is the same if it is given again."""
 _GONE: Final = "the file was gone before it was read"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
@@ -83,10 +85,11 @@ class Progress(NamedTuple):
 
 
 class Came(NamedTuple):
-    """What a batch has to read."""
+    """What a batch that began at ``at_ms`` has to read."""
 
     files: Sequence[str]
     spans: Sequence[Span]
+    at_ms: int
 
     @classmethod
     def of(cls, batch: DataFrame) -> Came:
@@ -94,8 +97,10 @@ class Came(NamedTuple):
 
         is_news = f.col("path").isNull() & f.col("partition").isNull()
         rows = batch.where(~is_news).collect()
-        files = sorted(local_path(row[0]) for row in rows if row[0] is not None)
-        return cls(files, sorted(Span(*row[1:]) for row in rows if row[1] is not None))
+        files = sorted(local_path(row["path"]) for row in rows if row["path"] is not None)
+        spans = (Span(*(row[name] for name in Span._fields)) for row in rows)
+        at_ms = max((row[AT] for row in rows), default=0)
+        return cls(files, sorted(each for each in spans if each.partition is not None), at_ms)
 
     def __bool__(self) -> bool:
         return bool(self.files or self.spans)
@@ -185,7 +190,7 @@ class _Batch:
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
             looked = self._look(read, is_known)
-            self._alert_of_topic(looked, horizon_ms)
+            self._alert_of_topic(looked, came)
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
@@ -244,17 +249,17 @@ class _Batch:
         [row] = counted.collect()
         return row
 
-    def _alert_of_topic(self, looked: Row, time_ms: int) -> None:
+    def _alert_of_topic(self, looked: Row, came: Came) -> None:
         """Of what was deleted, whenever it was, and of lines without a broker once."""
         topic = self._following.topic
-        if topic is None:
+        if topic is None or not came:
             return
         if looked["lost"]:
             said = [f"{row['file']}: {row['reason']}" for row in sorted(looked["lost"])]
-            self._alerts.append(of_lost_lines(max(time_ms, 0), said))
+            self._alerts.append(of_lost_lines(came.at_ms, said))
         unnamed = looked["unnamed"]
         if unnamed and not self._progress.unnamed:
-            self._alerts.append(of_no_broker(max(time_ms, 0), str(topic.address), unnamed))
+            self._alerts.append(of_no_broker(came.at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
     def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[Table, DataFrame]:

@@ -7,19 +7,21 @@ This module must not know what a batch does.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog.log.topic_address import is_topic
+from metalog_spark.beforehand import check_is_outside
 from metalog_spark.datasource import NAME, register
-from metalog_spark.folder import FOLLOWED, Tables, placed
-from metalog_spark.follow.batch import CAME, FOLLOW, Following, progress_of
+from metalog_spark.folder import FOLLOWED, Tables
+from metalog_spark.follow.batch import AT, CAME, FOLLOW, Following, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -51,7 +53,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> None:
     """``InvalidTarget`` where the folder ``out`` has what was made otherwise, or ``audit`` has it
     among its files."""
-    _refuse_own_files(out, audit)
+    check_is_outside(out, audit)
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(REQUESTS.name):
         raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
@@ -66,23 +68,18 @@ def _followed(source: str, audit: str) -> dict[str, str]:
     return {"log": source, "audit": audit}
 
 
-def _refuse_own_files(out: str, audit: str) -> None:
-    is_here = placed(out).startswith("/") and not is_topic(audit)
-    if is_here and Path(out).resolve().is_relative_to(Path(audit).resolve()):
-        raise InvalidTarget(
-            f"{out}: lies in --audit {audit}, where all files are read; follow into another folder"
-        )
-
-
 def start(
     following: Following, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
     """Looks every ``every_s`` seconds; None: reads all that there is, and ends. A batch has
     ``at_once`` files, or offsets of a topic, at most."""
+    from pyspark.sql import functions as f
+
     session = tables.session
     register(session)
     came = _offsets if is_topic(audit) else _files
     rows = came(following, session, audit, at_once).unionByName(_news(following, session))
+    rows = rows.withColumn(AT, f.unix_millis(f.current_timestamp()))
     writer = rows.writeStream.queryName(FOLLOW)
     writer = writer.option("checkpointLocation", f"{tables.path}/{_CHECKPOINT}")
     if every_s is None:

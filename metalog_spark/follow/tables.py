@@ -6,13 +6,16 @@ This module must not know batches.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from metalog.errors import InvalidTarget
+from metalog.log.topic_address import is_topic
+from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, covered
-from metalog_spark.folder import Tables
+from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.history import History
 from metalog_spark.tables import (
     ACL_CHANGELOG,
@@ -20,6 +23,7 @@ from metalog_spark.tables import (
     COVERAGE,
     DECISIONS,
     HISTORY,
+    REJECTED,
     REQUESTS,
     USAGE,
 )
@@ -27,7 +31,8 @@ from metalog_spark.usage import usage
 from snapshot.exchange.moment import time_text
 
 _ALWAYS_US: Final = -(1 << 63)
-"""Before all times."""
+_NEVER_US: Final = (1 << 63) - 1
+"""Before and behind all times."""
 
 
 def keep(tables: Tables, configuration: Configuration) -> None:
@@ -55,11 +60,46 @@ def _differ_from(one: Configuration, other: Configuration) -> int | None:
     return next((each for each in edges if one.at(each) != other.at(each)), None)
 
 
+def _lost(tables: Tables) -> list[tuple[int, int]]:
+    """When an audit topic was asked what it deleted unread: from the last line before it to the
+    first behind it, of its partition, in microseconds since 1970; where they meet, as one."""
+    from pyspark.sql import functions as f
+
+    if not is_topic(tables.facts[FOLLOWED]["audit"]):
+        return []
+    rejected = tables.read(REJECTED).where(f.col("reason").startswith(LOST))
+    lost = rejected.select(f.col("file").alias("place"), f.col("line").alias("first"))
+    of_record = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
+    offset = f.when(f.col("file") == f.col("place"), f.col("line")).otherwise(of_record)
+    is_of = f.col("file").startswith(f.col("place"))
+    time = f.unix_micros("time")
+    asked = lost.join(tables.read(REQUESTS), is_of, "left").groupBy("place", "first")
+    found = asked.agg(
+        f.max(f.when(offset < f.col("first"), time)).alias("from_us"),
+        f.min(f.when(offset > f.col("first"), time)).alias("to_us"),
+    )
+    return _joined((row["from_us"], row["to_us"]) for row in found.collect())
+
+
+def _joined(spans: Iterable[tuple[int | None, int | None]]) -> list[tuple[int, int]]:
+    """None is open."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(
+        (_ALWAYS_US if begin is None else begin, _NEVER_US if end is None else end)
+        for begin, end in spans
+    ):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((begin, end))
+    return joined
+
+
 def complete(tables: Tables, history: History, source: str) -> None:
     """All but CONFIGURATION, which ``keep`` has written before anything was decided."""
     session = tables.session
     with tables.at_once():
         tables.replace(HISTORY, history_rows(session, history.stretches, source))
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
-        tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS))))
+        tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))

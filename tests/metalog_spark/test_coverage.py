@@ -22,8 +22,13 @@ COUNTED = (
 )
 
 
-def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> dict[str, str]:
-    """By broker, one letter an hour, of the numbers of lines allowed and denied in each."""
+def states(
+    spark: SparkSession,
+    hours: Mapping[str, list[tuple[int, int]]],
+    *lost: tuple[float, float],
+) -> dict[str, str]:
+    """By broker, one letter an hour, of the numbers of lines allowed and denied in each; from
+    hour to hour others were lost."""
     rows = [
         (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False)
         for broker, each in hours.items()
@@ -32,7 +37,11 @@ def states(spark: SparkSession, hours: Mapping[str, list[tuple[int, int]]]) -> d
     ]
     counts = frame_of(spark, rows, COUNTED)
     found: dict[str, list[str]] = {}
-    for row in covered(counts).orderBy("broker", "hour").collect():
+    us = [
+        tuple(round((START + timedelta(hours=at)).timestamp() * 1e6) for at in each)
+        for each in lost
+    ]
+    for row in covered(counts, us).orderBy("broker", "hour").collect():
         of_broker = found.setdefault(row.broker, [])
         assert row.hour.replace(tzinfo=UTC) == START + timedelta(hours=len(of_broker))
         assert (row.allowed, row.denied) == hours[row.broker][len(of_broker)]
@@ -57,6 +66,13 @@ def test_each_hour_of_a_brokers_window_has_a_state(spark: SparkSession) -> None:
         "silent": "B" + "N" * 30 + "B",
         "seen once": "D",
     }
+
+
+def test_in_an_hour_that_lost_lines_nothing_is_sure(spark: SparkSession) -> None:
+    both = (1, 1)
+    hours = {"1": [both] * 8, "2": [both, (0, 0), both]}
+    lost = (2.5, 3.5), (5, 5.9), (7, 1_000)
+    assert states(spark, hours, *lost) == {"1": "BBDDBDBD", "2": "BND"}
 
 
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(
