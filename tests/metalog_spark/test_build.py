@@ -248,7 +248,7 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     write_log(pipeline.folder / "log", (0, ace(1, "a")))
-    audit = pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
+    pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
     assert "/nowhere: no Parquet table can be read there" in said
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
@@ -257,7 +257,10 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     said = fault(pipeline, "--out", tmp_path / "now")
     assert "metalog pipeline follow fills it; build into a folder of its own" in said
     assert {each.name for each in (tmp_path / "now").iterdir()} == {"changes"}
-    said = fault(pipeline, "--out", audit.parent)
-    assert f"{audit.parent}: holds files that are no pipeline's" in said
-    assert f"{audit}: is a file; name a folder" in fault(pipeline, "--out", audit)
-    assert [each.read_text() for each in audit.parent.iterdir()] == [audit.read_text()]
+    thesis = tmp_path / "other" / "thesis.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("…")
+    said = fault(pipeline, "--out", thesis.parent)
+    assert f"{thesis.parent}: holds files that are no pipeline's" in said
+    assert f"{thesis}: is a file; name a folder" in fault(pipeline, "--out", thesis)
+    assert [each.read_text() for each in thesis.parent.iterdir()] == ["…"]
