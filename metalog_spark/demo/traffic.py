@@ -103,8 +103,13 @@ _CHANGES_OF_ACLS: Final = tuple(
     for name in ("CreateAcls", "DeleteAcls")
 )
 _BEAT: Final = Activity(
-    *(BROKER_PRINCIPALS[1], "10.20.0.2", "BrokerHeartbeat"),
-    *(Op.CLUSTER_ACTION, _CLUSTER, CLUSTER_NAME, 0.0),
+    BROKER_PRINCIPALS[1],
+    "10.20.0.2",
+    "BrokerHeartbeat",
+    Op.CLUSTER_ACTION,
+    _CLUSTER,
+    CLUSTER_NAME,
+    0.0,
 )
 """One of an hour's many, by which the first broker's log shows that it is the active controller."""
 _BEATS_FROM: Final = 50
