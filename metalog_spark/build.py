@@ -26,7 +26,7 @@ from metalog_spark.auditfiles import (
     sorted_out,
 )
 from metalog_spark.auditlog import OTHERS
-from metalog_spark.changelog import fill_changelog
+from metalog_spark.changelog import check_log, fill_changelog
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.decisions import decided
@@ -94,7 +94,7 @@ class FileRead(NamedTuple):
 def check(given: Given, out: str) -> None:
     """Looks at what is given, and refuses what shows without Spark that it cannot be built of it
     into the folder ``out``."""
-    given.log.look()
+    check_log(given.log, skip_damaged=given.skip_damaged)
     for file in given.audit:
         broker_of(file.name, given.broker_from)
     _refuse_own_files(out, given.audit)

@@ -23,6 +23,7 @@ from metalog_spark.history import (
     Found,
     Scanned,
     Stretch,
+    check_ends,
     history_of,
     scan,
 )
@@ -59,6 +60,14 @@ def fill_changelog(
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
     return lives, stretches
+
+
+def check_log(logs: Logs, *, skip_damaged: bool) -> None:
+    """Looks at ``logs``; ``CorruptLog`` where they are damaged at an end, unless that is to be
+    skipped. What is damaged before shows when all is read."""
+    archive = logs.look()
+    if not skip_damaged:
+        check_ends(archive, _ADVICE)
 
 
 def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:

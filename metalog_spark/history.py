@@ -147,6 +147,13 @@ def _check(value: bytes, batch: Batch, offset: int) -> None:
         raise UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
 
 
+def check_ends(archive: Archive, advice: str = ADVICE) -> None:
+    """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
+    for part in archive.parts:
+        if isinstance(part, Hole) and part.is_damage:
+            raise CorruptLog(part.why, advice=advice)
+
+
 def history_of(
     archive: Archive,
     scanned: Mapping[int, Scanned],

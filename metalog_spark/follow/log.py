@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from metalog.errors import InvalidRequest
 from metalog_spark.archive import Logs, Unproven
-from metalog_spark.history import KNOWN, History, Scanned, history_of, scan
+from metalog_spark.history import KNOWN, History, Scanned, check_ends, history_of, scan
 from metalog_spark.pieces import Hole, Piece
 
 
@@ -51,9 +51,12 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """What is left out, if anything is. ``InvalidRequest`` where the log cannot go on."""
+        """What is left out, if anything is. ``InvalidRequest`` where the log cannot go on,
+        ``CorruptLog`` where its end is damaged."""
         logs = self._opened()
-        if logs.look().is_snapshot:
+        archive = logs.look()
+        check_ends(archive)
+        if archive.is_snapshot:
             raise InvalidRequest(
                 f"{self.text}: a snapshot does not go on; follow the log that it is of"
             )

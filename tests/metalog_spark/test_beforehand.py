@@ -86,6 +86,8 @@ def test_names_that_spark_does_not_see(tmp_path: Path) -> None:
 def given(tmp_path: Path) -> dict[str, Path]:
     """What stands for the words in capitals below."""
     ArchiveFolder(tmp_path / "voter").segment(0, ace(1), ace(2)).snapshot(2, ace(1))
+    damaged = ArchiveFolder(tmp_path / "damaged").segment(0, ace(1)).segment_path(0)
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "b1.log").touch()
     (tmp_path / "acls.yaml").write_text("acls: []\n")
@@ -93,6 +95,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     return {
         "LOG": kafka_case("basic-4.3").log_dir,
         "VOTER": tmp_path / "voter",
+        "BAD": tmp_path / "damaged",
         "AUDIT": tmp_path / "audit",
         "FILE": tmp_path / "audit" / "b1.log",
         "ACLS": tmp_path / "acls.yaml",
@@ -119,6 +122,11 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit AUDIT --out AUDIT", "audit: holds files that are no pipeline's"),
         ("build --log LOG --audit AUDIT --out FILE", "b1.log: is a file; name a folder that is"),
         ("follow --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
+        (
+            "build --log BAD --audit AUDIT --out NEW",
+            "from another copy, or leave it out by --skip-",
+        ),
+        ("follow --log BAD --audit AUDIT --out NEW --uncommitted", "take the file from another"),
         ("follow --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("follow --log LOG --audit /nowhere --out NEW", "--audit /nowhere: there is no such fold"),
         ("follow --log LOG --audit FILE --out NEW", "b1.log: a file; name the folder in which"),

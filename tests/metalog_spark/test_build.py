@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from archive_folders import ArchiveFolder
 from built_tables import everything
 from command import run_here
 from pyarrow import parquet
@@ -212,6 +213,27 @@ def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
         "kafka-authorizer.log",
         "kafka-authorizer.log.1.gz",
     }
+
+
+def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
+    spark: SparkSession, pipeline: Pipeline, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = ArchiveFolder(pipeline.folder / "log").segment(0, ace(1, "a"), ace(2, "b"))
+    segment = log.segment_path(0)
+    segment.write_bytes(segment.read_bytes()[:-1] + b"?")
+    pipeline.audit("b1.log", line("1970-01-01 00:00:01", "a"))
+    named = f"{segment}, offset 2, byte "
+    advised = "; take the file from another copy, or leave it out by --skip-damaged"
+    said = fault(pipeline)
+    assert said.startswith(f"metalog: {named}")
+    assert said.endswith(advised)
+    done = pipeline.build("out", "--skip-damaged")
+    assert (done.returncode, done.stderr.count(f"warning: skipped: {named}")) == (1, 1)
+    [damage] = json.loads(done.stdout)["damages"]
+    words = ("report", pipeline.folder / "out", "--section", "unseen", "--json")
+    [row] = map(json.loads, run_here(capsys, "pipeline", *words).stdout.splitlines())
+    assert (row["what"], row["from"]) == ("damaged and skipped", "offsets 2 to ?")
+    assert row["why"].startswith(damage)
 
 
 def killed(decisions: object) -> None:
