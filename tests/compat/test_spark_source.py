@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from kafka_tools import RealKafka
-from pyspark.sql.datasource import Filter, GreaterThanOrEqual, LessThan
+from pyspark.sql.datasource import Filter, GreaterThanOrEqual, InputPartition, LessThan
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 from tiny_log import ace, uuid
 from topic_logs import new_address
@@ -20,7 +21,7 @@ from metalog.ids import uuid_text
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
 from metalog_spark.archive import Logs
-from metalog_spark.datasource import LogReader, read_options
+from metalog_spark.datasource import LogReader, LogStreamReader, read_options
 from metalog_spark.history import history_of, scan
 from metalog_spark.pieces import Piece
 from snapshot.exchange.source import open_source
@@ -40,7 +41,13 @@ def rows(source: str, *filters: Filter) -> list[dict[str, Any]]:
     """Planned here, and read as if each part had been sent away."""
     reader = LogReader(read_options({"path": source}), SCHEMA)
     assert list(reader.pushFilters(list(filters))) == []
-    parts = [pickle.loads(pickle.dumps(part)) for part in reader.partitions()]
+    return sent_away(reader, reader.partitions())
+
+
+def sent_away(
+    reader: LogReader | LogStreamReader, planned: list[InputPartition]
+) -> list[dict[str, Any]]:
+    parts = [pickle.loads(pickle.dumps(part)) for part in planned]
     return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
 
 
@@ -82,6 +89,30 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
     assert {uuid_text(life.id) for life in history.lives} == {
         uuid_text(uuid(10 * number + each)) for number in range(4) for each in range(3)
     }
+
+
+def test_a_stream_of_a_topic(real_kafka: RealKafka) -> None:
+    """A few offsets a batch, which cut appends in two, while the log grows: each record once."""
+    address = new_address(real_kafka.bootstrap)
+    found = []
+    with closing(WritableTopicLog(address)) as log:
+        epoch = log.claim()
+        log.append(epoch, [(ace(number), 0) for number in range(7)])
+        options = read_options({"path": address, "maxOffsetsPerTrigger": "3"})
+        reader = LogStreamReader(options, SCHEMA)
+        reached = reader.initialOffset()
+        assert reached == {"offset": 0}
+        for number in range(7, 10):
+            end = reader.latestOffset(reached, reader.getDefaultReadLimit())
+            found += sent_away(reader, reader.partitions(reached, end))
+            assert end["offset"] == reached["offset"] + 3
+            log.append(epoch, [(ace(number), 0)])
+            reached = end
+        end = reader.latestOffset(reached, ReadAllAvailable())
+        found += sent_away(reader, reader.partitions(reached, end))
+        reader.stop()
+    assert reader.latestOffset(end, ReadAllAvailable()) == end
+    assert named(found) == entries(address)
 
 
 def test_a_quorum(real_kafka: RealKafka) -> None:
