@@ -138,6 +138,7 @@ def run(arguments: Namespace, output: Output) -> int:
     following = _following(arguments, configuration, zone, broker)
     for each in following.log.unproven():
         output.warn(_unproven_said(each))
+    unseen = _Unseen(arguments, output)
     output.go_on()
     with spark_session(arguments, output) as session:
         from metalog_spark.follow.query import follow_tables, start
@@ -152,7 +153,6 @@ def run(arguments: Namespace, output: Output) -> int:
             every_s=None if arguments.once else arguments.every,
             at_once=arguments.at_once,
         )
-        unseen = _Unseen(arguments, output)
         try:
             now = _tell_until_it_ends(query, tables, unseen, output)
         finally:

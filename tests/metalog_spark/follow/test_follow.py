@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -46,6 +47,7 @@ from metalog_spark.tables import (
     WAITING,
     Table,
 )
+from shell.spark import SET_UP
 
 KILLED = REPOSITORY / "tests" / "support" / "killed_follow.py"
 STORM = 20
@@ -139,8 +141,13 @@ def check_each_line_counts_once(found: Found) -> None:
 
 
 def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
-    spark: SparkSession, followed: Followed, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession,
+    followed: Followed,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Where the disk is this machine's, as it is at the end, what Spark does not see is said."""
     for moment, committed in (("before", -1), ("after", 0)):
         with shared(spark) as environment:
             words = [sys.executable, KILLED, moment, "0", *followed.words]
@@ -170,8 +177,13 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     check_decisions_stay_true(followed, Tables.open(spark, followed.out), capsys)
 
     followed.log.goes_on(111)
+    unseen = tmp_path / "audit" / os.fsdecode(b"b\xf6se.log")
+    unseen.write_text(line(10, "User:app", allowed=True))
+    for name in SET_UP:
+        monkeypatch.delenv(name, raising=False)
     done = follow(capsys, followed)
     assert done.stdout == ""
+    assert r"audit/b\xf6se.log: not read, as Spark sees no file whose name is not" in done.stderr
     found = Found(spark, followed)
     assert "waiting" not in found.lines()
     check_each_line_counts_once(found)
