@@ -54,6 +54,10 @@ ANSWERS: Final = (
 NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
 """So many names, and so many different questions, are remembered."""
+SLOT_BITS: Final = 20
+"""The courses of so many questions, as a power of two, are found without a search."""
+_SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Odd, and its bits like those of chance: by products with it, neighbours lie far apart."""
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _BY_NUMBER: Final = tuple(Operation)
 _WORDS: Final = {
@@ -113,6 +117,7 @@ class Deciding:
         """By the number of a reach: whether anybody may be meant there."""
         self._named: set[int] = set()
         """Who may be meant elsewhere: the number of a reach and a principal as one."""
+        self._asked_lately = _Slots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
@@ -162,11 +167,17 @@ class Deciding:
         operations, types = np.divmod(words, len(ResourceType))
         reaches = self._reaches(texts, types, names)
         sessions = (reaches * of_principals + principals) * of_hosts + hosts
-        asked = pa.array(sessions * len(_BY_NUMBER) + operations).dictionary_encode()
+        questions = sessions * len(_BY_NUMBER) + operations
+        return self._turns.at(self._asked_lately.find(questions, self._of_all), versions)
+
+    def _of_all(self, questions: Numbers) -> Numbers:
+        """The number of each question's course."""
+        asked = pa.array(questions).dictionary_encode()
         alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
-        questions = alike.dictionary.to_pylist()
-        courses = np.array(_remembered(self._of_question, questions, self._course), np.int64)
-        return self._turns.at(courses[_places(alike)][_places(asked)], versions)
+        different = alike.dictionary.to_pylist()
+        courses = np.array(_remembered(self._of_question, different, self._course), np.int64)
+        of_rows: Numbers = courses[_places(alike)][_places(asked)]
+        return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
         """One question for all those that no ACL can match."""
@@ -266,6 +277,28 @@ class _Moments:
     def of(self, times: Numbers) -> Numbers:
         """The number of the stretch in which each of ``times`` lies."""
         return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
+
+
+class _Slots:
+    """Numbers found for others, a column at a time. Each has one slot, which it takes from
+    whichever had it: so nothing grows, and nothing is searched for."""
+
+    def __init__(self) -> None:
+        self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
+        self._found = np.empty(1 << SLOT_BITS, np.int64)
+
+    def find(self, asked: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
+        """The number of each of ``asked``, none of which is negative; of those that have lost
+        their slot, or had none, by ``work_out``."""
+        slots = asked.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
+        found: Numbers = self._found[slots]
+        lacking = np.flatnonzero(self._asked[slots] != asked)
+        if len(lacking):
+            found[lacking] = work_out(asked[lacking])
+            taken = slots[lacking]
+            self._asked[taken] = asked[lacking]
+            self._found[taken] = found[lacking]
+        return found
 
 
 class _Turns:

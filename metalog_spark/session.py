@@ -38,7 +38,7 @@ _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
     _TIME_ZONE: "UTC",
     "spark.sql.python.filterPushdown.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
 }
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
@@ -51,6 +51,17 @@ _ON_THIS_MACHINE: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
+_DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
+_COLLECTOR: Final = {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
+_OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
+_WITH_OPTIONS: Final = (
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_SUBMIT_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+)
+"""Variables by which options come to a JVM."""
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
 _NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
@@ -166,7 +177,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     check_java(os.environ)
     options = {**_ALWAYS, **_STARTED_HERE}
     if master.startswith(_HERE):
-        options |= _ON_THIS_MACHINE
+        options |= _ON_THIS_MACHINE | collector(settings, os.environ)
         _have_workers_use_this_python()
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
@@ -201,6 +212,19 @@ def _have_workers_use_this_python() -> None:
         for name in ("bin", "jars"):
             (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
         os.environ["SPARK_HOME"] = str(home)
+
+
+def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The setting by which a JVM collects in parallel rather than beside the work, which takes it
+    a tenth to a fifth less CPU; none where somebody names a collector, as no JVM starts with two.
+    """
+    folder = environ.get("SPARK_CONF_DIR") or Path(environ.get("SPARK_HOME", ""), "conf")
+    defaults = Path(folder, "spark-defaults.conf")
+    told = [word for setting in settings.items() for word in setting]
+    told += [environ.get(name, "") for name in _WITH_OPTIONS]
+    if defaults.is_file():
+        told.append(defaults.read_text(errors="replace"))
+    return {} if any(map(_OWN_OPTIONS.search, told)) else _COLLECTOR
 
 
 def check_java(environ: Mapping[str, str]) -> None:

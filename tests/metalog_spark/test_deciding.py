@@ -181,8 +181,13 @@ def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metalog_spark.deciding.REMEMBERED", 2)
+    monkeypatch.setattr("metalog_spark.deciding.SLOT_BITS", 1)
     deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")
     for _ in range(3):
-        rows = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
-        found = answers(deciding, rows)
+        by_names = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
+        found = answers(deciding, by_names)
         assert [each["decided"] == "ALLOWED" for each in found] == [True, *[False] * 3, True]
+        found = answers(deciding, [READ._replace(operation=each) for each in operations])
+        allowed = [each["decided"] == "ALLOWED" for each in found]
+        assert allowed == [each in ("READ", "DESCRIBE") for each in operations]
