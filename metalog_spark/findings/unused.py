@@ -57,7 +57,7 @@ _LOOK: Final = {
     Reason.WAS_SUPER: "look again over a window in which it was no super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
-    Reason.CONTROLLER: f"{GIVE_CONTROLLERS}, and look again",
+    Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }
 

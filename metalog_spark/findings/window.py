@@ -42,7 +42,10 @@ HOW_TO_LOG: Final = (
     "or on running brokers kafka-configs --alter --entity-type broker-loggers --entity-name ID "
     "--add-config kafka.authorizer.logger=DEBUG"
 )
-GIVE_CONTROLLERS: Final = "build with the controllers' kafka-authorizer.log, too"
+GIVE_CONTROLLERS: Final = (
+    "build with the controllers' kafka-authorizer.log, too, all as one broker's (--broker-from),"
+    " since one is active at a time"
+)
 
 
 class Window(NamedTuple):
