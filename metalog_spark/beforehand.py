@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog.files import LOCAL_FILES, Held
 from metalog.log.topic_address import is_topic
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
+_LOCK: Final = ".lock"
 _PASSED_OVER: Final = ("_", ".")
 """How names begin that Spark does not look at."""
 
@@ -36,6 +38,19 @@ def check_can_be_filled(path: str) -> Contents | None:
     if contents is None and (found := next(_files(place), None)) is not None:
         raise occupied(path, by=str(found))
     return contents
+
+
+def taken(path: str) -> Held:
+    """The pipeline's folder ``path`` for this process alone to write to, until it is closed or
+    the process ends; made if it is not there. ``InvalidTarget`` where another has it."""
+    place = Path(literal(path))
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        return LOCAL_FILES.lock(place / _LOCK)
+    except BlockingIOError:
+        raise InvalidTarget(
+            f"{path}: another metalog pipeline build or follow writes to it; wait for its end"
+        ) from None
 
 
 def check_can_be_followed(audit: str) -> None:

@@ -3,8 +3,8 @@
 The list is a log, too: one small JSON line a change, read back by replay. Rows are written
 beside those in force, a whole table or some days of one, and then the list says so, for one
 table or for many at one moment: a reader or a crash sees the old rows or the new. All
-is read and written by Spark, so that a folder may lie wherever Spark can write. Two
-builds into one folder at once are not held apart. This module must not know what a row means.
+is read and written by Spark, so that a folder may lie wherever Spark can write, and two who
+write to one at once are not held apart here. This module must not know what a row means.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import logging
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING, Final
@@ -105,6 +105,18 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
     check_folder(arguments, arguments.folder)
     with spark_session(arguments, output) as session:
         yield Tables.open(session, arguments.folder)
+
+
+@contextmanager
+def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
+    """Where ``out`` is here, nobody else writes to it within the block."""
+    from metalog_spark.beforehand import taken
+
+    if not is_here(arguments, out):
+        yield
+        return
+    with closing(taken(out)):
+        yield
 
 
 def check_folder(arguments: Namespace, folder: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from metalog_spark.beforehand import (
     check_can_be_followed,
     check_can_be_read,
     passed_over,
+    taken,
 )
 
 MADE = {"kind": "kraft-metalog pipeline", "version": 2}
@@ -65,6 +67,23 @@ def test_a_folder_that_is_none_or_not_whole(tmp_path: Path) -> None:
     for path, said in {tmp_path / "other": "holds files that are", thesis: "is a file;"}.items():
         with pytest.raises(InvalidTarget, match=f"^{path}: {said}"):
             check_can_be_filled(str(path))
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_two_do_not_write_to_one_folder_at_once(
+    given: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor does a lock that was left, of a process that is gone, make the folder another's."""
+    new = given["NEW"]
+    words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", new)
+    with closing(taken(str(new))):
+        for verb in "build", "follow":
+            done = run_here(capsys, "pipeline", verb, *words)
+            assert (done.returncode, done.stdout) == (2, "")
+            said = f"{new}: another metalog pipeline build or follow writes to it; wait for its end"
+            assert f"metalog: {said}" in done.stderr
+    assert check_can_be_filled(str(new)) is None
+    taken(str(new)).close()
 
 
 def test_a_folder_to_follow(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest
 from shell.context import SUPER_USERS_KEY, add_command_config
 from shell.output import Cell, Output
 from shell.safe import safe
-from shell.spark import add_spark, is_here, spark_session
+from shell.spark import add_spark, is_here, spark_session, writing_to
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -119,7 +119,7 @@ def run(arguments: Namespace, output: Output) -> int:
     _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
-    with spark_session(arguments, output) as session:
+    with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
         from metalog_spark.folder import Tables
         from metalog_spark.summary import summary

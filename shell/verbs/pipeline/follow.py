@@ -19,7 +19,7 @@ from shell.context import add_command_config
 from shell.findings import STYLES, acl_said
 from shell.output import Output
 from shell.safe import safe
-from shell.spark import add_spark, is_here, spark_session
+from shell.spark import add_spark, is_here, spark_session, writing_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def run(arguments: Namespace, output: Output) -> int:
         output.warn(_unproven_said(each))
     unseen = _Unseen(arguments, output)
     output.go_on()
-    with spark_session(arguments, output) as session:
+    with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.follow.query import follow_tables, start
         from metalog_spark.follow.tables import keep
 
