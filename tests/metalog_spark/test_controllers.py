@@ -7,11 +7,36 @@ from authorizer.permissions import APIS, Permission
 from metalog.acl import Operation, ResourceType
 from metalog_spark.controllers import REQUESTS, may_decide_by
 
+LOGGED = {
+    "broker": [("DescribeAcls", "DESCRIBE", "CLUSTER"), ("Metadata", "DESCRIBE", "TOPIC")],
+    "controller": [
+        ("BrokerHeartbeat", "CLUSTER_ACTION", "CLUSTER"),
+        ("BrokerRegistration", "CLUSTER_ACTION", "CLUSTER"),
+        ("ControllerRegistration", "CLUSTER_ACTION", "CLUSTER"),
+        ("CreateAcls", "ALTER", "CLUSTER"),
+        ("CreateTopics", "CREATE", "CLUSTER"),
+        ("CreateTopics", "DESCRIBE_CONFIGS", "TOPIC"),
+        ("DeleteTopics", "DELETE", "CLUSTER"),
+        ("Envelope", "CLUSTER_ACTION", "CLUSTER"),
+        ("Fetch", "CLUSTER_ACTION", "CLUSTER"),
+        ("IncrementalAlterConfigs", "ALTER_CONFIGS", "TOPIC"),
+    ],
+}
+"""What a broker and a controller of Kafka 4.3.1, each a process of its own, logged at DEBUG that
+they allowed while a topic was created, configured and deleted and an ACL added."""
 NEEDS = {
     api.name: {each for need in api.needs for each in need.one_of}
     for api in APIS
     if api.name in REQUESTS
 }
+
+
+def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_without() -> None:
+    named = {whose: {name for name, *_ in logged} for whose, logged in LOGGED.items()}
+    assert not named["broker"].intersection(REQUESTS)
+    assert named["controller"].difference(REQUESTS) == {"Fetch", "IncrementalAlterConfigs"}
+    for _, operation, kind in LOGGED["controller"]:
+        assert may_decide_by(allow("any", Operation[operation], kind=ResourceType[kind]))
 
 
 def test_each_is_a_request_of_kafkas() -> None:
