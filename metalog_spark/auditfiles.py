@@ -99,7 +99,9 @@ def find_files(patterns: Sequence[str]) -> list[AuditFile]:
     for pattern in patterns:
         found = sorted(_files_of(pattern))
         if not found:
-            raise InvalidRequest(f"{pattern}: no such file, and none that matches")
+            is_there = Path(pattern).exists()
+            why = "there is no file in it" if is_there else "no such file, and none that matches"
+            raise InvalidRequest(f"{pattern}: {why}")
         paths.update(dict.fromkeys(found))
     return [_audit_file(path) for path in paths]
 

@@ -127,7 +127,8 @@ def errors_of_spark() -> tuple[type[Exception], ...]:
 def first_line(error: Exception) -> str:
     """What an error of Spark's says, before all that it knows of where."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
-    return next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
+    said = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
+    return said.removesuffix(".")
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:

@@ -13,7 +13,7 @@ from metalog.errors import InvalidTarget
 from metalog.log.topic_address import is_topic
 from metalog_spark.beforehand import check_is_outside
 from metalog_spark.datasource import NAME, register
-from metalog_spark.folder import FOLLOWED, Tables
+from metalog_spark.folder import FOLLOWED, Tables, placed
 from metalog_spark.follow.batch import AT, CAME, FOLLOW, Following, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
@@ -65,7 +65,8 @@ def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> N
 
 
 def _followed(source: str, audit: str) -> dict[str, str]:
-    return {"log": source, "audit": audit}
+    """By names that mean the same wherever they are said."""
+    return {"log": source if source.startswith("@") else placed(source), "audit": placed(audit)}
 
 
 def start(

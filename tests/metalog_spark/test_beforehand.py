@@ -107,6 +107,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     ArchiveFolder(tmp_path / "voter").segment(0, ace(1), ace(2)).snapshot(2, ace(1))
     damaged = ArchiveFolder(tmp_path / "damaged").segment(0, ace(1)).segment_path(0)
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    (tmp_path / "empty").mkdir()
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "b1.log").touch()
     (tmp_path / "acls.yaml").write_text("acls: []\n")
@@ -116,6 +117,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         "VOTER": tmp_path / "voter",
         "BAD": tmp_path / "damaged",
         "AUDIT": tmp_path / "audit",
+        "EMPTY": tmp_path / "empty",
         "FILE": tmp_path / "audit" / "b1.log",
         "ACLS": tmp_path / "acls.yaml",
         "NEW": tmp_path / "new",
@@ -132,6 +134,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("build --log ACLS --audit AUDIT --out NEW", "this needs a metadata log"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no such file, and none"),
+        ("build --log LOG --audit EMPTY --out NEW", "empty: there is no file in it"),
         ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),

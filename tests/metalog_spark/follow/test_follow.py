@@ -218,11 +218,19 @@ def check_decisions_stay_true(
 
 
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From wherever that is named."""
     out = tmp_path / "out"
+    monkeypatch.chdir(tmp_path)
     tables = follow_tables(spark, str(out), "log", "audit")
-    follow_tables(spark, str(out), "log", "audit")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path.parent)
+        follow_tables(spark, str(out), f"{tmp_path.name}/log", f"{tmp_path}/audit/")
+        with pytest.raises(
+            InvalidTarget, match=f"follows --log {tmp_path}/log --audit {tmp_path}/"
+        ):
+            follow_tables(spark, str(out), "log", "audit")
     with pytest.raises(InvalidTarget, match="follow others into another folder"):
         follow_tables(spark, str(out), "log", "elsewhere")
     with pytest.raises(InvalidRequest, match="no request is decided yet; metalog pipeline follow"):
