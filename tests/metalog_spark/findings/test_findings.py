@@ -35,14 +35,26 @@ from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.arrow import frame_of
+from metalog_spark.findings.counted import counted
 from metalog_spark.findings.denied import denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege, least_set
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.findings.unused import Totals, conditions, judged, unused
+from metalog_spark.findings.uses import Reason
 from metalog_spark.findings.what_if import what_if
-from metalog_spark.findings.window import Seen, Window, tolerance, usage_in, window_of
+from metalog_spark.findings.window import (
+    DAY_US,
+    Seen,
+    Window,
+    seen_in,
+    tolerance,
+    usage_in,
+    window_of,
+)
+from metalog_spark.report.contents import Strip
+from metalog_spark.report.traffic import Bars, strips
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE, WAITING
 from shell.findings import share
 
@@ -341,21 +353,27 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     waiting = [waits(CAROL, WRITE, "payments"), waits(BOB, READ, "new")]
     tables.replace(WAITING, frame_of(spark, waiting, WAITING.schema))
     day = window_of(tables)
-    rows = by_acl(unused(tables, day))
-    assert (rows[PAYMENTS].reason, rows[MALORYS].reason) == ("WAITS", "COVERAGE")
-    assert rows[EVERY_TOPIC].state == "USED"
-    tolerated = by_acl(unused(tables, day, tolerated=0.03))
-    assert [tolerated[acl].state for acl in (MALORYS, PAYMENTS)] == ["UNUSED", "UNKNOWN"]
-    assert [tolerated[power].reason for power in POWERS] == [None, "CONTROLLER"]
-    least = {*least_set(tables, day, tolerated=0.03).acls}
-    assert least == {
+    requests, seen = counted(tables, day), seen_in(tables, day)
+    strict, lenient = (
+        judged(tables, day, tolerated=tolerated, requests=requests, seen=seen)
+        for tolerated in (0.0, 0.03)
+    )
+    reasons = {each.acl: each.reason for each in strict.verdicts}
+    assert (reasons[PAYMENTS], reasons[MALORYS]) == (Reason.WAITS, Reason.COVERAGE)
+    assert reasons[EVERY_TOPIC] is None
+    found = {each.acl: each for each in lenient.verdicts}
+    assert found[MALORYS].can_go
+    assert found[PAYMENTS].reason is Reason.WAITS
+    assert [found[power].reason for power in POWERS] == [None, Reason.CONTROLLER]
+    least = least_set(tables, day, tolerated=0.03, used=lenient).acls
+    assert {*least} == {
         allow("shop.", READ, BOB, prefixed=True),
         allow("new", READ, BOB),
         *(AGAINST_DAVE, ERINS, PAYMENTS),
         *POWERS,
     }
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
-        least_set(tables, day)
+        least_set(tables, day, used=strict)
 
 
 def waits(principal: str, operation: Operation, name: str) -> tuple[Any, ...]:
@@ -363,6 +381,17 @@ def waits(principal: str, operation: Operation, name: str) -> tuple[Any, ...]:
     asked = (principal, "10.0.0.1", operation.name, "TOPIC", name, "LITERAL")
     answer = ("Produce", 1, "ALLOWED", None, False)
     return (moment(30), "1", *asked, *answer, "audit.log", 1, moment(30).date())
+
+
+def test_a_broker_of_which_the_window_has_no_line_counts_and_is_shown(
+    tables: Tables, day: Window
+) -> None:
+    next_day = Window(day.end_us, day.end_us + DAY_US)
+    seen = seen_in(tables, next_day)
+    assert (seen.hours, seen.without_allowed, seen.without_any) == (24, 24, 24)
+    assert (seen.clock_hours, seen.without_controller) == (24, 24)
+    broker, _ = strips(tables, Bars.of(next_day))
+    assert broker == Strip("broker 1", "n", (0, 0, 24))
 
 
 def test_what_the_default_allowed_gets_acls_and_the_default_goes(
