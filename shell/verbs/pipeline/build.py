@@ -116,7 +116,8 @@ def run(arguments: Namespace, output: Output) -> int:
             "no requests are given: name audit logs by --audit, or a table by --requests"
         )
     given = _given(arguments, output)
-    _check(given, arguments)
+    with output.busy("looking at what there is"):
+        _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:

@@ -135,8 +135,10 @@ def run(arguments: Namespace, output: Output) -> int:
     configuration = _configuration(arguments, output)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
-    following = _following(arguments, configuration, zone, broker)
-    for each in following.log.unproven():
+    with output.busy("looking at what there is"):
+        following = _following(arguments, configuration, zone, broker)
+        unproven = following.log.unproven()
+    for each in unproven:
         output.warn(_unproven_said(each))
     unseen = _Unseen(arguments, output)
     output.go_on()
