@@ -114,7 +114,7 @@ def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
         output.warn(seen.later.said())
     if seen.unled > tolerated:
         output.warn(
-            f"{seen.said_controllers()}, so no grant of that is called unused; {GIVE_CONTROLLERS}"
+            f"{seen.said_controllers()}, so no grant of that is called unused or left out; {GIVE_CONTROLLERS}"
         )
     if not seen.without_allowed:
         return

@@ -193,7 +193,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
 def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
     if seen.unled > tolerated:
         yield (
-            f"{seen.said_controllers()}, so no grant of that is called unused; {GIVE_CONTROLLERS}."
+            f"{seen.said_controllers()}, so no grant of that is called unused or left out; {GIVE_CONTROLLERS}."
         )
     if seen.broken:
         yield f"{seen.said_broken()}."

@@ -93,8 +93,8 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     assert contents(DARK._replace(parts=parts(seen=unled)), None).caveat == (
         "2 of 48 hours have no unambiguous allowed line of a controller, which alone logs most of "
         "what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no grant of that is "
-        "called unused; build with the controllers' kafka-authorizer.log, too, all as one broker's "
-        "(--broker-from), since one is active at a time."
+        "called unused or left out; build with the controllers' kafka-authorizer.log, too, all as "
+        "one broker's (--broker-from), since one is active at a time."
     )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveat == ""
