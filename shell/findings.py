@@ -104,7 +104,7 @@ def whole_command(
 
 def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
     """What a person must know of the coverage to read the answer rightly."""
-    from metalog_spark.findings.window import GIVE_CONTROLLERS, tolerance
+    from metalog_spark.findings.window import tolerance
 
     if seen.broken:
         output.warn(
@@ -113,9 +113,7 @@ def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
     if seen.later is not None:
         output.warn(seen.later.said())
     if seen.unled > tolerated:
-        output.warn(
-            f"{seen.said_controllers()}, so no grant of that is called unused or left out; {GIVE_CONTROLLERS}"
-        )
+        output.warn(seen.said_of_kept())
     if not seen.without_allowed:
         return
     if seen.missing > tolerated:

@@ -125,6 +125,13 @@ class Seen(NamedTuple):
             " ALTER_CONFIGS and the like"
         )
 
+    def said_of_kept(self) -> str:
+        """With what that means for whoever looks for uses, and what helps."""
+        return (
+            f"{self.said_controllers()}, so no grant of that is called unused or left out;"
+            f" {GIVE_CONTROLLERS}"
+        )
+
     def said_broken(self) -> str:
         """``1 audit line could not be read, and it may be a use``."""
         lines, it = ("line", "it") if self.broken == 1 else ("lines", "each")

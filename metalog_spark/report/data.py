@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
-from metalog_spark.findings.window import GIVE_CONTROLLERS
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
 from metalog_spark.report.contents import SECTIONS, Contents, Excess, Number, Section, Window
@@ -192,9 +191,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
 
 def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
     if seen.unled > tolerated:
-        yield (
-            f"{seen.said_controllers()}, so no grant of that is called unused or left out; {GIVE_CONTROLLERS}."
-        )
+        yield f"{seen.said_of_kept()}."
     if seen.broken:
         yield f"{seen.said_broken()}."
     if seen.waiting is not None:
