@@ -26,6 +26,7 @@ LINES_LOST: Final = "lines-lost"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset up to which a log was looked at that was not looked at yet."""
+_NAMED: Final = 3
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -154,12 +155,16 @@ def _storm(window: Denials) -> Alert:
     )
 
 
-def of_lost_lines(time_ms: int, lost: Sequence[str]) -> Alert:
-    """About what a topic deleted before it was read, as was seen then; ``lost`` says what."""
-    said = (
-        f"{'; '.join(lost)}; what was asked then is not known: read the topic sooner, or have it"
-        " keep records longer"
+def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:
+    """About what a topic deleted before it was read, or what could not be read of files, as was
+    seen then; ``lost`` says what."""
+    more = f"; and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+    advice = (
+        "read the topic sooner, or have it keep records longer"
+        if topic
+        else "give what is missing in a file of another name"
     )
+    said = f"{'; '.join(lost[:_NAMED])}{more}; what was asked then is not known: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.timeline import Life
 from metalog.acl import words_of
 from metalog_spark.arrow import frame_of
-from metalog_spark.auditfiles import broker_of, find_files
+from metalog_spark.auditfiles import DAMAGED, broker_of, find_files
 from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_table, history_table
 from metalog_spark.configuration import Configuration
@@ -190,7 +190,8 @@ class _Batch:
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
             looked = self._look(read, is_known)
-            self._alert_of_topic(looked, came)
+            if came:
+                self._alert_of_what_is_missing(looked, came.at_ms)
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
@@ -236,7 +237,8 @@ class _Batch:
         topic = self._following.topic
         reason = f.col("reason")
         is_unnamed = f.lit(False) if topic is None else f.col("broker") == topic.address.topic
-        lost = f.when(reason.startswith(LOST), f.struct("file", "line", "reason"))
+        is_lost = reason.rlike(f"^({LOST}|{DAMAGED}|{_GONE})")
+        lost = f.when(is_lost, f.struct("file", "line", "reason"))
         counted = read.agg(
             f.count_if(reason.isNotNull()).alias("rejected"),
             f.count_if(reason.isNull() & is_known).alias("due"),
@@ -249,17 +251,16 @@ class _Batch:
         [row] = counted.collect()
         return row
 
-    def _alert_of_topic(self, looked: Row, came: Came) -> None:
-        """Of what was deleted, whenever it was, and of lines without a broker once."""
+    def _alert_of_what_is_missing(self, looked: Row, at_ms: int) -> None:
+        """Of lines that are gone or lie behind damage, whenever that is, and of lines of a topic
+        without a broker once."""
         topic = self._following.topic
-        if topic is None or not came:
-            return
         if looked["lost"]:
             said = [f"{row['file']}: {row['reason']}" for row in sorted(looked["lost"])]
-            self._alerts.append(of_lost_lines(came.at_ms, said))
+            self._alerts.append(of_lost_lines(at_ms, said, topic=topic is not None))
         unnamed = looked["unnamed"]
-        if unnamed and not self._progress.unnamed:
-            self._alerts.append(of_no_broker(came.at_ms, str(topic.address), unnamed))
+        if topic is not None and unnamed and not self._progress.unnamed:
+            self._alerts.append(of_no_broker(at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
     def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[Table, DataFrame]:

@@ -18,6 +18,7 @@ from metalog_spark.follow.alerts import (
     Denials,
     of_denials,
     of_grants,
+    of_lost_lines,
 )
 
 READ_T = Acl(
@@ -46,6 +47,14 @@ def life(number: int, acl: Acl, begin: int | None, end: int | None = None) -> Li
 
 def kinds(acl: Acl) -> list[tuple[str, Severity]]:
     return [(each.kind, each.severity) for each in alerts(life(1, acl, 5))]
+
+
+def test_of_what_is_lost_some_is_named_and_what_to_do() -> None:
+    lost = [f"{name}: gone" for name in "abcde"]
+    of_files, of_topic = (of_lost_lines(7, lost, topic=topic).said for topic in (False, True))
+    assert of_files.startswith("a: gone; b: gone; c: gone; and 2 more; what was asked then is not")
+    assert of_files.endswith(": give what is missing in a file of another name")
+    assert of_topic.endswith(": read the topic sooner, or have it keep records longer")
 
 
 def test_what_opens_too_much_is_named_as_lint_names_it() -> None:
