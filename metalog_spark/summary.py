@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Summary(NamedTuple):
-    """``first`` and ``last`` are hours with requests. ``disagree`` counts what the broker
-    answered otherwise than its ACLs say, ``not_known`` what was asked in a gap, ``later`` what
-    was after the log's end."""
+    """``first`` and ``last`` are hours with requests; ``controller`` counts those in which one logs
+    what it allows, ``disagree`` what the broker answered otherwise than its ACLs say,
+    ``not_known`` what was asked in a gap, ``later`` what was after the log's end."""
 
     allowed: int
     denied: int
@@ -33,6 +33,7 @@ class Summary(NamedTuple):
     both: int
     denials_only: int
     nothing: int
+    controller: int
     not_audit: int
     broken: int
     questions: int
@@ -61,6 +62,7 @@ def summary(tables: Tables) -> Summary:
         both=f.count_if(state == BOTH),
         denials_only=f.count_if(state == DENIALS_ONLY),
         nothing=f.count_if(state == NOTHING),
+        controller=f.count_if("controller"),
     )
     rejected = _said(
         tables.read(REJECTED), not_audit=f.count_if(is_other), broken=f.count_if(~is_other)

@@ -122,9 +122,8 @@ def test_bit_by_bit_is_as_in_one_go(
     packed = pipeline.audit("b1/kafka-authorizer.log.1.gz", *day_1, day_2[0], packed=True)
     pipeline.audit("b1/kafka-authorizer.log", day_2[1], "\n", day_2[0].replace("READ", "REED"))
     copy = pipeline.audit("b1/copy.log", *day_1)
-    pipeline.audit(
-        "b2/kafka-authorizer.log", line("1970-01-02 23:30:00", "a", principal="User:root")
-    )
+    beat = line("1970-01-02 23:30:00", "a", principal="User:root")
+    pipeline.audit("b2/kafka-authorizer.log", beat.replace("Fetch", "BrokerHeartbeat"))
     picture = pipeline.audit("picture", "\x89PNG\n", "\0\n")
     empty = pipeline.audit("old/b2/kafka-authorizer.log")
     pipeline.audit("b1/kafka-authorizer.log.2")
@@ -186,7 +185,7 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
     assert (told["allowed"], told["denied"], told["disagree"]) == (194, 3, 2)
-    assert told["later"] == 4
+    assert (told["later"], told["hours"]["controller"]) == (4, 1)
     assert told["rejected"] == {"notAudit": 3, "broken": 3}
     assert told["brokers"] == ["b1", "b2", "b3", "b4", "more"]
     rejected = tables.read(REJECTED).collect()

@@ -302,6 +302,7 @@ def _show(found: Summary, output: Output) -> None:
                     "both": found.both,
                     "denialsOnly": found.denials_only,
                     "nothing": found.nothing,
+                    "controller": found.controller,
                 },
                 "rejected": {"notAudit": found.not_audit, "broken": found.broken},
                 "questions": found.questions,
@@ -328,7 +329,8 @@ def _show(found: Summary, output: Output) -> None:
             "coverage",
             hours,
             f"hours of brokers: what was allowed is known in {found.both:,}, only what was denied "
-            f"in {found.denials_only:,}, nothing in {found.nothing:,}",
+            f"in {found.denials_only:,}, nothing in {found.nothing:,}; what controllers allowed in "
+            f"{found.controller:,}",
         ),
         (
             "acl_changelog",
