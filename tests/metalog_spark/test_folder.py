@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -45,6 +46,14 @@ def test_a_table_is_replaced_as_a_whole(spark: SparkSession, tmp_path: Path) -> 
     assert [row.source for row in held.collect()] == ["old"], "a reader keeps what it opened"
     assert sources(Tables.open(spark, tmp_path / "out")) == ["new", "newer"]
     assert tables.read(HISTORY).schema == spark.createDataFrame([], HISTORY.schema).schema
+
+
+def test_a_table_that_is_gone_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    tables = Tables.make(spark, tmp_path)
+    tables.replace(HISTORY, history(spark, "old"))
+    rmtree(tmp_path / "history")
+    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; take the"):
+        Tables.open(spark, tmp_path).read(HISTORY)
 
 
 def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
