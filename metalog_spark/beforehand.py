@@ -14,7 +14,6 @@ from typing import Final
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
-from metalog.log.topic_address import is_topic
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
@@ -68,20 +67,29 @@ def check_can_be_followed(audit: str) -> None:
         )
 
 
-def check_is_outside(out: str, audit: str) -> None:
-    """``InvalidTarget`` where the folder ``audit``, of which all files are read, has ``out``."""
-    is_folder = not is_topic(audit) and Path(audit).is_dir() and placed(out).startswith("/")
-    if is_folder and Path(placed(out)).resolve().is_relative_to(Path(audit).resolve()):
-        raise InvalidTarget(
-            f"{out}: lies in --audit {audit}, where all files are read; name another folder"
-        )
+def check_is_outside(out: str, option: str, source: str) -> None:
+    """``InvalidTarget`` where a folder that ``source`` names has ``out``: who reads it, and whoever
+    else does, would find files there that are none of it."""
+    if not placed(out).startswith("/"):
+        return
+    place = Path(placed(out)).resolve()
+    for folder in _named(source):
+        if folder.is_dir() and place.is_relative_to(folder.resolve()):
+            raise InvalidTarget(f"{out}: lies in {option} {folder}; name another folder")
+
+
+def _named(source: str) -> list[Path]:
+    """The files and folders of a pattern, or of folders joined by ``+``; none of an address."""
+    if not source or Path(source).exists():
+        return [Path(source)] if source else []
+    parts = (glob.glob(part) for part in source.split("+"))  # noqa: PTH207 - may be absolute
+    return [Path(each) for found in parts for each in found]
 
 
 def passed_over(audit: str) -> list[Path]:
     """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
     their names are no UTF-8; of the names that one hides a file by, nothing is said."""
-    roots = [audit] if Path(audit).exists() else glob.glob(audit)  # noqa: PTH207 - may be absolute
-    files = (file for root in roots for file in _files(Path(root)))
+    files = (file for root in _named(audit) for file in _files(root))
     return sorted(file for file in files if has_half_pair(str(file)))
 
 

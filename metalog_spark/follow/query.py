@@ -53,7 +53,8 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> None:
     """``InvalidTarget`` where the folder ``out`` has what was made otherwise, or ``audit`` has it
     among its files."""
-    check_is_outside(out, audit)
+    check_is_outside(out, "--audit", audit)
+    check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(REQUESTS.name):
         raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")

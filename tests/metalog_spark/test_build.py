@@ -273,7 +273,7 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
     assert "/nowhere: no Parquet table can be read there" in said
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
-    assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs, where all files" in said
+    assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
     said = fault(pipeline, "--out", tmp_path / "now")
     assert "metalog pipeline follow fills it; build into a folder of its own" in said

@@ -178,7 +178,8 @@ def _check(given: Given, arguments: Namespace) -> None:
         if contents is not None:
             check_is_built(arguments.out, contents)
     for audit in arguments.audit:
-        check_is_outside(arguments.out, audit)
+        check_is_outside(arguments.out, "--audit", audit)
+    check_is_outside(arguments.out, "--log", arguments.log)
     for table in arguments.requests:
         if is_here(arguments, table):
             check_is_there(table)

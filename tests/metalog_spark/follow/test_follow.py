@@ -250,7 +250,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         with pytest.raises(InvalidTarget, match="build into a folder of its own"):
             replaced(Tables.open(spark, out), REQUESTS, nothing, *days)
 
-    with pytest.raises(InvalidTarget, match="where all files are read"):
+    with pytest.raises(InvalidTarget, match="logs; name another folder"):
         follow_tables(spark, str(tmp_path / "logs" / "out"), "log", str(tmp_path / "logs"))
 
     built = Tables.make(spark, tmp_path / "built")
