@@ -19,6 +19,7 @@ from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
 _LOCK: Final = ".lock"
+_PARQUET: Final = b"PAR1"
 _PASSED_OVER: Final = ("_", ".")
 """How names begin that Spark does not look at."""
 
@@ -93,10 +94,18 @@ def passed_over(audit: str) -> list[Path]:
     return sorted(file for file in files if has_half_pair(str(file)))
 
 
-def check_is_there(path: str) -> None:
-    """``InvalidRequest`` where no table is that was made otherwise."""
-    if not is_pattern(path) and not Path(path).exists():
+def check_is_table(path: str) -> None:
+    """``InvalidRequest`` where no table is that was made otherwise; of a folder its files tell."""
+    place = Path(path)
+    if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"--requests {path}: there is no such file or folder")
+    if place.is_file() and not _begins_with(place, _PARQUET):
+        raise InvalidRequest(f"--requests {path}: no Parquet; name audit logs by --audit")
+
+
+def _begins_with(file: Path, magic: bytes) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(magic)) == magic
 
 
 def _contents(place: Path, path: str, *, again: bool = True) -> Contents | None:

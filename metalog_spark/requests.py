@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
+from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
@@ -124,13 +125,11 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 
 def _parquet(session: SparkSession, path: str) -> DataFrame:
-    from pyspark.errors import AnalysisException
-
     try:
         table = session.read.parquet(path)
         return table.select("*") if table.columns else table
-    except AnalysisException as error:
-        said = str(error).partition("\n")[0]
+    except errors_of_spark() as error:
+        said = first_line(error)
         raise InvalidRequest(f"{path}: no Parquet table can be read there: {said}") from None
 
 

@@ -138,6 +138,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
+        ("build --log LOG --requests FILE --out NEW", "b1.log: no Parquet; name audit logs by"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),

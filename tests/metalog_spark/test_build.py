@@ -272,6 +272,8 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
     assert "/nowhere: no Parquet table can be read there" in said
+    said = fault(pipeline, "--requests", tmp_path / "logs" / "b1.log")
+    assert "b1.log: no Parquet table can be read there: " in said
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
     assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})

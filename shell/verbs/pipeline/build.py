@@ -169,7 +169,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
 
 def _check(given: Given, arguments: Namespace) -> None:
     """What cannot be built is refused before Spark starts, where that shows."""
-    from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_there
+    from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_table
     from metalog_spark.build import check
     from metalog_spark.folder import check_is_built
 
@@ -182,7 +182,7 @@ def _check(given: Given, arguments: Namespace) -> None:
     check_is_outside(arguments.out, "--log", arguments.log)
     for table in arguments.requests:
         if is_here(arguments, table):
-            check_is_there(table)
+            check_is_table(table)
     check(given, arguments.out)
 
 
