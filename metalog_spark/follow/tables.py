@@ -11,6 +11,7 @@ from typing import Final
 
 from metalog.errors import InvalidTarget
 from metalog.log.topic_address import is_topic
+from metalog_spark.arrow import frame_of
 from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
@@ -68,17 +69,21 @@ def _lost(tables: Tables) -> list[tuple[int, int]]:
     if not is_topic(tables.facts[FOLLOWED]["audit"]):
         return []
     rejected = tables.read(REJECTED).where(f.col("reason").startswith(LOST))
-    lost = rejected.select(f.col("file").alias("place"), f.col("line").alias("first"))
+    lost = [tuple(row) for row in rejected.select("file", "line").distinct().collect()]
+    if not lost:
+        return []
+    places = f.broadcast(frame_of(tables.session, lost, "place STRING, first BIGINT"))
     of_record = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
     offset = f.when(f.col("file") == f.col("place"), f.col("line")).otherwise(of_record)
     is_of = f.col("file").startswith(f.col("place"))
     time = f.unix_micros("time")
-    asked = lost.join(tables.read(REQUESTS), is_of, "left").groupBy("place", "first")
+    asked = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first")
     found = asked.agg(
-        f.max(f.when(offset < f.col("first"), time)).alias("from_us"),
-        f.min(f.when(offset > f.col("first"), time)).alias("to_us"),
+        f.max(f.when(offset < f.col("first"), time)),
+        f.min(f.when(offset > f.col("first"), time)),
     )
-    return _joined((row["from_us"], row["to_us"]) for row in found.collect())
+    beside = {(row[0], row[1]): (row[2], row[3]) for row in found.collect()}
+    return _joined(beside.get(each, (None, None)) for each in lost)
 
 
 def _joined(spans: Iterable[tuple[int | None, int | None]]) -> list[tuple[int, int]]:
