@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from metalog.errors import CorruptLog, InvalidRequest
 from metalog_spark.session import (
     check_java,
+    collector,
     error_of_ours,
     errors_of_spark,
     first_line,
@@ -46,6 +47,23 @@ def test_java_sees_all_names_where_the_locale_is_for_ascii(locale: str) -> None:
     done = run_python("-c", code, environment={"LC_ALL": locale})
     assert "sun.jnu.encoding = UTF-8" in done.stderr
     assert done.stdout == f"{locale}\n"
+
+
+def test_a_jvm_is_told_of_one_collector(tmp_path: Path) -> None:
+    """With two it says "Conflicting collector combinations in option list" and ends."""
+    ours = collector({}, {})
+    assert ours == {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
+    assert collector({"spark.driver.extraJavaOptions": "-Dx=UseG1GC"}, {}) == ours
+    assert not collector({"spark.driver.extraJavaOptions": "-Xss4m -XX:+UseG1GC"}, {})
+    assert not collector({"spark.driver.defaultJavaOptions": "-Dx=y"}, {})
+    assert not collector({}, {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"})
+    defaults = tmp_path / "spark-defaults.conf"
+    assert collector({}, {"SPARK_CONF_DIR": str(tmp_path)}) == ours
+    defaults.write_text("spark.driver.extraJavaOptions -XX:+UseZGC\n")
+    assert not collector({}, {"SPARK_CONF_DIR": str(tmp_path)})
+    (tmp_path / "conf").mkdir()
+    defaults.rename(tmp_path / "conf" / defaults.name)
+    assert not collector({}, {"SPARK_HOME": str(tmp_path)})
 
 
 def test_spark_is_started_or_asked() -> None:
