@@ -309,7 +309,8 @@ def cases(effort: Effort) -> Iterator[Case]:
         for traffic in (SKEWED, DISTINCT):
             yield Case(UDF, traffic, acls, YEAR, effort.udf_rows)
         yield Case(JOINS, SKEWED, acls, YEAR, effort.join_rows * SIZES[0] // acls)
-    yield Case(OURS, SKEWED, SIZES[0], YEAR, effort.rows * GROWTH)
+    for acls in SIZES:
+        yield Case(OURS, SKEWED, acls, YEAR, effort.rows * GROWTH)
     yield Case(OURS, DISTINCT, SIZES[-1], LONG, effort.rows)
 
 

@@ -68,6 +68,6 @@ def test_the_page_takes_off_what_making_the_rows_costs() -> None:
     assert "| 10,000 | distinct | 150,000 | 250,000: **not met** | 6.67 | 7.17 | 666,667 |" in text
     assert "| 10,000 | skewed | 1,500,000 | 250,000 | 6 | 100 | 15,000 |" in text
     assert "| skewed | 0.67 | 0.50 | 0.17 |" in text
-    assert "| 60,000,000 | 7.0 | 0.12 |" in text
+    assert "| 10,000 | 60,000,000 | 7.0 | 0.12 | 15,000,000 | 500,000 |" in text
     assert "| 10,000 | 2,000 | skewed, 6,000,000 | 300 |" in text
     assert "`make it`" in text
