@@ -21,10 +21,11 @@ _PASSED_ON: Final = (
 _AMONG_NODES: Final = (
     *("Envelope", "BrokerRegistration", "BrokerHeartbeat", "ControllerRegistration"),
     *("AlterPartition", "AllocateProducerIds", "AssignReplicasToDirs", "UpdateRaftVoter"),
-    *("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"),
+    "FetchSnapshot",
 )
 REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
-"""The requests that a line of a controller's log may be about, and no line of a broker's."""
+"""The requests that a line of an active controller's log may be about, and none of a broker's.
+Those by which voters elect it are not here: the others are asked them, too."""
 
 _DECIDED: Final = {
     ResourceType.CLUSTER: frozenset(

@@ -39,6 +39,12 @@ def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_with
         assert may_decide_by(allow("any", Operation[operation], kind=ResourceType[kind]))
 
 
+def test_what_every_voter_is_asked_does_not_show_the_active_one() -> None:
+    """Kafka 3.9's leader sends BeginQuorumEpoch to all others all the time, each of whom logs that
+    it is allowed: by that the logs of two of three would pass for all."""
+    assert not {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"}.intersection(REQUESTS)
+
+
 def test_each_is_a_request_of_kafkas() -> None:
     assert sorted(NEEDS) == sorted(REQUESTS)
 
