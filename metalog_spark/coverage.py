@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from metalog_spark.arrow import frame_of
 from metalog_spark.controllers import REQUESTS as OF_CONTROLLERS
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 BOTH: Final = "BOTH"
 DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
+Lost = tuple[str | None, int, int]
+"""A broker, None for any, and from and to which time, in microseconds since 1970, lines of it were
+deleted unread."""
+_LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
 _HOUR_US: Final = 3_600_000_000
 
 _STATE: Final = (
@@ -52,9 +57,9 @@ def counted_before(coverage: DataFrame) -> DataFrame:
     return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure, "controller")
 
 
-def covered(counts: DataFrame, lost: Iterable[tuple[int, int]] = ()) -> DataFrame:
+def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last.
-    Where lines were ``lost``, from and to a time in microseconds since 1970, nothing is sure."""
+    In hours of which lines were ``lost`` nothing is sure."""
     from pyspark.sql import functions as f
 
     hours = (
@@ -62,13 +67,15 @@ def covered(counts: DataFrame, lost: Iterable[tuple[int, int]] = ()) -> DataFram
         .agg(f.min("hour").alias("first"), f.max("hour").alias("last"))
         .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
     )
-    every = hours.join(counts, ["broker", "hour"], "left").na.fill(0).na.fill(False)
-    begin_us = f.unix_micros("hour")
-    for from_us, to_us in lost:
-        is_whole = (begin_us > to_us) | (begin_us + _HOUR_US <= from_us)
-        sure = {name: f.col(name) & is_whole for name in ("is_sure", "controller")}
-        every = every.withColumns(sure)
-    return every.selectExpr(
+    begin_us, of = f.unix_micros("hour"), f.col("of")
+    is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
+    is_of &= begin_us + _HOUR_US > f.col("from_us")
+    spans = frame_of(counts.sparkSession, lost, _LOST)
+    cut = hours.join(spans, is_of, "left_semi").withColumn("is_cut", f.lit(True))
+    every = hours.join(counts, ["broker", "hour"], "left").join(cut, ["broker", "hour"], "left")
+    every = every.na.fill(0).na.fill(False)
+    sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}
+    return every.withColumns(sure).selectExpr(
         "broker", "hour", "allowed", "denied", _STATE, "controller", "to_date(hour) AS day"
     )
 

@@ -6,8 +6,8 @@ This module must not know batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from metalog.errors import InvalidTarget
 from metalog.log.topic_address import is_topic
@@ -15,7 +15,7 @@ from metalog_spark.arrow import frame_of
 from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
-from metalog_spark.coverage import counted, covered
+from metalog_spark.coverage import Lost, counted, covered
 from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.history import History
 from metalog_spark.tables import (
@@ -61,9 +61,10 @@ def _differ_from(one: Configuration, other: Configuration) -> int | None:
     return next((each for each in edges if one.at(each) != other.at(each)), None)
 
 
-def _lost(tables: Tables) -> list[tuple[int, int]]:
-    """When an audit topic was asked what it deleted unread: from the last line before it to the
-    first behind it, of its partition, in microseconds since 1970; where they meet, as one."""
+def _lost(tables: Tables) -> list[Lost]:
+    """When an audit topic was asked what it deleted unread. A broker's lines come in order, those
+    of several do not: what was lost of one lies between its last line before and its first behind,
+    in that partition. Nor is anybody else's sure between the last and the first of all."""
     from pyspark.sql import functions as f
 
     if not is_topic(tables.facts[FOLLOWED]["audit"]):
@@ -73,31 +74,28 @@ def _lost(tables: Tables) -> list[tuple[int, int]]:
     if not lost:
         return []
     places = f.broadcast(frame_of(tables.session, lost, "place STRING, first BIGINT"))
+    is_own = f.col("file") == f.col("place")
+    is_of = is_own | f.col("file").startswith(f.concat("place", f.lit("/")))
     of_record = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
-    offset = f.when(f.col("file") == f.col("place"), f.col("line")).otherwise(of_record)
-    is_of = f.col("file").startswith(f.col("place"))
-    time = f.unix_micros("time")
-    asked = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first")
+    offset, time = f.when(is_own, f.col("line")).otherwise(of_record), f.unix_micros("time")
+    asked = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first", "broker")
     found = asked.agg(
         f.max(f.when(offset < f.col("first"), time)),
         f.min(f.when(offset > f.col("first"), time)),
     )
-    beside = {(row[0], row[1]): (row[2], row[3]) for row in found.collect()}
-    return _joined(beside.get(each, (None, None)) for each in lost)
+    spans: dict[tuple[Any, ...], list[Lost]] = {each: [] for each in lost}
+    for place, first, broker, from_us, to_us in found.collect():
+        begin = _ALWAYS_US if from_us is None else from_us
+        end = _NEVER_US if to_us is None else to_us
+        spans[place, first].append((broker, begin, end))
+    return [each for of_brokers in spans.values() for each in (*of_brokers, _of_all(of_brokers))]
 
 
-def _joined(spans: Iterable[tuple[int | None, int | None]]) -> list[tuple[int, int]]:
-    """None is open."""
-    joined: list[tuple[int, int]] = []
-    for begin, end in sorted(
-        (_ALWAYS_US if begin is None else begin, _NEVER_US if end is None else end)
-        for begin, end in spans
-    ):
-        if joined and begin <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
-            joined.append((begin, end))
-    return joined
+def _of_all(spans: Sequence[Lost]) -> Lost:
+    """In order, though brokers' lines are not."""
+    begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
+    end = min((end for *_, end in spans), default=_NEVER_US)
+    return None, min(begin, end), max(begin, end)
 
 
 def complete(tables: Tables, history: History, source: str) -> None:

@@ -25,10 +25,10 @@ COUNTED = (
 def states(
     spark: SparkSession,
     hours: Mapping[str, list[tuple[int, int]]],
-    *lost: tuple[float, float],
+    *lost: tuple[str | None, float, float],
 ) -> dict[str, str]:
-    """By broker, one letter an hour, of the numbers of lines allowed and denied in each; from
-    hour to hour others were lost."""
+    """By broker, one letter an hour, of the numbers of lines allowed and denied in each; of a
+    broker, or of any, from hour to hour others were lost."""
     rows = [
         (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False)
         for broker, each in hours.items()
@@ -37,11 +37,11 @@ def states(
     ]
     counts = frame_of(spark, rows, COUNTED)
     found: dict[str, list[str]] = {}
-    us = [
-        tuple(round((START + timedelta(hours=at)).timestamp() * 1e6) for at in each)
-        for each in lost
+    spans = [
+        (broker, *(round((START + timedelta(hours=at)).timestamp() * 1e6) for at in edges))
+        for broker, *edges in lost
     ]
-    for row in covered(counts, us).orderBy("broker", "hour").collect():
+    for row in covered(counts, spans).orderBy("broker", "hour").collect():
         of_broker = found.setdefault(row.broker, [])
         assert row.hour.replace(tzinfo=UTC) == START + timedelta(hours=len(of_broker))
         assert (row.allowed, row.denied) == hours[row.broker][len(of_broker)]
@@ -71,8 +71,8 @@ def test_each_hour_of_a_brokers_window_has_a_state(spark: SparkSession) -> None:
 def test_in_an_hour_that_lost_lines_nothing_is_sure(spark: SparkSession) -> None:
     both = (1, 1)
     hours = {"1": [both] * 8, "2": [both, (0, 0), both]}
-    lost = (2.5, 3.5), (5, 5.9), (7, 1_000)
-    assert states(spark, hours, *lost) == {"1": "BBDDBDBD", "2": "BND"}
+    lost = ("1", 2.5, 3.5), ("1", 5, 5.9), (None, 7, 1_000), ("1", 3, 3), (None, 0.5, 0.5)
+    assert states(spark, hours, *lost) == {"1": "DBDDBDBD", "2": "DNB"}
 
 
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(

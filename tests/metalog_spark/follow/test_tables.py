@@ -1,0 +1,49 @@
+"""What the tables say that are made when a folder is no longer followed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalog_spark.arrow import frame_of
+from metalog_spark.auditlog import LOST
+from metalog_spark.folder import FOLLOWED, Tables
+from metalog_spark.follow.tables import complete
+from metalog_spark.history import History
+from metalog_spark.tables import COVERAGE, REJECTED, REQUESTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TOPIC = "topic://b1:9092/audit"
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_when(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Partition 1 lost offsets 10 to 19; all brokers go on in another, of more digits. What b3
+    sent there is an hour ahead of b1's, so that times go back where lines are lacking."""
+    lines = [
+        ("b1", f"{TOPIC}/1", 8, 0.5),
+        ("b3", f"{TOPIC}/1", 9, 3.5),
+        ("b1", f"{TOPIC}/1/20", 1, 2.5),
+        ("b3", f"{TOPIC}/1", 21, 4.5),
+        *((f"b{number}", f"{TOPIC}/123", hour, hour) for number in (1, 2, 3) for hour in range(6)),
+    ]
+    tables = Tables.make(spark, tmp_path / "tables")
+    tables.state(**{FOLLOWED: {"log": "@prod", "audit": TOPIC}})
+    schema = "broker STRING, file STRING, line BIGINT, time TIMESTAMP"
+    rows = [(*words, START + timedelta(hours=hour)) for *words, hour in lines]
+    asked = frame_of(spark, rows, schema)
+    asked = asked.selectExpr("*", "date(time) day", "'ALLOWED' result", "false ambiguous")
+    none = frame_of(spark, [], REQUESTS.schema)
+    tables.replace(REQUESTS, none.unionByName(asked, allowMissingColumns=True))
+    lost = [(f"{TOPIC}/1", 10, "", f"{LOST}: offsets 10 to 19")]
+    tables.replace(REJECTED, frame_of(spark, lost, REJECTED.schema))
+    complete(tables, History([], []), "@prod")
+    found: dict[str, str] = {}
+    for broker, state in tables.read(COVERAGE).orderBy("hour").select("broker", "state").collect():
+        found[broker] = found.get(broker, "") + state[0]
+    assert found == {"b1": "DDDDBB", "b2": "BBDDBB", "b3": "BBDDDB"}
