@@ -254,12 +254,15 @@ def _told(read: DataFrame) -> list[tuple[FileRead, Days]]:
 
 
 def _cover(tables: Tables, touched: Days | None) -> None:
-    """COVERAGE, counted anew for the days ``touched``, or for all."""
+    """COVERAGE, counted anew for the days ``touched``, or for all; and for those that a version
+    counted which did not look for controllers."""
     requests = tables.read(REQUESTS)
     if touched is None:
         counts = counted(requests)
     else:
-        kept = counted_before(tables.read(COVERAGE).where(~_is_of(touched)))
+        before = tables.read(COVERAGE)
+        touched |= _days(before.where("controller IS NULL"))
+        kept = counted_before(before.where(~_is_of(touched)))
         counts = counted(requests.where(_is_of(touched))).unionByName(kept)
     tables.replace(COVERAGE, covered(counts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,10 @@ from metalog.log.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlog import EMPTY
+from metalog_spark.build import _cover
 from metalog_spark.folder import Tables
 from metalog_spark.requests import read_table
-from metalog_spark.tables import DECISIONS, REJECTED
+from metalog_spark.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,6 +182,28 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
         assert row.reason is None
         read.append(row)
     assert read[0] == read[1]
+
+
+def test_a_folder_of_before_learns_whose_hours_controllers_logged(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Of days, too, of which nothing new is given."""
+    days = [date(2026, 1, day) for day in (1, 2)]
+    beats = spark.sql(
+        "SELECT 'c' broker, timestamp(col1) time, 'ALLOWED' result, false ambiguous,"
+        " 'BrokerHeartbeat' request_name, date(col1) day"
+        " FROM VALUES ('2026-01-01 23:59:59'), ('2026-01-02 00:00:00')"
+    )
+    tables = Tables.make(spark, tmp_path / "tables")
+    none = spark.createDataFrame([], REQUESTS.schema)
+    tables.replace(REQUESTS, none.unionByName(beats, allowMissingColumns=True))
+    _cover(tables, None)
+    before = Table(COVERAGE.name, COVERAGE.schema.replace(" controller BOOLEAN,", ""), ("day",))
+    tables.replace(before, tables.read(COVERAGE))
+    assert tables.read(COVERAGE).where("controller IS NULL").count() == 2
+    _cover(tables, frozenset(days[1:]))
+    found = tables.read(COVERAGE).select("day", "controller").collect()
+    assert sorted(map(tuple, found)) == [(day, True) for day in days]
 
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
