@@ -29,7 +29,7 @@ class LocalLock:
                 if _identity(path.stat()) in _held:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            descriptor = os.open(path, flags, 0o644)
+            descriptor = os.open(path, flags, 0o666)
             try:
                 fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:

@@ -70,6 +70,16 @@ def test_a_lock_is_held_once_and_given_back(tmp_path: Path) -> None:
     LOCAL_FILES.lock(tmp_path / ".lock").close()
 
 
+def test_whoever_may_write_beside_a_lock_may_take_it(tmp_path: Path) -> None:
+    """Two of a group who share a folder write to it in turn."""
+    before = os.umask(0o002)
+    try:
+        LOCAL_FILES.lock(tmp_path / ".lock").close()
+    finally:
+        os.umask(before)
+    assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o664
+
+
 def test_a_small_file_is_replaced_whole(tmp_path: Path) -> None:
     for data in (b"long before", b"new"):
         replace_whole(LOCAL_FILES, tmp_path / "a", data)
