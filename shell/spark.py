@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
 """The variables by which Spark may be told to run, or to have its files, elsewhere than here."""
+_HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
+"""How settings begin that only tell it how to run."""
 
 
 class SparkFailed(MetalogError):
@@ -133,8 +135,8 @@ def is_here(arguments: Namespace, path: str) -> bool:
     from metalog_spark.folder import placed
     from metalog_spark.session import LOCAL, is_local
 
-    told = arguments.remote, arguments.spark_conf
-    is_elsewhere = any(told) or not is_local(arguments.master or LOCAL)
+    told = [each for each in arguments.spark_conf if not each.startswith(_HOW)]
+    is_elsewhere = arguments.remote or told or not is_local(arguments.master or LOCAL)
     return not is_elsewhere and SET_UP.isdisjoint(os.environ) and placed(path).startswith("/")
 
 

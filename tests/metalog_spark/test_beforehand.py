@@ -77,8 +77,8 @@ def test_two_do_not_write_to_one_folder_at_once(
     new = given["NEW"]
     words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", new)
     with closing(taken(str(new))):
-        for verb in "build", "follow":
-            done = run_here(capsys, "pipeline", verb, *words)
+        for verb, *how in ("build",), ("follow",), ("build", "--spark-conf=spark.driver.memory=8g"):
+            done = run_here(capsys, "pipeline", verb, *words, *how)
             assert (done.returncode, done.stdout) == (2, "")
             said = f"{new}: another metalog pipeline build or follow writes to it; wait for its end"
             assert f"metalog: {said}" in done.stderr
