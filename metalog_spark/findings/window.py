@@ -127,10 +127,10 @@ class Seen(NamedTuple):
 
     def said_of_kept(self) -> str:
         """With what that means for whoever looks for uses, and what helps."""
-        return (
-            f"{self.said_controllers()}, so no grant of that is called unused or left out;"
-            f" {GIVE_CONTROLLERS}"
-        )
+        kept = f"{self.said_controllers()}, so no grant of that is called unused or left out"
+        if self.without_controller == self.clock_hours:
+            return f"{kept}; {GIVE_CONTROLLERS}"
+        return f"{kept}; give the controllers' logs of then, or --tolerate {tolerance(self.unled)}"
 
     def said_broken(self) -> str:
         """``1 audit line could not be read, and it may be a use``."""

@@ -28,7 +28,7 @@ _REASONS: Final = {
     "WAS_SUPER": "who used it was a super user then",
     "SHADOW_GONE": "what stood in for it is gone",
     "COVERAGE": "allowed lines are missing",
-    "CONTROLLER": "no controller's log shows its uses",
+    "CONTROLLER": "hours without a controller's log",
     "OPENS": "without it the name is open to all",
 }
 _SEVERITY: Final = Column("Severity", Kind.SEVERITY)

@@ -128,7 +128,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         (Reason.WAS_SUPER, "who would have used it was a super user then, and is none now"),
         (Reason.SHADOW_GONE, "what decided in its stead is gone"),
         (Reason.COVERAGE, "hours without the lines that would show it"),
-        (Reason.CONTROLLER, "brokers pass on what needs it, and no controller's log is there"),
+        (Reason.CONTROLLER, "brokers pass on what needs it, and hours have no controller's log"),
         (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),
     ):
         yield f"Not known: {why}", [each for each in unknown if each.reason is reason]
