@@ -58,16 +58,16 @@ def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> N
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(REQUESTS.name):
         raise InvalidTarget(f"{out}: what build made; follow into a folder of its own")
-    if known not in (None, _followed(source, audit)):
+    if known is not None and _followed(**known) != _followed(source, audit):
         raise InvalidTarget(
             f"{out}: follows --log {known['log']} --audit {known['audit']};"
             " follow others into another folder"
         )
 
 
-def _followed(source: str, audit: str) -> dict[str, str]:
+def _followed(log: str, audit: str) -> dict[str, str]:
     """By names that mean the same wherever they are said."""
-    return {"log": source if source.startswith("@") else placed(source), "audit": placed(audit)}
+    return {"log": log if log.startswith("@") else placed(log), "audit": placed(audit)}
 
 
 def start(

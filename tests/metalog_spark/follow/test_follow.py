@@ -32,7 +32,7 @@ from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidTarget
 from metalog_spark.configuration import NOTHING_SAID, Configuration, Era
 from metalog_spark.findings.window import window_of
-from metalog_spark.folder import Tables
+from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
@@ -226,9 +226,11 @@ def check_decisions_stay_true(
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From wherever that is named."""
+    """From wherever that is named, by a version too that kept it as it was said."""
     out = tmp_path / "out"
     monkeypatch.chdir(tmp_path)
+    tables = follow_tables(spark, str(out), "log", "audit")
+    tables.state(**{FOLLOWED: {"log": "log", "audit": "audit"}})
     tables = follow_tables(spark, str(out), "log", "audit")
     with monkeypatch.context() as elsewhere:
         elsewhere.chdir(tmp_path.parent)
