@@ -37,9 +37,10 @@ def states(
     ]
     counts = frame_of(spark, rows, COUNTED)
     found: dict[str, list[str]] = {}
+    start_us, hour_us = round(START.timestamp() * 1e6), 3_600_000_000
     spans = [
-        (broker, *(round((START + timedelta(hours=at)).timestamp() * 1e6) for at in edges))
-        for broker, *edges in lost
+        (broker, start_us + round(begin * hour_us), start_us + round(end * hour_us))
+        for broker, begin, end in lost
     ]
     for row in covered(counts, spans).orderBy("broker", "hour").collect():
         of_broker = found.setdefault(row.broker, [])
