@@ -54,6 +54,7 @@ ANSWERS: Final = (
 NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
 """So many names, and so many different questions, are remembered."""
+MOST_QUESTIONS: Final = np.iinfo(np.int64).max
 SLOT_BITS: Final = 20
 """The courses of so many questions, as a power of two, are found without a search."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -218,10 +219,21 @@ class Deciding:
     def _reach(self, resource_type: ResourceType, name: str) -> int:
         reach = self._courses.reach(resource_type, name)
         if reach == len(self._is_open):
+            self._check_has_numbers(reach)
             named = self._courses.named(reach)
             self._is_open.append(named is None)
             self._named.update(reach * self._sessions[0] + each for each in named or ())
         return reach
+
+    def _check_has_numbers(self, reach: int) -> None:
+        """A larger number would, in a column, pass for another question's."""
+        of_principals, of_hosts = self._sessions
+        if (reach + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
+            raise InvalidRequest(
+                f"the history's ACLs name {of_principals:,} principals and {of_hosts:,} hosts, on"
+                f" {reach + 1:,} kinds of resources: more questions than there are numbers for;"
+                " build from less of the history"
+            )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
         """In each era, by the places of principals."""

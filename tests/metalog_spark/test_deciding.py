@@ -191,3 +191,11 @@ def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.Monkey
         found = answers(deciding, [READ._replace(operation=each) for each in operations])
         allowed = [each["decided"] == "ALLOWED" for each in found]
         assert allowed == [each in ("READ", "DESCRIBE") for each in operations]
+
+
+def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million principals, hosts and names each; here two or three of each are too many."""
+    monkeypatch.setattr("metalog_spark.deciding.MOST_QUESTIONS", 50)
+    deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
+        answers(deciding, [READ, READ._replace(resource_name="u")])
