@@ -29,6 +29,7 @@ from confluent_kafka.admin import (
 )
 from kafka_tools import RealKafka
 from killed_runs import check, run_and_kill
+from new_topic import make_topic
 from scram_kafka import PASSWORDS, ScramKafka
 from tiny_log import ace, ids
 from topic_logs import new_address, producer
@@ -82,11 +83,11 @@ def batches(address: str) -> list[Batch]:
     return [each.batch for each in TopicLog(address).read(0) if isinstance(each, Appended)]
 
 
-def make_topic(address: str, partitions: int = 1, **settings: str) -> None:
+def make_log(address: str, partitions: int = 1, **settings: str) -> None:
     servers, topic, _ = parse_address(address)
     admin = AdminClient({"bootstrap.servers": servers})
     config = {**NEW_TOPIC, **{key.replace("_", "."): value for key, value in settings.items()}}
-    admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(10)
+    make_topic(admin, NewTopic(topic, partitions, config=config))
 
 
 def unfinished(address: str, count: int) -> Any:
@@ -224,7 +225,7 @@ def test_a_log_that_ends_in_what_was_aborted_is_ready(address: str) -> None:
 
 
 def test_an_empty_log_and_one_of_which_all_was_aborted_are_read_to_their_end(address: str) -> None:
-    make_topic(address)
+    make_log(address)
     log = TopicLog(address)
     log.check()
     assert list(log.read(0)) == [HighWatermark(0)]
@@ -260,7 +261,7 @@ def test_what_a_dead_writer_left_open_is_aborted_by_the_next(address: str) -> No
 def test_a_topic_that_loses_records_or_their_order_is_no_log(
     address: str, settings: Mapping[str, Any], problem: str
 ) -> None:
-    make_topic(address, **settings)
+    make_log(address, **settings)
     with pytest.raises(InvalidSource, match=problem):
         TopicLog(address).check()
     with pytest.raises(InvalidTarget, match=problem):
@@ -268,7 +269,7 @@ def test_a_topic_that_loses_records_or_their_order_is_no_log(
 
 
 def test_a_topic_that_takes_too_little_at_a_time_is_read_and_not_written(address: str) -> None:
-    make_topic(address, max_message_bytes="10000")
+    make_log(address, max_message_bytes="10000")
     TopicLog(address).check()
     with pytest.raises(InvalidTarget, match=r"its max.message.bytes is 10000; a writer needs"):
         WritableTopicLog(address).claim()

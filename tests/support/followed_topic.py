@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from new_topic import make_topic
 from topic_logs import new_address, producer
 
 from metalog.kafka_client import Troubles
@@ -26,8 +27,7 @@ class AuditTopic:
 
     def make(self, partitions: int = 1, **settings: str) -> None:
         config = {key.replace("_", "."): value for key, value in settings.items()}
-        made = self._admin.create_topics([NewTopic(self.name, partitions, config=config)])
-        made[self.name].result(10)
+        make_topic(self._admin, NewTopic(self.name, partitions, config=config))
 
     def delete(self) -> None:
         self._admin.delete_topics([self.name])[self.name].result(10)
