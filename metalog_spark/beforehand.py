@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
@@ -108,16 +108,10 @@ def _begins_with(file: Path, magic: bytes) -> bool:
         return opened.read(len(magic)) == magic
 
 
-def _contents(place: Path, path: str, *, again: bool = True) -> Contents | None:
-    """A list may be read while a line comes, so that it is read ``again``."""
+def _contents(place: Path, path: str) -> Contents | None:
     if not (place / LIST).is_dir():
         return None
-    try:
-        contents = replayed(_lines(place / LIST), path)
-    except InvalidSource:
-        if again:
-            return _contents(place, path, again=False)
-        raise
+    contents = replayed(lambda: _lines(place / LIST), path)
     if contents is not None:
         for table in contents.tables():
             if not all((place / each).is_dir() for each in contents.places_of(table)):

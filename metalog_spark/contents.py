@@ -6,7 +6,7 @@ This module must not know where the list lies, nor how it is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from metalog.errors import InvalidSource
@@ -71,9 +71,19 @@ class Contents(NamedTuple):
 NOTHING: Final = Contents(0, {}, {}, {}, {})
 
 
-def replayed(lines: Iterable[str], path: str) -> Contents | None:
+def replayed(read: Callable[[], Iterable[str] | None], path: str) -> Contents | None:
     """What the list of the folder ``path`` comes to; None where it is none, ``InvalidSource``
-    where it is not whole or of another version."""
+    where it is not whole or of another version. What was read while lines came may lack one of
+    them, so that it is ``read`` again."""
+    try:
+        return _replayed(read(), path)
+    except InvalidSource:
+        return _replayed(read(), path)
+
+
+def _replayed(lines: Iterable[str] | None, path: str) -> Contents | None:
+    if lines is None:
+        return None
     changes = _changes_in(lines)
     if not changes or changes[0].get("kind") != KIND:
         return None

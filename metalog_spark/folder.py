@@ -256,16 +256,9 @@ def _name(place: str) -> str:
     return place.partition(_PLACE)[2]
 
 
-def _read_list(session: SparkSession, path: str, *, again: bool = True) -> Contents | None:
-    """None where there is no such list. What was listed while lines came may lack one of them,
-    so that it is read ``again``."""
-    rows = _rows(session, f"{path}/{LIST}")
-    try:
-        return None if rows is None else replayed(rows, path)
-    except InvalidSource:
-        if again:
-            return _read_list(session, path, again=False)
-        raise
+def _read_list(session: SparkSession, path: str) -> Contents | None:
+    """None where there is no such list."""
+    return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
 
 
 def _is_newest(table: Table, laid: Sequence[Days]) -> Column:
