@@ -177,8 +177,13 @@ class Logs:
         return Member(source, min(bounds.start, end), end, given)
 
 
+def is_pattern(text: str) -> bool:
+    """Whether ``text`` names what matches it, rather than a file or an address."""
+    return "://" not in text and bool(_PATTERN.search(text)) and not Path(text).exists()
+
+
 def _named(text: str) -> Sequence[str]:
-    if "://" in text or not _PATTERN.search(text) or Path(text).exists():
+    if not is_pattern(text):
         return [text]
     if found := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
         return found

@@ -6,7 +6,6 @@ This module must not know how requests are decided.
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -50,7 +49,6 @@ says nothing. PROPOSED are all ACLs there would be; files that say what they own
 alone, as metalog apply --prune does. -o commands prints what would keep the answers.
 
 Exit code: 0 every answer stays, 1 some change, 2 no answer."""
-_PATTERN: Final = re.compile(r"[*?\[]")
 _SHOWN: Final = 20
 _NAMED: Final = 3
 
@@ -102,8 +100,10 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
     """What is proposed."""
+    from metalog_spark.archive import is_pattern
+
     for text in arguments.proposed:
-        if _PATTERN.search(text) and "://" not in text and not Path(text).exists():
+        if is_pattern(text):
             raise InvalidRequest(
                 f"{text}: a pattern, which only --log takes; name one folder, or files"
             )
