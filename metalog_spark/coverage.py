@@ -26,7 +26,7 @@ Lost = tuple[str | None, int, int]
 """A broker, None for any, and from and to which time, in microseconds since 1970, lines of it were
 deleted unread."""
 _LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
-_HOUR_US: Final = 3_600_000_000
+HOUR_US: Final = 3_600_000_000
 
 _STATE: Final = (
     f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
@@ -69,7 +69,7 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     )
     begin_us, of = f.unix_micros("hour"), f.col("of")
     is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
-    is_of &= begin_us + _HOUR_US > f.col("from_us")
+    is_of &= begin_us + HOUR_US > f.col("from_us")
     spans = frame_of(counts.sparkSession, lost, _LOST)
     cut = hours.join(spans, is_of, "left_semi").withColumn("is_cut", f.lit(True))
     every = hours.join(counts, ["broker", "hour"], "left").join(cut, ["broker", "hour"], "left")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
-from metalog_spark.coverage import seen_hours
+from metalog_spark.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.waiting import Waiting, waiting_in
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.later import Later, later_in
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from metalog_spark.folder import Tables
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-HOUR_US: Final = 3_600_000_000
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
 """Where the calendar ends, as it begins in 1970."""

@@ -14,10 +14,9 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
-from metalog_spark.coverage import seen_hours
+from metalog_spark.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.window import (
     DAY_US,
-    HOUR_US,
     Window,
     broker_said,
     touched_by,

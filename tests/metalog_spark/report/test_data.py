@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from small_acls import allow
 
+from metalog_spark.coverage import HOUR_US
 from metalog_spark.findings.waiting import Waiting
-from metalog_spark.findings.window import DAY_US, HOUR_US, Seen, Window
+from metalog_spark.findings.window import DAY_US, Seen, Window
 from metalog_spark.later import Later
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
