@@ -50,9 +50,11 @@ run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, 
 
 # What is fetched, installed and checked has long waits in it: side by side. So are the tests on
 # the second Python: in one process that takes what time the others leave.
+IF_POSSIBLE := kafka-if-possible browser-if-possible zsh-if-possible
+
 .PHONY: test
 test: ## All checks and tests, on 3.13 too where it is installed
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line check kafka-if-possible browser-if-possible \
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line check $(IF_POSSIBLE) \
 	    $(if $(SECOND_PYTHON),$(SECOND)/test-ready)
 	@$(MAKE) --no-print-directory --jobs=2 test-first $(if $(SECOND_PYTHON),test-beside,no-second)
 
@@ -119,10 +121,10 @@ setup: .venv/test-ready ## The Python environment alone, in .venv
 .PHONY: kafka
 kafka: $(JARS)/classes.jsa $(ZOOKEEPER_JARS)/ready ## Apache Kafka itself, which the tests compare with, in build/kafka
 
-.PHONY: kafka-if-possible
-kafka-if-possible:
-	@$(MAKE) --no-print-directory kafka || { [[ "$${CI:-}" != true ]] \
-	&& echo 'make test: goes on without the tests that need Apache Kafka'; }
+.PHONY: $(IF_POSSIBLE)
+$(IF_POSSIBLE): %-if-possible:
+	@$(MAKE) --no-print-directory $* || { [[ "$${CI:-}" != true ]] \
+	&& echo 'make test: goes on without the tests that need $*'; }
 
 .PHONY: demo
 demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real Kafka
@@ -265,10 +267,9 @@ npm:
 browser:
 	@if ! command -v chromedriver >/dev/null; then $(call INSTALL_OR_SAY,chromium chromium-driver,Chromium with its driver); fi
 
-.PHONY: browser-if-possible
-browser-if-possible:
-	@$(MAKE) --no-print-directory browser || { [[ "$${CI:-}" != true ]] \
-	&& echo 'make test: goes on without the tests that need a browser'; }
+.PHONY: zsh
+zsh:
+	@if ! command -v zsh >/dev/null; then $(call INSTALL_OR_SAY,zsh,zsh); fi
 
 .PHONY: jdk
 jdk: java
