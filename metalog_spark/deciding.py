@@ -8,6 +8,7 @@ a request only picks from it. This module must not know Spark, nor where the col
 
 from __future__ import annotations
 
+import gc
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -91,8 +92,12 @@ class Asked(NamedTuple):
 
 @lru_cache(maxsize=2)
 def deciding(state: bytes, eras: tuple[Era, ...]) -> Deciding:
-    """One for each state and configuration, made when this process first needs it."""
-    return Deciding(unpacked(state), eras)
+    """One for each state and configuration, made when this process first needs it. A worker of
+    PySpark's collects garbage after each task: this, of which no part refers to itself, it need
+    not look through."""
+    made = Deciding(unpacked(state), eras)
+    gc.freeze()
+    return made
 
 
 class Deciding:

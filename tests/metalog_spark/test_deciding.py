@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
@@ -199,3 +200,20 @@ def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPat
     deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
         answers(deciding, [READ, READ._replace(resource_name="u")])
+
+
+def test_what_decides_is_given_back_without_a_search_for_cycles() -> None:
+    """A worker's collector is told to pass over it: a cycle in it would be there for good."""
+    acls = [ALLOW._replace(resource_name=name) for name in NAMES]
+    acls += [acl._replace(pattern_type=PatternType.PREFIXED) for acl in acls]
+    base = {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls)}
+    timeline = Timeline(Edge(0, 0), lives(base, [AclChange(1, Uuid(bytes(16)), None, 1)]))
+    deciding = Deciding(State(timeline, ()), Configuration().eras)
+    answers(deciding, [READ._replace(resource_name=name) for name in (*NAMES, "c")])
+    gc.collect()
+    gc.disable()
+    try:
+        del timeline, deciding
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
