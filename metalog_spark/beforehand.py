@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,11 @@ from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
 _LOCK: Final = ".lock"
+_WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
+"""What a file system says that has no locks, as NFS may be mounted."""
 _PARQUET: Final = b"PAR1"
+_ENCRYPTED: Final = b"PARE"
+"""How Parquet begins whose footer is encrypted, too."""
 _PASSED_OVER: Final = ("_", ".")
 """How names begin that Spark does not look at."""
 
@@ -40,17 +46,47 @@ def check_can_be_filled(path: str) -> Contents | None:
     return contents
 
 
-def taken(path: str) -> Held:
-    """The pipeline's folder ``path`` for this process alone to write to, until it is closed or
-    the process ends; made if it is not there. ``InvalidTarget`` where another has it."""
+@contextmanager
+def taken(path: str) -> Iterator[None]:
+    """The pipeline's folder ``path`` for this process alone to write to within the block, or until
+    the process ends; made if it is not there, and as it was where nothing was written.
+    ``InvalidTarget`` where another has it."""
     place = Path(literal(path))
+    made = [each for each in (place / _LOCK, place) if not each.exists()]
     place.mkdir(parents=True, exist_ok=True)
+    with closing(_locked(place / _LOCK, made)):
+        try:
+            yield
+        finally:
+            _take_back(made)
+
+
+def _locked(lock: Path, made: Sequence[Path]) -> Held:
     try:
-        return LOCAL_FILES.lock(place / _LOCK)
+        return LOCAL_FILES.lock(lock)
     except BlockingIOError:
         raise InvalidTarget(
-            f"{path}: another metalog pipeline build or follow writes to it; wait for its end"
+            f"{lock.parent}: another metalog pipeline build or follow writes to it; wait for its"
+            " end"
         ) from None
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
+        _take_back(made)
+        raise InvalidTarget(
+            f"{lock.parent}: no file can be locked there ({error.strerror}), so that two could"
+            " write to it at once; name a folder on another disk, or mount this one with locks"
+        ) from None
+
+
+def _take_back(made: Sequence[Path]) -> None:
+    """The lock and its folder, as far as they were ``made`` and nothing else lies there."""
+    for each in made:
+        with suppress(OSError):
+            if each.is_dir():
+                each.rmdir()
+            elif [*each.parent.iterdir()] == [each]:
+                each.unlink()
 
 
 def check_can_be_followed(audit: str) -> None:
@@ -75,15 +111,15 @@ def check_is_outside(out: str, option: str, source: str) -> None:
         return
     place = Path(placed(out)).resolve()
     for folder in _named(source):
-        if folder.is_dir() and place.is_relative_to(folder.resolve()):
+        if not folder.is_file() and place.is_relative_to(folder.resolve()):
             raise InvalidTarget(f"{out}: lies in {option} {folder}; name another folder")
 
 
 def _named(source: str) -> list[Path]:
-    """The files and folders of a pattern, or of folders joined by ``+``; none of an address."""
+    """The files and folders of a pattern, or of folders joined by ``+``, be they there or not."""
     if not source or Path(source).exists():
         return [Path(source)] if source else []
-    parts = (glob.glob(part) for part in source.split("+"))  # noqa: PTH207 - may be absolute
+    parts = (glob.glob(part) or [part] for part in source.split("+"))  # noqa: PTH207 - may be absolute
     return [Path(each) for found in parts for each in found]
 
 
@@ -99,13 +135,27 @@ def check_is_table(path: str) -> None:
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"--requests {path}: there is no such file or folder")
-    if place.is_file() and not _begins_with(place, _PARQUET):
+    if not place.is_file():
+        return
+    begins = _begins(place)
+    if begins == _ENCRYPTED:
+        raise InvalidRequest(
+            f"--requests {path}: encrypted Parquet, and Spark is given no keys; give them by"
+            " --spark-conf spark.hadoop.parquet.…, or a copy that is not encrypted"
+        )
+    if begins != _PARQUET:
         raise InvalidRequest(f"--requests {path}: no Parquet; name audit logs by --audit")
 
 
-def _begins_with(file: Path, magic: bytes) -> bool:
+def check_is_no_table(audit: str, begins: bytes) -> None:
+    """``InvalidRequest`` where an audit log that ``begins`` so is none, but a table."""
+    if begins.startswith((_PARQUET, _ENCRYPTED)):
+        raise InvalidRequest(f"--audit {audit}: Parquet; name a table of requests by --requests")
+
+
+def _begins(file: Path) -> bytes:
     with file.open("rb") as opened:
-        return opened.read(len(magic)) == magic
+        return opened.read(len(_PARQUET))
 
 
 def _contents(place: Path, path: str) -> Contents | None:

@@ -26,6 +26,7 @@ from metalog_spark.auditfiles import (
     sorted_out,
 )
 from metalog_spark.auditlog import OTHERS
+from metalog_spark.beforehand import check_is_no_table
 from metalog_spark.changelog import check_log, fill_changelog
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, counted_before, covered
@@ -90,6 +91,15 @@ class FileRead(NamedTuple):
     def lines(self) -> int:
         return self.requests + self.not_audit + self.broken
 
+    def said_of_none(self) -> str | None:
+        """What is wrong where it has lines, and none of them is an audit line that can be read."""
+        none = f"none of its {self.lines:,} lines"
+        if self.requests or not self.lines:
+            return None
+        if self.broken:
+            return f"{self.file}: {none} can be read: {self.why}"
+        return f"{self.file}: no audit log: {none} is of one"
+
 
 def check(given: Given, out: str) -> None:
     """Looks at what is given, and refuses what shows without Spark that it cannot be built of it
@@ -97,15 +107,15 @@ def check(given: Given, out: str) -> None:
     check_log(given.log, skip_damaged=given.skip_damaged)
     for file in given.audit:
         broker_of(file.name, given.broker_from)
+        check_is_no_table(file.name, file.begins)
     _refuse_own_files(out, given.audit)
 
 
 def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[FileRead]:
-    """Fills every table; ``at`` is told what is being done."""
+    """Fills every table from what ``check`` let pass; ``at`` is told what is being done."""
     check_is_built(tables.path, tables.contents)
     known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
-    _refuse_own_files(tables.path, given.audit)
     files = sorted_out(given.audit, {name: Head(*head) for name, (*head, _) in known.items()})
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
@@ -194,7 +204,7 @@ def _take(
     known = tables.facts.get(_FILES, {})
     read = read.persist(StorageLevel.DISK_ONLY)
     try:
-        found = _told(read)
+        found = told_of(read)
         told = _longer_kept([said for said, _ in found], files.replaced, known)
         short = {said.file for said in told if said.longer is not None}
         gone = {*files.gone(short), *others}
@@ -231,7 +241,7 @@ def _longer_kept(
     return kept
 
 
-def _told(read: DataFrame) -> list[tuple[FileRead, Days]]:
+def told_of(read: DataFrame) -> list[tuple[FileRead, Days]]:
     """What each file came to, and the days of its requests."""
     from pyspark.sql import functions as f
 

@@ -62,16 +62,14 @@ class Tables:
 
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
-        """A pipeline's folder as it is, or a new one; ``InvalidTarget`` where other files lie."""
+        """A pipeline's folder as it is, or a new one, of which there is nothing until something is
+        written; ``InvalidTarget`` where other files lie."""
         place = literal(path)
         contents = _read_list(session, place)
         if contents is None:
             _check_is_empty(session, path)
             contents = NOTHING
-        tables = cls(session, path, contents)
-        if contents.serial == 0:
-            tables._note({"kind": KIND, "version": VERSION, "format": _FORMAT})
-        return tables
+        return cls(session, path, contents)
 
     @property
     def contents(self) -> Contents:
@@ -138,12 +136,14 @@ class Tables:
         return made
 
     def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
+        """A Connect server looks for the places no sooner than it is asked for the columns."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
         read = read.option("basePath", self._inside(table.name))
         try:
-            return read.load([self._inside(place) for place in places])
+            rows = read.load([self._inside(place) for place in places])
+            return rows.select(*rows.columns)
         except AnalysisException as error:
             if error.getCondition() == _NOT_THERE:
                 raise lacks_table(self.path, table.name) from None
@@ -221,6 +221,7 @@ class Tables:
             )
 
     def _write(self, table: Table, rows: DataFrame, place: str) -> None:
+        self._begin()
         self._writer(table, rows).save(self._inside(place))
 
     def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
@@ -236,11 +237,21 @@ class Tables:
             self._held.append(change)
             self._contents = self._contents.after(change)
             return
-        serial = self._contents.serial + 1
+        self._begin()
+        self._contents = self._written = self._said(change)
+
+    def _begin(self) -> None:
+        """The first line of the list, before anything lies here that is not known by it."""
+        if self._written.serial == 0:
+            self._written = self._said({"kind": KIND, "version": VERSION, "format": _FORMAT})
+            self._contents = self._contents._replace(serial=self._written.serial)
+
+    def _said(self, change: Mapping[str, Any]) -> Contents:
+        """What there is after ``change``, which is the list's next line."""
+        serial = self._written.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}
         self._append(LIST, json.dumps({**known, **change}, sort_keys=True))
-        self._contents = self._contents.after(change)._replace(serial=serial)
-        self._written = self._contents
+        return self._written.after(change)._replace(serial=serial)
 
     def _append(self, place: str, line: str) -> None:
         said = frame_of(self.session, [(line,)], "value STRING")

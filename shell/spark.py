@@ -9,7 +9,7 @@ import logging
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING, Final
@@ -117,7 +117,7 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
     if not is_here(arguments, out):
         yield
         return
-    with closing(taken(out)):
+    with taken(out):
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from errno import ENOLCK
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +76,37 @@ def test_two_do_not_write_to_one_folder_at_once(
     """Nor does a lock that was left, of a process that is gone, make the folder another's."""
     new = given["NEW"]
     words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", new)
-    with closing(taken(str(new))):
+    with taken(str(new)):
         for verb, *how in ("build",), ("follow",), ("build", "--spark-conf=spark.driver.memory=8g"):
             done = run_here(capsys, "pipeline", verb, *words, *how)
             assert (done.returncode, done.stdout) == (2, "")
             said = f"{new}: another metalog pipeline build or follow writes to it; wait for its end"
             assert f"metalog: {said}" in done.stderr
-    assert check_can_be_filled(str(new)) is None
-    taken(str(new)).close()
+    assert not new.exists()
+    new.mkdir()
+    (new / ".lock").touch()
+    with taken(str(new)):
+        assert check_can_be_filled(str(new)) is None
+    assert [each.name for each in new.iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_where_no_file_can_be_locked_nothing_is_written(
+    given: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where NFS has no lock daemon."""
+
+    def locked(*_: object) -> None:
+        raise OSError(ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.lockf", locked)
+    for verb in "build", "follow":
+        words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"])
+        done = run_here(capsys, "pipeline", verb, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        said = f"{given['NEW']}: no file can be locked there (No locks available), so that two"
+        assert f"metalog: {said} could write to it at once; name a folder on" in done.stderr
+        assert not given["NEW"].exists()
 
 
 def test_a_folder_to_follow(tmp_path: Path) -> None:
@@ -111,6 +134,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "b1.log").touch()
     (tmp_path / "acls.yaml").write_text("acls: []\n")
+    (tmp_path / "x.parquet").write_bytes(b"PARE, and what nobody can read, PARE")
     followed = {"facts": {"followed": {"log": "l", "audit": "a"}}}
     return {
         "LOG": kafka_case("basic-4.3").log_dir,
@@ -120,6 +144,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         "EMPTY": tmp_path / "empty",
         "FILE": tmp_path / "audit" / "b1.log",
         "ACLS": tmp_path / "acls.yaml",
+        "SECRET": tmp_path / "x.parquet",
         "NEW": tmp_path / "new",
         "NOW": listed(tmp_path / "now", followed),
         "TORN": listed(tmp_path / "torn", {"places": {"usage": "usage/place=a"}}),
@@ -139,6 +164,11 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
         ("build --log LOG --requests FILE --out NEW", "b1.log: no Parquet; name audit logs by"),
+        (
+            "build --log LOG --requests SECRET --out NEW",
+            "x.parquet: encrypted Parquet, and Spark is",
+        ),
+        ("build --log LOG --audit SECRET --out NEW", "x.parquet: Parquet; name a table of requ"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),

@@ -27,6 +27,7 @@ from metalog_spark.build import _cover
 from metalog_spark.folder import Tables
 from metalog_spark.requests import read_table
 from metalog_spark.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, Table
+from shell.spark import SET_UP
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -289,14 +290,22 @@ def test_what_is_asked_wrongly_is_refused_before_spark_starts(
 
 
 def test_what_cannot_be_built_is_refused_and_changes_nothing(
-    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_log(pipeline.folder / "log", (0, ace(1, "a")))
     pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
+    with monkeypatch.context() as patch:
+        for name in SET_UP:
+            patch.delenv(name, raising=False)
+        spark.range(1).write.parquet(str(tmp_path / "table"))
+        said = fault(pipeline, "--requests", tmp_path / "table")
+        assert f"{tmp_path}/table: no table of requests: it has no column time" in said
+        assert not (tmp_path / "out").exists()
     said = fault(pipeline, "--requests", "/nowhere", "--broker-from", "b(.)")
     assert "/nowhere: no Parquet table can be read there" in said
     said = fault(pipeline, "--requests", tmp_path / "logs" / "b1.log")
     assert "b1.log: no Parquet table can be read there: " in said
+    assert not (tmp_path / "out").exists()
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
     assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})

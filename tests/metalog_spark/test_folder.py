@@ -6,12 +6,15 @@ from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
+from unittest.mock import MagicMock, Mock, PropertyMock
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
+from metalog_spark.contents import NOTHING
 from metalog_spark.folder import Tables
 from metalog_spark.tables import COVERAGE, HISTORY, TABLES
 
@@ -54,6 +57,22 @@ def test_a_table_that_is_gone_is_named(spark: SparkSession, tmp_path: Path) -> N
     rmtree(tmp_path / "history")
     with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; take the"):
         Tables.open(spark, tmp_path).read(HISTORY)
+
+
+def test_a_table_that_is_gone_is_named_by_connect_too(tmp_path: Path) -> None:
+    """Whose server looks for it later, when it is asked for more than the rows."""
+
+    class NotThere(AnalysisException):
+        def getCondition(self) -> str:  # noqa: N802 - Spark's name
+            return "PATH_NOT_FOUND"
+
+    session, rows = Mock(), MagicMock()
+    type(rows).columns = PropertyMock(side_effect=NotThere("p"))
+    reader = session.read.format.return_value.schema.return_value.option.return_value
+    reader.load.return_value = rows
+    contents = NOTHING.after({"places": {"history": "history/place=a"}})
+    with pytest.raises(InvalidSource, match=f"^{tmp_path}: its table history is gone; take the"):
+        Tables(session, tmp_path, contents).read(HISTORY)
 
 
 def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -172,7 +191,10 @@ def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Spark's committer puts what is left of it into the list together with the next line."""
-    one, other = Tables.make(spark, tmp_path), Tables.open(spark, tmp_path)
+    one = Tables.make(spark, tmp_path)
+    assert not [*tmp_path.iterdir()], "nothing is there before something is written"
+    one.state(before="both")
+    other = Tables.open(spark, tmp_path)
     one.replace(HISTORY, history(spark, "dead"))
     other.replace(HISTORY, history(spark, "alive", "too"))
     assert sources(Tables.open(spark, tmp_path)) == ["alive", "too"]

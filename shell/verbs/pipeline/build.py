@@ -239,7 +239,6 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
     problems = [f"skipped: {damage}" for damage in damages]
     spoke = {_log_of(each.file) for each in told if each.requests}
     for each in told:
-        none = f"none of its {each.lines:,} lines"
         if each.longer is not None:
             problems.append(
                 f"{each.file}: left out: it has {_counted(each.lines, 'line')}, and what begins"
@@ -254,10 +253,8 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
                 problems.append(
                     f"{each.file}: empty: nothing is in it, and nothing said of its broker"
                 )
-        elif each.requests == 0 and each.broken:
-            problems.append(f"{each.file}: {none} can be read: {each.why}")
-        elif each.requests == 0:
-            problems.append(f"{each.file}: no audit log: {none} is of one")
+        elif (none := each.said_of_none()) is not None:
+            problems.append(none)
     for problem in problems:
         output.warn(problem)
     return not problems
