@@ -46,7 +46,9 @@ HISTORY: Final = Table(
     " from_time TIMESTAMP, to_time TIMESTAMP, why STRING",
 )
 """What of the log was seen: one row a stretch. ``kind`` is KNOWN, GAP (nobody has it) or
-DAMAGED (it was skipped, ``why`` says what is wrong); times are those of the batches beside it."""
+DAMAGED (it was skipped, ``why`` says what is wrong); times are those of the batches beside it.
+``source`` is what ``--log`` named: a stretch may run through a hundred folders, and a gap is in
+none of them."""
 
 ACL_CHANGELOG: Final = Table(
     "acl_changelog",

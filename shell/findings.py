@@ -77,13 +77,15 @@ def share(text: str) -> float:
 
 
 def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
-    from metalog_spark.findings.waiting import waiting_in
+    from metalog_spark.findings.waiting import uncounted_in, waiting_in
     from metalog_spark.findings.window import window_of
 
     window = window_of(tables, arguments.start, arguments.end)
     output.note(f"requests of {window}")
     if waiting := waiting_in(tables):
         output.warn(waiting.said_of_uses())
+    if uncounted := uncounted_in(tables):
+        output.warn(uncounted.said_of_uses())
     return window
 
 

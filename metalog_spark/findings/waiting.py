@@ -1,21 +1,27 @@
-"""The requests of a folder that ``follow`` has read and not decided yet.
+"""The requests of a folder that ``follow`` has read and not decided yet, or not counted.
 
-What they used is not known: no window reaches past the first of them, and every ACL that could
-match one is in doubt, whatever the window.
+Those that wait have no decision. Those that it decided since its last orderly end are in neither
+USAGE nor COVERAGE, which are of that end. So what they used is not known: no window reaches past
+the first of them, and every ACL that could match one is in doubt, whatever the window.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog_spark.later import known_until_ms
-from metalog_spark.tables import USAGE, WAITING
+from metalog_spark.tables import DECISIONS, USAGE, WAITING
 from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog_spark.folder import Tables
+
+UNCOUNTED: Final = "uncounted"
+"""The fact of when the first request was that is decided and not counted, in microseconds since
+1970; null where all are."""
 
 
 class Waiting(NamedTuple):
@@ -39,6 +45,23 @@ class Waiting(NamedTuple):
         return f"{self.said()}; {'it' if self.requests == 1 else 'each'} may be a use"
 
 
+class Uncounted(NamedTuple):
+    """The first request that is decided and not counted was at ``first_us``."""
+
+    first_us: int
+
+    def said(self) -> str:
+        """``metalog pipeline follow decided requests of … and later since its last …``."""
+        return (
+            f"metalog pipeline follow decided requests of {time_text(self.first_us // 1000)} and"
+            " later since its last orderly end, and counts them at the next"
+        )
+
+    def said_of_uses(self) -> str:
+        """With what that means for whoever looks for uses."""
+        return f"{self.said()}; each may be a use"
+
+
 def waiting_in(tables: Tables) -> Waiting | None:
     """None where nothing waits, as in all that ``build`` made."""
     if not tables.has(WAITING):
@@ -47,26 +70,40 @@ def waiting_in(tables: Tables) -> Waiting | None:
     return Waiting(requests, first_us, known_until_ms(tables)) if requests else None
 
 
+def uncounted_in(tables: Tables) -> Uncounted | None:
+    """None where all that is decided is counted, as in all that ``build`` made."""
+    first_us = tables.facts.get(UNCOUNTED)
+    return None if first_us is None else Uncounted(first_us)
+
+
 def with_waiting(usage: DataFrame, tables: Tables) -> DataFrame:
-    """Rows of USAGE and those that wait, each question once; of these ``waits`` is true, and
-    nothing is decided."""
+    """Rows of USAGE and of what waits or is not counted, each question once; of these ``waits``
+    is true, and nothing is decided."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))
-    if waiting_in(tables) is None:
+    uncounted = uncounted_in(tables)
+    if waiting_in(tables) is None and uncounted is None:
         return rows
     asked = [name for name in USAGE.columns if name in WAITING.columns]
-    questions = (
-        tables.read(WAITING)
-        .groupBy(*asked)
-        .agg(
-            f.count("*").alias("requests"),
-            f.min("time").alias("first_time"),
-            f.max("time").alias("last_time"),
-            f.lit(True).alias("waits"),
-        )
+    behind = tables.read(WAITING).select("time", *asked)
+    if uncounted is not None:
+        behind = behind.unionAll(_decided_from(tables, uncounted.first_us).select("time", *asked))
+    questions = behind.groupBy(*asked).agg(
+        f.count("*").alias("requests"),
+        f.min("time").alias("first_time"),
+        f.max("time").alias("last_time"),
+        f.lit(True).alias("waits"),
     )
     return rows.unionByName(questions, allowMissingColumns=True)
+
+
+def _decided_from(tables: Tables, first_us: int) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    day = datetime.fromtimestamp(first_us // 1_000_000, UTC).date()
+    is_later = (f.col("day") >= f.lit(day)) & (f.unix_micros("time") >= f.lit(first_us))
+    return tables.read(DECISIONS).where(is_later)
 
 
 def _counted(waiting: DataFrame) -> tuple[int, int]:

@@ -16,7 +16,12 @@ from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.coverage import HOUR_US, seen_hours
-from metalog_spark.findings.waiting import Waiting, waiting_in
+from metalog_spark.findings.waiting import (
+    Uncounted,
+    Waiting,
+    uncounted_in,
+    waiting_in,
+)
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.later import Later, later_in
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
@@ -78,7 +83,8 @@ class Seen(NamedTuple):
     at all. ``worst`` is the broker with the most of the former. Of the ``clock_hours`` of the
     window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
     that could not be read; their times are not known, so those of all times are counted.
-    ``waiting`` are requests that are not decided yet, ``later`` those of after the log's end."""
+    ``waiting`` are requests that are not decided yet, ``uncounted`` those that are not counted,
+    ``later`` those of after the log's end."""
 
     hours: int
     without_allowed: int
@@ -89,6 +95,7 @@ class Seen(NamedTuple):
     without_controller: int = 0
     broken: int = 0
     waiting: Waiting | None = None
+    uncounted: Uncounted | None = None
     later: Later | None = None
 
     @property
@@ -144,8 +151,8 @@ def broker_said(name: str) -> str:
 
 def window_of(tables: Tables, start: str | None = None, end: str | None = None) -> Window:
     """Between two moments as people write them; without one, from or to where the audit logs
-    begin or end, and never past the first request that waits. ``InvalidMoment`` where nothing
-    lies between them.
+    begin or end, and never past the first request that waits or is not counted yet.
+    ``InvalidMoment`` where nothing lies between them.
 
     An offset means the time at which the state at it began; ``-30d`` counts back from where the
     audit logs end.
@@ -167,18 +174,22 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)
         raise InvalidMoment(f"there are audit lines of {whole}, and none of {window}")
-    return _before(waiting_in(tables), window)
+    if (waiting := waiting_in(tables)) is not None:
+        window = _before(window, waiting.first_us, f"decided yet; {waiting.said()}")
+    if (uncounted := uncounted_in(tables)) is not None:
+        window = _before(window, uncounted.first_us, f"counted yet; {uncounted.said()}")
+    return window
 
 
-def _before(waiting: Waiting | None, window: Window) -> Window:
-    if waiting is None or waiting.first_us >= window.end_us:
-        return window
-    if waiting.first_us <= window.start_us:
-        raise InvalidMoment(f"nothing of {window} is decided yet; {waiting.said()}")
-    return window._replace(end_us=waiting.first_us)
+def _before(window: Window, first_us: int, why: str) -> Window:
+    if first_us <= window.start_us:
+        raise InvalidMoment(f"nothing of {window} is {why}")
+    return window._replace(end_us=min(window.end_us, first_us))
 
 
 def _why_nothing(tables: Tables) -> str:
+    if (uncounted := uncounted_in(tables)) is not None:
+        return f"no request is counted yet; {uncounted.said()}"
     if FOLLOWED in tables.facts:
         return (
             "no request is decided yet; metalog pipeline follow decides one when the log is known"
@@ -222,6 +233,7 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         without_controller=window.hours - led,
         broken=_broken(tables),
         waiting=waiting_in(tables),
+        uncounted=uncounted_in(tables),
         later=later_in(tables, *window),
     )
 

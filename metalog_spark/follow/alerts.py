@@ -23,6 +23,7 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
 LINES_LOST: Final = "lines-lost"
+NO_AUDIT: Final = "no-audit-log"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset up to which a log was looked at that was not looked at yet."""
@@ -158,14 +159,23 @@ def _storm(window: Denials) -> Alert:
 def of_lost_lines(time_ms: int, lost: Sequence[str], *, topic: bool) -> Alert:
     """About what a topic deleted before it was read, or what could not be read of files, as was
     seen then; ``lost`` says what."""
-    more = f"; and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
         else "give what is missing in a file of another name"
     )
-    said = f"{'; '.join(lost[:_NAMED])}{more}; what was asked then is not known: {advice}"
+    said = f"{_first(lost)}; what was asked then is not known: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
+
+
+def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
+    """About files without an audit line that can be read, of which ``files`` says so."""
+    return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files))
+
+
+def _first(said: Sequence[str]) -> str:
+    more = [f"and {len(said) - _NAMED:,} more"] if len(said) > _NAMED else []
+    return "; ".join([*said[:_NAMED], *more])
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:

@@ -19,9 +19,11 @@ from metalog.acl import words_of
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import DAMAGED, broker_of, find_files
 from metalog_spark.auditlog import LOST
+from metalog_spark.build import told_of
 from metalog_spark.changelog import changelog_table, history_table
 from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
+from metalog_spark.findings.waiting import UNCOUNTED
 from metalog_spark.folder import Tables, local_path
 from metalog_spark.follow.alerts import (
     NOTHING,
@@ -32,6 +34,7 @@ from metalog_spark.follow.alerts import (
     of_denials,
     of_grants,
     of_lost_lines,
+    of_no_audit,
     of_no_broker,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
@@ -171,6 +174,7 @@ class _Batch:
         self._history = history
         self._progress = progress
         self._alerts = alerts
+        self._uncounted_us: int | None = tables.facts.get(UNCOUNTED)
 
     def commit(self, added: dict[Table, DataFrame], replaced: Mapping[Table, DataFrame]) -> None:
         number = self._progress.batch
@@ -178,7 +182,7 @@ class _Batch:
             rows = [_alert_row(number, each) for each in self._alerts]
             added = {**added, ALERTS: self._rows(ALERTS, rows)}
             self._progress = self._progress._replace(alerted=number)
-        facts = {FOLLOW: self._progress._asdict()}
+        facts = {FOLLOW: self._progress._asdict(), UNCOUNTED: self._uncounted_us}
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, came: Came, horizon_ms: int) -> None:
@@ -192,10 +196,14 @@ class _Batch:
             looked = self._look(read, is_known)
             if came:
                 self._alert_of_what_is_missing(looked, came.at_ms)
+            if came.files and looked["rejected"]:
+                self._alert_of_what_is_no_audit_log(read, looked, came.at_ms)
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
             if looked["due"]:
+                firsts = self._uncounted_us, looked["due_from_us"]
+                self._uncounted_us = min(each for each in firsts if each is not None)
                 self._commit_decided(requests.where(is_known), added, replaced)
             else:
                 self.commit(added, replaced)
@@ -242,6 +250,7 @@ class _Batch:
         counted = read.agg(
             f.count_if(reason.isNotNull()).alias("rejected"),
             f.count_if(reason.isNull() & is_known).alias("due"),
+            f.min(f.when(reason.isNull() & is_known, f.unix_micros("time"))).alias("due_from_us"),
             f.min(f.when(reason.isNull() & ~is_known, f.unix_millis("time"))).alias(
                 "waits_from_ms"
             ),
@@ -262,6 +271,12 @@ class _Batch:
         if topic is not None and unnamed and not self._progress.unnamed:
             self._alerts.append(of_no_broker(at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
+
+    def _alert_of_what_is_no_audit_log(self, read: DataFrame, looked: Row, at_ms: int) -> None:
+        lost = {row["file"] for row in looked["lost"]}
+        told = (each.said_of_none() for each, _ in told_of(read) if each.file not in lost)
+        if said := [each for each in told if each is not None]:
+            self._alerts.append(of_no_audit(at_ms, said))
 
     def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[Table, DataFrame]:
         waited = self._progress.waits_from_ms is not None

@@ -16,6 +16,7 @@ from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import Lost, counted, covered
+from metalog_spark.findings.waiting import UNCOUNTED
 from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.history import History
 from metalog_spark.tables import (
@@ -106,3 +107,4 @@ def complete(tables: Tables, history: History, source: str) -> None:
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))
+        tables.state(**{UNCOUNTED: None})

@@ -196,6 +196,8 @@ def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
         yield f"{seen.said_broken()}."
     if seen.waiting is not None:
         yield f"{seen.waiting.said_of_uses()}."
+    if seen.uncounted is not None:
+        yield f"{seen.uncounted.said_of_uses()}."
     if seen.later is not None:
         yield f"{seen.later.said()}."
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditlog import LOST
+from metalog_spark.findings.waiting import UNCOUNTED, uncounted_in
 from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.follow.tables import complete
 from metalog_spark.history import History
@@ -33,7 +34,7 @@ def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_whe
         *((f"b{number}", f"{TOPIC}/123", hour, hour) for number in (1, 2, 3) for hour in range(6)),
     ]
     tables = Tables.make(spark, tmp_path / "tables")
-    tables.state(**{FOLLOWED: {"log": "@prod", "audit": TOPIC}})
+    tables.state(**{FOLLOWED: {"log": "@prod", "audit": TOPIC}, UNCOUNTED: 1})
     schema = "broker STRING, file STRING, line BIGINT, time TIMESTAMP"
     rows = [(*words, START + timedelta(hours=hour)) for *words, hour in lines]
     asked = frame_of(spark, rows, schema)
@@ -43,6 +44,7 @@ def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_whe
     lost = [(f"{TOPIC}/1", 10, "", f"{LOST}: offsets 10 to 19")]
     tables.replace(REJECTED, frame_of(spark, lost, REJECTED.schema))
     complete(tables, History([], []), "@prod")
+    assert uncounted_in(tables) is None
     found: dict[str, str] = {}
     for broker, state in tables.read(COVERAGE).orderBy("hour").select("broker", "state").collect():
         found[broker] = found.get(broker, "") + state[0]

@@ -9,7 +9,7 @@ import pytest
 from small_acls import allow
 
 from metalog_spark.coverage import HOUR_US
-from metalog_spark.findings.waiting import Waiting
+from metalog_spark.findings.waiting import Uncounted, Waiting
 from metalog_spark.findings.window import DAY_US, Seen, Window
 from metalog_spark.later import Later
 from metalog_spark.report.contents import SECTIONS, Strip
@@ -111,6 +111,12 @@ def test_a_request_that_waits_may_be_a_use() -> None:
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and its ACLs of later "
         "are not; each may be a use."
     )
+
+
+def test_what_is_not_counted_yet_may_be_a_use() -> None:
+    uncounted = Uncounted(WINDOW.end_us)
+    found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
+    assert contents(found, None).caveat.endswith("counts them at the next; each may be a use.")
 
 
 def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
