@@ -150,8 +150,13 @@ def _check(value: bytes, batch: Batch, offset: int) -> None:
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
     """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
     for part in archive.parts:
-        if isinstance(part, Hole) and part.is_damage:
-            raise CorruptLog(part.why, advice=advice)
+        if isinstance(part, Hole):
+            _check_is_no_damage(part, advice)
+
+
+def _check_is_no_damage(hole: Hole, advice: str) -> None:
+    if hole.is_damage:
+        raise CorruptLog(hole.why, advice=advice)
 
 
 def history_of(
@@ -171,8 +176,8 @@ def history_of(
     latest_ms = 0
     for run in _runs(archive, scanned):
         if isinstance(run, Hole):
-            if run.is_damage and not skip_damaged:
-                raise CorruptLog(run.why, advice=advice)
+            if not skip_damaged:
+                _check_is_no_damage(run, advice)
             stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:
