@@ -51,6 +51,10 @@ _ON_THIS_MACHINE: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
+_SOCKETS: Final = "spark.python.unix.domain.socket"
+_SOCKET_NAME: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
+_LONGEST_SOCKET: Final = 103
+"""Bytes of a socket's path, on macOS; Linux has a few more."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _COLLECTOR: Final = {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
@@ -178,7 +182,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     check_java(os.environ)
     options = {**_ALWAYS, **_STARTED_HERE}
     if master.startswith(_HERE):
-        options |= _ON_THIS_MACHINE | collector(settings, os.environ)
+        options |= _ON_THIS_MACHINE | collector(settings, os.environ) | sockets(_own_folder())
         _have_workers_use_this_python()
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
@@ -208,8 +212,7 @@ def _have_workers_use_this_python() -> None:
     if "SPARK_HOME" not in os.environ:
         import pyspark
 
-        home = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
-        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        home = _own_folder()
         for name in ("bin", "jars"):
             (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
         os.environ["SPARK_HOME"] = str(home)
@@ -226,6 +229,15 @@ def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[s
     if defaults.is_file():
         told.append(defaults.read_text(errors="replace"))
     return {} if any(map(_OWN_OPTIONS.search, told)) else _COLLECTOR
+
+
+def sockets(folder: Path) -> dict[str, str]:
+    """The settings by which Spark and its Python workers talk through ``folder``, whose path is
+    short enough for sockets, or else over TCP; that was seen to stall for good where either had
+    megabytes to say (docs/decisions/0064)."""
+    if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
+        return {}
+    return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
 
 
 def check_java(environ: Mapping[str, str]) -> None:
@@ -272,15 +284,20 @@ def names_in_utf8() -> Iterator[None]:
             os.environ[_LOCALE] = given
 
 
+def _own_folder() -> Path:
+    """One that nobody else reads, until this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _see(log: Path | None) -> str:
     return "" if log is None else f"; {log} says more"
 
 
 def _ship(session: SparkSession) -> None:
     """Send our packages to where the session's Python workers are, who fetch them from here."""
-    folder = tempfile.mkdtemp(prefix="metalog-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    archive = Path(folder, "kraft_metalog.zip")
+    archive = _own_folder() / "kraft_metalog.zip"
     write_packages(archive)
     session.addArtifacts(str(archive), pyfile=True)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -12,6 +15,7 @@ from command import run_python
 from kafka_tools import free_ports
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from metalog.errors import CorruptLog, InvalidRequest
 from metalog_spark.session import (
@@ -22,6 +26,7 @@ from metalog_spark.session import (
     first_line,
     is_local,
     open_session,
+    sockets,
     write_packages,
 )
 
@@ -64,6 +69,23 @@ def test_a_jvm_is_told_of_one_collector(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     defaults.rename(tmp_path / "conf" / defaults.name)
     assert not collector({}, {"SPARK_HOME": str(tmp_path)})
+
+
+def test_sockets_are_where_their_paths_are_short_enough() -> None:
+    """A name as PySpark's daemon makes it must fit into the system's ``sun_path``."""
+    with TemporaryDirectory(dir="/tmp") as short:
+        longest = Path(short, "f" * (60 - len(short) - 1))
+        longest.mkdir()
+        assert sockets(longest)["spark.python.unix.domain.socket.dir"] == str(longest)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(longest / f".{uuid4()}.sock"))
+        assert not sockets(longest.with_name(longest.name + "f"))
+
+
+def test_workers_of_this_machine_are_talked_to_through_a_folder(spark: SparkSession) -> None:
+    """Spark's own variable tells them so."""
+    ask = udf(lambda _: os.environ["PYTHON_UNIX_DOMAIN_ENABLED"])
+    assert spark.range(1).select(ask("id")).first() == ("True",)
 
 
 def test_spark_is_started_or_asked() -> None:
