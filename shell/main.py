@@ -134,12 +134,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}")
     except Exception as error:
-        if os.environ.get("METALOG_DEBUG"):
-            raise
-        return _fail(
-            f"this is a fault of metalog, {type(error).__name__}: {error}; "
-            "METALOG_DEBUG=1 shows where, and please report it"
-        )
+        return _fault(error)
+
+
+def _fault(error: Exception) -> int:
+    if _is_interrupt(error):
+        return _INTERRUPTED
+    if os.environ.get("METALOG_DEBUG"):
+        raise error
+    return _fail(
+        f"this is a fault of metalog, {type(error).__name__}: {error}; "
+        "METALOG_DEBUG=1 shows where, and please report it"
+    )
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it came of Ctrl-C, of which Python makes another error in the middle of a class."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
 
 
 def _run(arguments: list[str], table: VerbTable = TABLE) -> int:

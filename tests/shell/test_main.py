@@ -123,12 +123,24 @@ def test_a_fault_of_ours_is_no_answer_rather_than_no(
     assert "a fault of metalog, ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_an_interrupt_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_silent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python 3.11 makes another error of one in the middle of a class, as in an import."""
+
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shell.verbs.users.run", interrupt)
-    assert main(["users", LOG_DIR]) == 128 + signal.SIGINT
+    def interrupt_a_class(*_: object) -> None:
+        try:
+            interrupt()
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    for each in interrupt, interrupt_a_class:
+        monkeypatch.setattr("shell.verbs.users.run", each)
+        assert main(["users", LOG_DIR]) == 128 + signal.SIGINT
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_closed_pipe_is_silent() -> None:

@@ -6,9 +6,12 @@ This module must not know how a batch is carried out, nor what deserves an alert
 from __future__ import annotations
 
 import re
+import signal
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from time import sleep
 from typing import TYPE_CHECKING, Any, Final
 
@@ -157,6 +160,9 @@ def run(arguments: Namespace, output: Output) -> int:
         )
         try:
             now = _tell_until_it_ends(query, tables, unseen, output)
+        except KeyboardInterrupt:
+            output.note("broken off; started again with the same --out it goes on")
+            raise
         finally:
             query.stop()
         _complete(following, now, output)
@@ -264,22 +270,47 @@ def _tell_until_it_ends(
     told, now = _tell(tables, tables.marked(_TOLD), output), tables
     seen = None
     is_over = False
-    try:
+    with _ctrl_c() as is_asked_to_end:
         while not is_over:
             is_over = _is_over(query)
+            if not is_over and is_asked_to_end():
+                _stop(query, output)
+                is_over = True
             progress = query.lastProgress
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
                 unseen.say()
                 now = _opened_anew(tables)
                 told = _tell(now, told, output)
-    except KeyboardInterrupt:
-        output.note("stopping when this batch is done")
-        while query.status["isTriggerActive"]:
-            sleep(_LOOK_S)
-        now = _opened_anew(tables)
-        _tell(now, now.marked(_TOLD), output)
     return now
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Tells whether somebody asked by Ctrl-C to end: by the first, which interrupts nothing. The
+    next does what it always did."""
+    asked = Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(*_: object) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(query: StreamingQuery, output: Output) -> None:
+    """When the batch is done that is under way. Only then is it known what there is: until it is
+    stopped another may begin."""
+    output.note("stopping when this batch is done; Ctrl-C again breaks off")
+    while query.status["isTriggerActive"]:
+        sleep(_LOOK_S)
+    query.stop()
+    _is_over(query)
 
 
 def _opened_anew(tables: Tables) -> Tables:

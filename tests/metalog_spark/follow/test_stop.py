@@ -1,0 +1,71 @@
+"""How ``metalog pipeline follow`` ends when it is asked to."""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from shell.output import Output
+from shell.verbs.pipeline import follow
+
+
+@pytest.fixture(autouse=True)
+def nobody_else_listens() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def query(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Of which one batch is under way, and then none."""
+    query = Mock(lastProgress=None, status={"isTriggerActive": True})
+    monkeypatch.setattr(follow, "_tell", lambda *_: -1)
+    monkeypatch.setattr(follow, "sleep", lambda _: query.status.update(isTriggerActive=False))
+    return query
+
+
+def followed(query: Mock) -> str:
+    """What is said until it is over."""
+    said = io.StringIO()
+    follow._tell_until_it_ends(query, Mock(), Mock(), Output(io.StringIO(), said))
+    return said.getvalue()
+
+
+def asked(query: Mock, times: int) -> None:
+    def looked(_: int) -> bool:
+        for _ in range(0 if query.stop.called else times):
+            signal.raise_signal(signal.SIGINT)
+        return bool(query.stop.called)
+
+    query.awaitTermination.side_effect = looked
+
+
+def test_a_batch_that_begins_until_it_is_stopped_is_known_to_what_fills_the_tables(
+    query: Mock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else both write the list's next line, and the batch's would be lost, which Spark knows to
+    be done."""
+    were_idle_and_stopped = []
+
+    def opened_anew(tables: Any) -> Any:
+        were_idle_and_stopped.append((query.status["isTriggerActive"], query.stop.called))
+        return tables
+
+    monkeypatch.setattr(follow, "_opened_anew", opened_anew)
+    asked(query, times=1)
+    assert followed(query) == "note: stopping when this batch is done; Ctrl-C again breaks off\n"
+    assert were_idle_and_stopped == [(False, True)]
+
+
+def test_who_asks_twice_waits_for_nothing(query: Mock) -> None:
+    asked(query, times=2)
+    with pytest.raises(KeyboardInterrupt):
+        followed(query)
+    assert query.status["isTriggerActive"]
