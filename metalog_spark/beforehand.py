@@ -131,19 +131,19 @@ def passed_over(audit: str) -> list[Path]:
 
 
 def check_is_table(path: str) -> None:
-    """``InvalidRequest`` where no table is that was made otherwise; of a folder its files tell."""
+    """``InvalidRequest`` where no table is that was made otherwise, or none that can be read; of a
+    folder the rest is Spark's to say."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"--requests {path}: there is no such file or folder")
-    if not place.is_file():
-        return
-    begins = _begins(place)
+    first = next(_files(place), None)
+    begins = b"" if first is None else _begins(first)
     if begins == _ENCRYPTED:
         raise InvalidRequest(
             f"--requests {path}: encrypted Parquet, and Spark is given no keys; give them by"
             " --spark-conf spark.hadoop.parquet.…, or a copy that is not encrypted"
         )
-    if begins != _PARQUET:
+    if place.is_file() and begins != _PARQUET:
         raise InvalidRequest(f"--requests {path}: no Parquet; name audit logs by --audit")
 
 

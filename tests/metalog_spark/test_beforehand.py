@@ -134,7 +134,8 @@ def given(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "b1.log").touch()
     (tmp_path / "acls.yaml").write_text("acls: []\n")
-    (tmp_path / "x.parquet").write_bytes(b"PARE, and what nobody can read, PARE")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "x.parquet").write_bytes(b"PARE, and what nobody can read, PARE")
     followed = {"facts": {"followed": {"log": "l", "audit": "a"}}}
     return {
         "LOG": kafka_case("basic-4.3").log_dir,
@@ -144,7 +145,8 @@ def given(tmp_path: Path) -> dict[str, Path]:
         "EMPTY": tmp_path / "empty",
         "FILE": tmp_path / "audit" / "b1.log",
         "ACLS": tmp_path / "acls.yaml",
-        "SECRET": tmp_path / "x.parquet",
+        "SECRETS": tmp_path / "secrets",
+        "SECRET": tmp_path / "secrets" / "x.parquet",
         "NEW": tmp_path / "new",
         "NOW": listed(tmp_path / "now", followed),
         "TORN": listed(tmp_path / "torn", {"places": {"usage": "usage/place=a"}}),
@@ -164,10 +166,8 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
         ("build --log LOG --requests FILE --out NEW", "b1.log: no Parquet; name audit logs by"),
-        (
-            "build --log LOG --requests SECRET --out NEW",
-            "x.parquet: encrypted Parquet, and Spark is",
-        ),
+        ("build --log LOG --requests SECRET --out NEW", "x.parquet: encrypted Parquet, and Spa"),
+        ("build --log LOG --requests SECRETS --out NEW", "secrets: encrypted Parquet, and Spark"),
         ("build --log LOG --audit SECRET --out NEW", "x.parquet: Parquet; name a table of requ"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
