@@ -153,9 +153,9 @@ bench-changes: build/bench/ready $(JARS)/ready ## Changes and snapshots, Kafka's
 
 .PHONY: report-picture
 report-picture: .venv/test-ready java browser ## Draw the guide's picture of a report anew, from a small demo
-	rm -rf build/demo
-	$(BIN)/metalog pipeline demo --requests 60000 --days 45 --out build/demo
-	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/demo/report.html
+	rm -rf build/metalog-demo
+	cd build && ../$(BIN)/metalog pipeline demo --requests 60000 --days 45
+	PYTHONPATH=tests/support $(BIN)/python docs/images/draw_report.py build/metalog-demo/report.html
 
 # The bundle is committed, so that a report needs no Node. Its parts' licences go with it.
 .PHONY: vendor
