@@ -52,7 +52,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
     Reason.YOUNGER: "look again over a window that begins after it was made",
     Reason.GAP: "fill the gap in the archive of the metadata log",
-    Reason.WAITS: "look again when the log is known up to them, and they are decided",
+    Reason.WAITS: "look again when follow has decided them, and counted them at its orderly end",
     Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
     Reason.WAS_SUPER: "look again over a window in which it was no super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",

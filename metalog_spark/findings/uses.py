@@ -50,7 +50,8 @@ class Reason(Enum):
     DISAGREES = "DISAGREES"
     """It matches requests that the broker answered otherwise than these ACLs do."""
     WAITS = "WAITS"
-    """It matches requests that wait for the log, and may be what decides them."""
+    """It matches requests that wait for the log or are not counted yet, and may be what decides
+    them."""
     WAS_SUPER = "WAS_SUPER"
     """It matches requests of a principal that was a super user then, and is none now."""
     SHADOW_GONE = "SHADOW_GONE"

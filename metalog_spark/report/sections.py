@@ -23,7 +23,7 @@ _SIGHTS: Final = {
 _REASONS: Final = {
     "YOUNGER": "younger than the window",
     "GAP": "its requests fall into a gap of the log",
-    "WAITS": "requests that wait may be its uses",
+    "WAITS": "requests that wait, or are not counted yet, may be its uses",
     "DISAGREES": "brokers answered otherwise",
     "WAS_SUPER": "who used it was a super user then",
     "SHADOW_GONE": "what stood in for it is gone",

@@ -123,7 +123,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
     for reason, why in (
         (Reason.YOUNGER, "it was not in force all the time"),
         (Reason.GAP, "it may have decided requests in a gap of the metadata log"),
-        (Reason.WAITS, "requests that wait for the log may be its uses"),
+        (Reason.WAITS, "requests that wait for the log, or are not counted yet, may be its uses"),
         (Reason.DISAGREES, "brokers answered otherwise than the log says"),
         (Reason.WAS_SUPER, "who would have used it was a super user then, and is none now"),
         (Reason.SHADOW_GONE, "what decided in its stead is gone"),
