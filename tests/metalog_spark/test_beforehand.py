@@ -149,6 +149,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         "SECRET": tmp_path / "secrets" / "x.parquet",
         "NEW": tmp_path / "new",
         "NOW": listed(tmp_path / "now", followed),
+        "BUILT": listed(tmp_path / "built"),
         "TORN": listed(tmp_path / "torn", {"places": {"usage": "usage/place=a"}}),
     }
 
@@ -171,6 +172,10 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit SECRET --out NEW", "x.parquet: Parquet; name a table of requ"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
+        (
+            "build --log LOG --audit BUILT/changes --out BUILT",
+            "txt, which is of the pipeline's fol",
+        ),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),
         ("build --log LOG --audit AUDIT --out AUDIT", "audit: holds files that are no pipeline's"),
         ("build --log LOG --audit AUDIT --out FILE", "b1.log: is a file; name a folder that is"),
