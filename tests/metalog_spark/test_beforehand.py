@@ -174,7 +174,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         (
             "build --log LOG --audit BUILT/changes --out BUILT",
-            "txt, which is of the pipeline's fol",
+            "which is of the pipeline's folder",
         ),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),
         ("build --log LOG --audit AUDIT --out AUDIT", "audit: holds files that are no pipeline's"),
