@@ -243,7 +243,8 @@ class Deciding:
     def _are_super_users(self, principals: _Coded) -> Truths:
         """In each era, by the places of principals."""
         texts = principals.different.to_pylist()
-        return np.array([[text in users for text in texts] for users in self._super_users])
+        found = [[text in users for text in texts] for users in self._super_users]
+        return np.array(found, np.bool_)
 
 
 class _Coded(NamedTuple):

@@ -72,6 +72,7 @@ _NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
 _OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _SERVERS: Final = re.compile(r"(?:spark|sc)://([^/;]+:\d+)(?:[/;]|$)")
 _LISTENS_WITHIN_S: Final = 5
+_HOME: Final = "SPARK_HOME"
 _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
 """What glibc and others call the encoding of the locales C and POSIX."""
@@ -183,11 +184,10 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     options = {**_ALWAYS, **_STARTED_HERE}
     if master.startswith(_HERE):
         options |= _ON_THIS_MACHINE | collector(settings, os.environ) | sockets(_own_folder())
-        _have_workers_use_this_python()
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log), names_in_utf8():
+    with _errors_into(log), names_in_utf8(), _by_this_python(master):
         return builder.getOrCreate()
 
 
@@ -196,33 +196,38 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
     if remote.startswith(_HERE):
         check_java(os.environ)
-        _have_workers_use_this_python()
     builder = SparkSession.builder.remote(remote)
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log), names_in_utf8():
+    with _errors_into(log), names_in_utf8(), _by_this_python(remote):
         return builder.getOrCreate()
 
 
-def _have_workers_use_this_python() -> None:
-    """With PySpark as it is installed there: out of the archive that Spark would have it from,
-    each process that Spark starts compiles it anew, which takes longer than what it is for."""
-    if os.environ.setdefault("PYSPARK_PYTHON", sys.executable) != sys.executable:
+@contextmanager
+def _by_this_python(place: str) -> Iterator[None]:
+    """Workers of a JVM that is started within, if its workers are here, are this Python, with
+    PySpark as it is installed there: out of the archive that Spark would have it from, each
+    process that Spark starts compiles it anew, which takes longer than what it is for."""
+    is_ours = place.startswith(_HERE) and (
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
+    )
+    if not is_ours or _HOME in os.environ:
+        yield
         return
-    if "SPARK_HOME" not in os.environ:
-        import pyspark
+    import pyspark
 
-        home = _own_folder()
-        for name in ("bin", "jars"):
-            (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
-        os.environ["SPARK_HOME"] = str(home)
+    home = _own_folder()
+    for name in ("bin", "jars"):
+        (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
+    with _told(_HOME, str(home)):
+        yield
 
 
 def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The setting by which a JVM collects in parallel rather than beside the work, which takes it
     a tenth to a fifth less CPU; none where somebody names a collector, as no JVM starts with two.
     """
-    folder = environ.get("SPARK_CONF_DIR") or Path(environ.get("SPARK_HOME", ""), "conf")
+    folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     told = [word for setting in settings.items() for word in setting]
     told += [environ.get(name, "") for name in _WITH_OPTIONS]
@@ -271,17 +276,25 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 def names_in_utf8() -> Iterator[None]:
     """A JVM that is started within takes files' names for UTF-8, as Python does, where the locale
     is for ASCII alone: it would pass over all other names, and say nothing."""
-    given = os.environ.get(_LOCALE)
-    is_ascii = locale.nl_langinfo(locale.CODESET) in _ASCII
-    if is_ascii:
-        os.environ[_LOCALE] = "C.UTF-8"
+    if locale.nl_langinfo(locale.CODESET) not in _ASCII:
+        yield
+        return
+    with _told(_LOCALE, "C.UTF-8"):
+        yield
+
+
+@contextmanager
+def _told(name: str, value: str) -> Iterator[None]:
+    """What is started within finds the variable ``name`` so."""
+    given = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        if is_ascii and given is None:
-            del os.environ[_LOCALE]
-        elif given is not None:
-            os.environ[_LOCALE] = given
+        if given is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = given
 
 
 def _own_folder() -> Path:

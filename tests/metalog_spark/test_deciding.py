@@ -177,7 +177,13 @@ def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
 def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
     deciding = Deciding(State(None, ()), Configuration().eras)
     assert answers(deciding, [READ]) == [NO_ANSWER | {"known": False}]
-    assert answers(deciding, []) == []
+
+
+def test_of_no_rows_none_come_back() -> None:
+    everybody = Era(None, AuthorizerConfig(frozenset({"User:root"})), "config")
+    for eras in (Configuration().eras, [everybody]):
+        deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), eras)
+        assert answers(deciding, []) == []
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

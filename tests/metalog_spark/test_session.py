@@ -88,6 +88,12 @@ def test_workers_of_this_machine_are_talked_to_through_a_folder(spark: SparkSess
     assert spark.range(1).select(ask("id")).first() == ("True",)
 
 
+def test_what_spark_was_started_with_is_not_left_to_others(spark: SparkSession) -> None:
+    """``SPARK_HOME`` would tell a command that is started from here that Spark is elsewhere."""
+    ask = udf(lambda _: os.environ["SPARK_HOME"])
+    assert spark.range(1).select(ask("id")).first() != (os.environ.get("SPARK_HOME"),)
+
+
 def test_spark_is_started_or_asked() -> None:
     with pytest.raises(InvalidRequest, match="give one of them"):
         open_session(master="local", remote="sc://localhost")
