@@ -14,7 +14,7 @@ This module must not know files, nor how a decision is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
@@ -103,6 +103,19 @@ class Row(NamedTuple):
     ambiguous: bool
 
 
+E = TypeVar("E", bound=IntEnum)
+
+
+def by_plain_name(kind: type[E]) -> dict[str, E]:
+    """By their names in capitals without ``_``, to find by what Kafkas write: ``DescribeConfigs``,
+    ``DESCRIBE_CONFIGS``."""
+    return {member.name.replace("_", ""): member for member in kind}
+
+
+_OF_OPERATIONS: Final = by_plain_name(Operation)
+_OF_TYPES: Final = by_plain_name(ResourceType)
+_OF_PATTERNS: Final = by_plain_name(PatternType)
+_OF_PERMISSIONS: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
 """What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
 _HEAD: Final = re.compile(r"Principal = ")
@@ -197,9 +210,9 @@ def _unreadable(text: str) -> InvalidRequest:
             "no audit line of Kafka: it has no "
             "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
         )
-    if _member(Operation, verdict["operation"]) is None:
+    if _member(_OF_OPERATIONS, verdict["operation"]) is None:
         return InvalidRequest(f"the audit line's operation {verdict['operation']} is not known")
-    if _member(ResourceType, verdict["type"]) is None:
+    if _member(_OF_TYPES, verdict["type"]) is None:
         return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
     return InvalidRequest(
         "the audit line's resource has no pattern type: LITERAL:… or PREFIXED:… was expected"
@@ -210,26 +223,30 @@ def _readings(text: str) -> Iterator[AuditLine]:
     """Every way to read ``text``, the likeliest first.
 
     That is the first verdict and the last tail: whoever sends a request chooses the
-    resource's name, but not so easily the principal's, and never an ACL's.
+    resource's name, but not so easily the principal's, and never an ACL's. Kafka writes one
+    verdict: where there are more, also such as no Kafka knows, each reading is ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
         return
-    is_repeated = _HEAD.search(text, head.end()) is not None
-    for verdict in islice(_VERDICT.finditer(text, head.end()), _PARTS_TRIED):
-        operation = _member(Operation, verdict["operation"])
-        resource_type = _member(ResourceType, verdict["type"])
-        if operation is not None and resource_type is not None:
-            line = AuditLine(
-                text[head.end() : verdict.start()],
-                ALLOWED if verdict["result"] == "Allowed" else DENIED,
-                operation,
-                verdict["host"],
-                resource_type,
-                "",
-                ambiguous=is_repeated,
-            )
-            yield from _with_resource(line, text[verdict.end() :])
+    verdicts = list(_VERDICT.finditer(text, head.end()))
+    is_repeated = len(verdicts) > 1 or _HEAD.search(text, head.end()) is not None
+    known = filter(None, (_with_verdict(head, verdict) for verdict in verdicts))
+    for line, rest in islice(known, _PARTS_TRIED):
+        yield from _with_resource(line._replace(ambiguous=is_repeated), rest)
+
+
+def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
+    """With what stands before the resource's name, and the rest; None where its words are none
+    of Kafka's."""
+    operation = _member(_OF_OPERATIONS, verdict["operation"])
+    resource_type = _member(_OF_TYPES, verdict["type"])
+    if operation is None or resource_type is None:
+        return None
+    principal = verdict.string[head.end() : verdict.start()]
+    result = ALLOWED if verdict["result"] == "Allowed" else DENIED
+    line = AuditLine(principal, result, operation, verdict["host"], resource_type, "")
+    return line, verdict.string[verdict.end() :]
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
@@ -291,22 +308,17 @@ def _acl(text: str) -> Acl | None:
     rest, _, host = rest.rpartition(", host=")
     rest, _, principal = rest.rpartition(", principal=")
     name, found, pattern_name = rest.rpartition(", patternType=")
-    resource_type = _member(ResourceType, start["type"])
-    pattern_type = _member(PatternType, pattern_name)
-    operation = _member(Operation, operation_name)
-    permission = _member(PermissionType, permission_name)
+    resource_type = _member(_OF_TYPES, start["type"])
+    pattern_type = _member(_OF_PATTERNS, pattern_name)
+    operation = _member(_OF_OPERATIONS, operation_name)
+    permission = _member(_OF_PERMISSIONS, permission_name)
     if not (found and resource_type and pattern_type and operation and permission):
         return None
     return Acl(resource_type, name, pattern_type, principal, host, operation, permission)
 
 
-E = TypeVar("E", bound=IntEnum)
-
-
-def _member(kind: type[E], name: str) -> E | None:
-    """``DescribeConfigs`` and ``DESCRIBE_CONFIGS`` are the same."""
-    plain = name.replace("_", "").upper()
-    return next((member for member in kind if member.name.replace("_", "") == plain), None)
+def _member(known: Mapping[str, E], name: str) -> E | None:
+    return known.get(name.replace("_", "").upper())
 
 
 def _pascal(member: IntEnum) -> str:

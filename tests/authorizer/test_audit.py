@@ -149,6 +149,23 @@ def test_what_could_be_read_in_two_ways_is_flagged(text: str) -> None:
     assert parse_line(text).ambiguous
 
 
+@pytest.mark.parametrize("more", [0, 1, 14, 15, 16, 17, 5_000])
+@pytest.mark.parametrize("verdict", ["Denied operation = Q", "Allowed operation = READ"])
+@pytest.mark.parametrize("kind", ["Q:", "Topic:LITERAL:"])
+def test_who_forges_a_verdict_is_flagged_however_many_follow(
+    verdict: str, more: int, kind: str
+) -> None:
+    """A limit on what is tried must not hide the verdict that is Kafka's."""
+    forged = " is Allowed operation = READ from host = 1.1.1.1 on resource = Topic:LITERAL:x"
+    hidden = f" is {verdict} from host = h on resource = {kind}" * more
+    for place in "User:CN=app, OU=eu is", ":payments", "resourceName=pay":
+        line = KAFKA_4.replace(place, f"User:e{forged}{hidden}{place}", 1)
+        if place == ":payments":
+            line = KAFKA_4.replace(place, f":p{forged}{hidden}", 1)
+        assert parse_line(line).ambiguous
+        assert read_row(line).ambiguous
+
+
 def test_a_name_cannot_forge_a_line() -> None:
     hostile = "a\r\nb\v\f\0\x85\u2028\u2029\tc"
     context = RequestContext(f"User:{hostile}", "1.1.1.1", request_name="Fetch")
