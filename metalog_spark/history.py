@@ -9,7 +9,8 @@ they lie, and put together here. This module must not know Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, groupby, islice
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from authorizer.insight.changes import changes
@@ -263,7 +264,7 @@ def _joined(run: _Run, held: Scanned) -> _Run:
 
 def _with_whole_transactions(run: _Run, held: Scanned, piece: Piece, text: str) -> Scanned:
     """``held``, or what of it stands before a transaction's marker that cannot be there."""
-    is_open = _is_open(run.found) if run.found or run.start == 0 else None
+    is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(held.found):
         message = decode_value(value)[1]
         if isinstance(message, BeginTransactionRecord):
@@ -281,15 +282,15 @@ def _with_whole_transactions(run: _Run, held: Scanned, piece: Piece, text: str) 
     return held
 
 
-def _is_open(found: Sequence[Found]) -> bool:
-    """Whether a transaction is open after ``found``, which begin outside of one."""
-    for each in reversed(found):
+def _is_open(run: _Run) -> bool | None:
+    """Whether a transaction is open after ``run``; None where it may have begun before it."""
+    for each in reversed(run.found):
         message = decode_value(each.value)[1]
         if isinstance(message, BeginTransactionRecord):
             return True
         if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
             return False
-    return False
+    return False if run.start == 0 else None
 
 
 def _based(
@@ -302,18 +303,21 @@ def _based(
     why, is_damage = _NO_SNAPSHOT, False
     unknown: list[Stretch] = []
     reached = run.start
-    for known, member in snapshots:
+    for known, copies in groupby(snapshots, key=itemgetter(0)):
         if not run.start <= known.end_offset <= run.end:
             continue
         if known.end_offset > reached:
             unknown.append(_lost(is_damage, reached, known.end_offset, why))
             reached = known.end_offset
-        try:
-            return _snapshot_acls(member, known), unknown
-        except CorruptLog as error:
-            if advice is not None:
-                raise CorruptLog(error.found, advice=advice) from None
-            why, is_damage = error.found, True
+        faults = []
+        for _, member in copies:
+            try:
+                return _snapshot_acls(member, known), unknown
+            except CorruptLog as error:
+                faults.append(error.found)
+        if advice is not None:
+            raise CorruptLog(faults[0], advice=advice)
+        why, is_damage = faults[0], True
     if reached < run.end or is_damage:
         unknown.append(_lost(is_damage, reached, run.end, why))
     return None, unknown

@@ -286,6 +286,20 @@ def test_a_damaged_snapshot_is_named_or_the_next_is_used(tmp_path: Path) -> None
     assert [each[:3] for each in found.stretches] == [("DAMAGED", 5, 7), ("KNOWN", 7, 9)]
 
 
+def test_a_damaged_copy_of_a_snapshot_that_another_folder_has_whole_is_no_damage(
+    tmp_path: Path,
+) -> None:
+    for name in ("a", "b"):
+        ArchiveFolder(tmp_path / name).segment(5, NOTHING, NOTHING).snapshot(6, ace(1))
+    whole = told(tmp_path / "*")
+    one, other = sorted((tmp_path).rglob("*.checkpoint"))
+    damage(one)
+    assert edges(told(tmp_path / "*")) == edges(whole)
+    damage(other)
+    with pytest.raises(CorruptLog, match=str(one)):
+        told(tmp_path / "*")
+
+
 def test_an_acl_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     """A later version of the record: nobody knows what it binds."""
     ArchiveFolder(tmp_path / "a").segment(0, ace(1), ace(2)).snapshot(3, ace(1))
@@ -310,3 +324,24 @@ def test_what_a_transaction_does_comes_at_its_end_or_never(tmp_path: Path) -> No
         0, BEGIN, ace(1), END, BEGIN, ace(2), ABORT, BEGIN, ace(3)
     )
     assert edges(told(tmp_path / "a")) == {1: (second(4), True, None, True)}
+
+
+def test_a_transaction_may_have_begun_before_the_first_segment_that_was_kept(
+    tmp_path: Path,
+) -> None:
+    """KIP-866 says nothing of segments: one may begin, do its work and end in three of them. At
+    the log's own beginning, and after its end, another end is damage."""
+    kept = ArchiveFolder(tmp_path / "kept").segment(50, ace(1)).segment(52, END, NOTHING, ace(3))
+    kept.snapshot(54, ace(1), ace(2))
+    assert edges(told(tmp_path / "kept")) == {
+        1: (None, True, None, True),
+        2: (None, True, None, True),
+        3: (second(56), True, None, True),
+    }
+    never = ArchiveFolder(tmp_path / "never").segment(0, ace(1)).segment(2, END)
+    never.snapshot(4, ace(1))
+    twice = ArchiveFolder(tmp_path / "twice").segment(50, ace(1)).segment(52, END, END)
+    twice.snapshot(55, ace(1))
+    for name in ("never", "twice"):
+        with pytest.raises(CorruptLog, match="a transaction ends that never began"):
+            told(tmp_path / name)
