@@ -124,7 +124,7 @@ class Tables:
         rows = self._loaded(table, places)
         if table.name in self._contents.days:
             rows = rows.where(_is_newest(table, self._contents.days[table.name]))
-        return rows.select(*table.columns)
+        return rows.drop("place")
 
     def once(self, table: Table, make: Callable[[DataFrame], T]) -> T:
         """What ``make`` makes of the rows in force, made once as long as they are in force."""
@@ -143,7 +143,7 @@ class Tables:
         read = read.option("basePath", self._inside(table.name))
         try:
             rows = read.load([self._inside(place) for place in places])
-            return rows.select(*rows.columns)
+            return rows.select("*") if rows.columns else rows
         except AnalysisException as error:
             if error.getCondition() == _NOT_THERE:
                 raise lacks_table(self.path, table.name) from None

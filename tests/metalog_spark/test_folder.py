@@ -86,7 +86,9 @@ def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_p
 
 
 def days(tables: Tables) -> dict[str, int]:
-    return {str(row.day): row.allowed for row in tables.read(COVERAGE).collect()}
+    rows = tables.read(COVERAGE)
+    assert tuple(rows.columns) == COVERAGE.columns
+    return {str(row.day): row.allowed for row in rows.collect()}
 
 
 def test_days_are_replaced_as_days(
