@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -157,10 +158,11 @@ def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(_half(item.path.parent.name)))
+            item.add_marker(pytest.mark.xdist_group(_half(item.path)))
             item.add_marker(pytest.mark.once)
 
 
-def _half(folder: str) -> str:
-    """What fills tables, or what is found in them: about as long."""
-    return "spark" if folder in {"metalog_spark", "bench", "follow"} else "spark-findings"
+def _half(test: Path) -> str:
+    """What comes in, or what is built and found: about as long."""
+    comes_in = test.parent.name in {"metalog_spark", "bench", "follow"}
+    return "spark" if comes_in and test.stem != "test_build" else "spark-findings"
