@@ -135,7 +135,7 @@ def least_set(
             f"accept it with --tolerate {tolerance(seen.missing)}"
         )
     config, today = used.config, used.today
-    unknown = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
+    unknown = _unknown(used)
     questions = questions_in(tables, window, waiting=True).persist()
     try:
         names = names_known(questions, today)
@@ -151,6 +151,14 @@ def least_set(
     if proof.lost or proof.gained:
         raise AssertionError(f"what was to be the least set changes answers: {proof}")
     return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
+
+
+def _unknown(used: Judged) -> list[Acl]:
+    """The ALLOWs in force of which it is not known what for; of those that came after the window
+    nothing is."""
+    stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
+    looked_at = {verdict.acl for verdict in used.verdicts if verdict.is_alive}
+    return stay + [acl for acl in used.today if is_allow(acl) and acl not in looked_at]
 
 
 def _stays(verdict: Verdict) -> bool:
