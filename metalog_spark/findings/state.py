@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from authorizer.config import AuthorizerConfig
 from metalog_spark.findings.lives import Lives
+from metalog_spark.history import KNOWN
 from metalog_spark.state import packed_lives
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
+from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +32,19 @@ def lives_in(tables: Tables) -> Lives:
 def acls_now(tables: Tables) -> list[Acl]:
     """Each ACL that is still in force where the history ends, in the order of exports."""
     return lives_in(tables).at(None)
+
+
+def known_from_ms(tables: Tables) -> int | None:
+    """From when on ACLs without a beginning were surely in force, in milliseconds since 1970: a
+    snapshot, at which most logs begin, does not say when they came. None where nothing is known."""
+    return tables.once(HISTORY, _known_from)
+
+
+def _known_from(history: DataFrame) -> int | None:
+    known = history.where(f"kind = '{KNOWN}'").orderBy("from_offset")
+    for offset, time_ms in known.selectExpr("from_offset", "unix_millis(from_time)").head(1):
+        return time_ms if offset else 0
+    return None
 
 
 def config_now(tables: Tables) -> AuthorizerConfig:

@@ -19,7 +19,7 @@ from metalog_spark.arrow import frame_of
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.remedy import commands, opening
-from metalog_spark.findings.state import config_now
+from metalog_spark.findings.state import config_now, known_from_ms
 from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
 from metalog_spark.findings.window import (
     GIVE_CONTROLLERS,
@@ -50,7 +50,10 @@ stead; ``can_go``: removed, with all others of which this is said, no answer wou
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
-    Reason.YOUNGER: "look again over a window that begins after it was made",
+    Reason.YOUNGER: (
+        "look again over a window that begins after it was made, or, where since is empty, after"
+        " the metadata log begins; or give an older copy of that log"
+    ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.WAITS: "look again when follow has decided them, and counted them at its orderly end",
     Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
@@ -136,7 +139,8 @@ def judged(
     config = config_now(tables)
     answers = answers_in(tables, window)
     lives, said = counted(tables, window) if requests is None else requests
-    found = tuple(verdicts(lives, said, conditions(seen, window, config, tolerated)))
+    given = conditions(seen, window, config, tolerated, known_from_ms(tables))
+    found = tuple(verdicts(lives, said, given))
     dangers = opening((each.acl for each in found), config)
     today = tuple(lives.at(None))
     return Judged(found, seen, answers, dangers, today, config, _last_uses(tables, lives))
@@ -162,11 +166,16 @@ def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
 
 
 def conditions(
-    seen: Seen, window: Window, config: AuthorizerConfig, tolerated: float
+    seen: Seen,
+    window: Window,
+    config: AuthorizerConfig,
+    tolerated: float,
+    known_from_ms: int | None,
 ) -> Conditions:
     return Conditions(
         window.start_us // 1000,
         window.end_us // 1000,
+        known_from_ms,
         seen.missing <= tolerated,
         seen.silent <= tolerated,
         seen.unled <= tolerated,

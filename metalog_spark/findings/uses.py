@@ -44,7 +44,7 @@ class Reason(Enum):
     """Why nothing is said of an ACL that was not seen in use; the first that holds."""
 
     YOUNGER = "YOUNGER"
-    """It was not in force for all of the window."""
+    """It was not in force for all of the window, or nobody knows since when it is."""
     GAP = "GAP"
     """It matches requests of a time at which the ACLs are not known."""
     DISAGREES = "DISAGREES"
@@ -183,12 +183,14 @@ class Verdict(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """``start_ms``, ``end_ms``: the window's edges. ``is_allowed_seen``, ``is_any_seen``,
+    """``start_ms``, ``end_ms``: the window's edges. ``known_from_ms``: from when on ACLs without a
+    beginning were surely in force, None where that is not known. ``is_allowed_seen``, ``is_any_seen``,
     ``is_controller_seen``: whether enough of the window has allowed lines, lines at all, and
     allowed lines of a controller."""
 
     start_ms: int
     end_ms: int
+    known_from_ms: int | None
     is_allowed_seen: bool
     is_any_seen: bool
     is_controller_seen: bool
@@ -264,9 +266,10 @@ def _overlaps(life: Life, given: Conditions) -> bool:
 
 
 def _lasts_through(own: tuple[Life, ...], given: Conditions) -> bool:
-    """Whether one life of it lasts from before the window to its end, or past it."""
-    return any(
-        (life.begin is None or life.begin.time_ms <= given.start_ms)
-        and (life.end is None or life.end.time_ms >= given.end_ms)
-        for life in own
-    )
+    """Whether one life of it surely lasts from before the window to its end, or past it."""
+    for life in own:
+        begin_ms = given.known_from_ms if life.begin is None else life.begin.time_ms
+        is_there = begin_ms is not None and begin_ms <= given.start_ms
+        if is_there and (life.end is None or life.end.time_ms >= given.end_ms):
+            return True
+    return False

@@ -21,7 +21,7 @@ _SIGHTS: Final = {
     "NEVER": "not matched in the window",
 }
 _REASONS: Final = {
-    "YOUNGER": "younger than the window",
+    "YOUNGER": "younger than the window, or of unknown age",
     "GAP": "its requests fall into a gap of the log",
     "WAITS": "requests that wait, or are not counted yet, may be its uses",
     "DISAGREES": "brokers answered otherwise",

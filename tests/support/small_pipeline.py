@@ -1,6 +1,7 @@
 """A pipeline's folder of a few rows, its decisions made by the spec's linear scan.
 
-Times are hours from midnight of 2026-01-01, and brokers log everything unless told otherwise.
+Times are hours from midnight of 2026-01-01, and brokers log everything unless told otherwise. The
+metadata log begins at a snapshot, made the day before unless told otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from metalog_spark.tables import (
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
+    HISTORY,
     USAGE,
     Table,
 )
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+_SNAPSHOT = 1
+"""The offset at which the log begins."""
 
 
 def moment(hour: float) -> datetime:
@@ -73,12 +77,16 @@ class World(NamedTuple):
     led: frozenset[int] | None = None
     """The hours of the first broker with a controller's lines; None where all have them that are
     not dark."""
+    known_from: float = -24
+    """The hour of the snapshot."""
 
     def folder(self, session: SparkSession, path: Path, *only: Table) -> Tables:
         """With the tables ``only``, if some are named."""
         tables = Tables.make(session, path)
         decided = [self._decided(ask) for ask in self.asks]
+        known = (moment(self.known_from), moment(24 * self.days))
         rows = {
+            HISTORY: [("test", "KNOWN", _SNAPSHOT, max(self._edges(), default=_SNAPSHOT), *known, None)],
             ACL_CHANGELOG: [_life_row(life) for life in self.lives],
             COVERAGE: self._coverage(decided),
             CONFIGURATION: [(None, None, list(self.super_users), self.allow_everyone, "test")],
@@ -92,7 +100,7 @@ class World(NamedTuple):
         return tables
 
     def _decided(self, ask: Ask) -> dict[str, Any]:
-        offset = max((at for at in self._edges() if at <= int(ask.hour * 60)), default=0)
+        offset = max((at for at in self._edges() if at <= int(ask.hour * 60)), default=_SNAPSHOT)
         held = [life for life in self.lives if life.holds_at(offset)]
         acls = [life.acl for life in held]
         who = (frozenset({ask.principal}), ask.host)

@@ -121,7 +121,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
     )
     unknown = [each for each in found.verdicts if each.reason is not None and each.is_alive]
     for reason, why in (
-        (Reason.YOUNGER, "it was not in force all the time"),
+        (Reason.YOUNGER, "it was not in force all the time, as far as is known"),
         (Reason.GAP, "it may have decided requests in a gap of the metadata log"),
         (Reason.WAITS, "requests that wait for the log, or are not counted yet, may be its uses"),
         (Reason.DISAGREES, "brokers answered otherwise than the log says"),

@@ -55,7 +55,14 @@ from metalog_spark.findings.window import (
 )
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.traffic import Bars, strips
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE, WAITING
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    CONFIGURATION,
+    COVERAGE,
+    HISTORY,
+    USAGE,
+    WAITING,
+)
 from shell.findings import share
 
 if TYPE_CHECKING:
@@ -64,7 +71,7 @@ if TYPE_CHECKING:
     from metalog_spark.folder import Tables
 
 
-READ_BY_DAY = (ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE)
+READ_BY_DAY = (HISTORY, ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE)
 
 
 def acl_in(row: Row) -> Acl:
@@ -209,7 +216,7 @@ def test_the_share_that_is_advised_is_one_that_is_taken(missing: float, said: st
 def test_what_is_tolerated_to_the_last_hour_is_tolerated() -> None:
     seen = Seen(100, 29, 29, clock_hours=100, without_controller=29)
     for tolerated, is_enough in (("29%", True), ("28.9%", False)):
-        given = conditions(seen, Window(0, 1), AuthorizerConfig(), share(tolerated))
+        given = conditions(seen, Window(0, 1), AuthorizerConfig(), share(tolerated), 0)
         assert given.is_allowed_seen is is_enough
         assert given.is_any_seen is is_enough
         assert given.is_controller_seen is is_enough
@@ -374,6 +381,21 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     }
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
         least_set(tables, day, used=strict)
+
+
+def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its ACLs may be a minute old; over a window that begins with it they are as old as that."""
+    late = SHOP._replace(known_from=24, days=2)
+    tables = late.folder(spark, tmp_path / "late", *READ_BY_DAY)
+    both = judged(tables, window_of(tables))
+    found = {each.acl: each for each in both.verdicts}
+    assert found[PAYMENTS].reason is found[MALORYS].reason is Reason.YOUNGER
+    assert both.totals.can_go == 0
+    assert {PAYMENTS, MALORYS, ORDERS} <= {*least_set(tables, window_of(tables), used=both).acls}
+    second = judged(tables, window_of(tables, "2026-01-02"))
+    assert {each.acl for each in second.verdicts if each.can_go} >= {PAYMENTS, MALORYS, ORDERS}
 
 
 def waits(principal: str, operation: Operation, name: str) -> tuple[Any, ...]:

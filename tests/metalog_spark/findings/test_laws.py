@@ -135,6 +135,7 @@ def test_so_it_is_in_other_worlds(seed: int) -> None:
     day = Conditions(
         edge(0).time_ms,
         edge(24).time_ms,
+        known_from_ms=edge(-24).time_ms,
         is_allowed_seen=True,
         is_any_seen=True,
         is_controller_seen=True,

@@ -21,7 +21,14 @@ from metalog_spark.findings.uses import (
     verdicts,
 )
 
-WHOLE = Conditions(1_000, 9_000, is_allowed_seen=True, is_any_seen=True, is_controller_seen=True)
+WHOLE = Conditions(
+    1_000,
+    9_000,
+    known_from_ms=1_000,
+    is_allowed_seen=True,
+    is_any_seen=True,
+    is_controller_seen=True,
+)
 
 
 class Traffic(NamedTuple):
@@ -128,6 +135,20 @@ def test_an_acl_younger_than_the_window_is_unknown_until_it_is_used() -> None:
     assert Traffic((young,), [read(young)]).verdict(young.acl).state is State.USED
     at_the_edge = LITERAL._replace(begin=Edge(5, 1_000))
     assert Traffic((at_the_edge,), []).verdict(LITERAL.acl).state is State.UNUSED
+
+
+def test_an_acl_of_unknown_age_is_unknown_where_the_log_begins_within_the_window() -> None:
+    """A snapshot says what was bound then, not since when: it may be a minute."""
+    traffic = Traffic((LITERAL,), [])
+    assert traffic.verdict(LITERAL.acl).can_go
+    for begins in (1_001, None):
+        late = WHOLE._replace(known_from_ms=begins)
+        assert traffic.verdict(LITERAL.acl, late).reason is Reason.YOUNGER
+        seen = Traffic((LITERAL,), [read(LITERAL)]).verdict(LITERAL.acl, late)
+        assert seen.state is State.USED
+    dated = LITERAL._replace(begin=Edge(5, 1_000))
+    nowhere = WHOLE._replace(known_from_ms=None)
+    assert Traffic((dated,), []).verdict(LITERAL.acl, nowhere).can_go
 
 
 def test_two_lives_that_leave_a_hole_do_not_last_through() -> None:
