@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import IntEnum
+from enum import Enum, IntEnum
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
@@ -103,7 +103,7 @@ class Row(NamedTuple):
     ambiguous: bool
 
 
-E = TypeVar("E", bound=IntEnum)
+E = TypeVar("E", bound=Enum)
 
 
 def by_plain_name(kind: type[E]) -> dict[str, E]:

@@ -65,6 +65,8 @@ _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)?")
 _UTC_NAMES: Final = ("Z", "UTC", "GMT")
 _EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+TIMES_END_US: Final = 253_402_300_800_000_000
+"""The year 10000: no date from there on can be shown or counted with. Times begin at 0, in 1970."""
 _MINUTES_KEPT: Final = 4096
 
 
@@ -273,7 +275,9 @@ def _epoch_time(number: object, nanos: object = None) -> Instant | None:
     if found is None:
         return None
     whole, fraction = found.groups()
-    if isinstance(nanos, int):
+    if nanos is not None:
+        if not isinstance(nanos, int) or not 0 <= nanos < 1_000_000_000:
+            return None
         fraction = f"{nanos:09}"
     thousands = max(0, len(whole) - 8) // 3
     digits = whole + (fraction or "").ljust(6, "0")
@@ -297,7 +301,8 @@ def _fixed(offset: re.Match[str]) -> timezone:
 
 
 def _micros(time: datetime) -> int:
+    """``OverflowError`` where that is no time of the years 1970 to 9999 in UTC."""
     micros = (time - _EPOCH_START) // _MICROSECOND
-    if micros < 0:
+    if not 0 <= micros < TIMES_END_US:
         raise OverflowError
     return micros

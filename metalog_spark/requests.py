@@ -8,9 +8,14 @@ not know how a line is read, nor what becomes of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.audit import by_plain_name
+from authorizer.audit_layout import TIMES_END_US
+from authorizer.decide import AuthorizationResult
+from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
@@ -19,7 +24,7 @@ from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from authorizer.audit_layout import Zone
     from metalog_spark.auditlog import Told
@@ -29,8 +34,21 @@ READ: Final = f"{REQUESTS.schema}, text STRING, reason STRING"
 NEEDED: Final = (
     *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
 )
-_LACKING: Final = f"one of {', '.join(NEEDED)} is null, or of another type"
-_ODD: Final = "its result is neither ALLOWED nor DENIED"
+_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or no UTF-8"
+_OUT_OF_TIME: Final = "its time is not of the years 1970 to 9999"
+_WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
+    "operation": by_plain_name(Operation),
+    "resource_type": by_plain_name(ResourceType),
+    "pattern_type": {"LITERAL": PatternType.LITERAL},
+    "result": by_plain_name(AuthorizationResult),
+}
+"""What stands in a column by words of any spelling; a request is for one name, never a prefix."""
+_NO_WORDS: Final = {
+    "operation": "its operation is none of Kafka's",
+    "resource_type": "its resource_type is none of Kafka's",
+    "pattern_type": "its pattern_type is not LITERAL, and requests have no other",
+    "result": "its result is neither ALLOWED nor DENIED",
+}
 
 
 class Named(NamedTuple):
@@ -96,9 +114,10 @@ def spread(
 def read_table(session: SparkSession, path: str) -> DataFrame:
     """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``.
 
-    It needs the columns that say what was asked and answered, and when. Of the others, where
-    they are lacking or null, ``broker`` is the table's name, ``pattern_type`` LITERAL,
-    ``ambiguous`` false, and the rest null.
+    It needs the columns that say what was asked and answered, and when, ``time`` as a timestamp
+    or text; words may be spelt as any Kafka does. Of the others, where they are lacking or null,
+    ``broker`` is the table's name, ``pattern_type`` LITERAL, ``ambiguous`` false, and the rest
+    null.
     """
     from pyspark.sql import functions as f
 
@@ -106,6 +125,7 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
     lacking = [name for name in NEEDED if name not in table.columns]
     if lacking:
         raise InvalidRequest(f"{path}: no table of requests: it has no column {lacking[0]}")
+    _check_has_times(table, path)
     broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
     assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
     columns = {
@@ -116,12 +136,46 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
     }
     columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
-    is_lacking = f.greatest(*(columns[name].isNull() for name in NEEDED))
-    is_odd = ~columns["result"].isin("ALLOWED", "DENIED")
-    reason = f.when(is_lacking, _LACKING).when(is_odd, _ODD)
+    is_lacking = f.greatest(*(_is_lacking(columns[name]) for name in NEEDED))
+    reason = f.when(is_lacking, _LACKING).when(_is_out_of_time(columns["time"]), _OUT_OF_TIME)
+    for name, known in _WORDS.items():
+        columns[name] = _word(columns[name], known)
+        reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
     text = f.when(reason.isNotNull(), f.to_json(f.struct("*")))
     named = [column.alias(name) for name, column in columns.items()]
     return table.select(*named, text.alias("text"), reason.alias("reason"))
+
+
+def _check_has_times(table: DataFrame, path: str) -> None:
+    """A number could be of seconds, milliseconds or microseconds; Spark takes it for seconds."""
+    kind = table.schema["time"].dataType.simpleString()
+    if not kind.startswith(("timestamp", "string")):
+        raise InvalidRequest(
+            f"{path}: its column time is {kind}, not a timestamp; write the table anew with one,"
+            " as Spark's timestamp_millis(time) makes it of milliseconds"
+        )
+
+
+def _is_lacking(column: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    return column.isNull() | ~f.is_valid_utf8(column.cast("string"))
+
+
+def _is_out_of_time(time: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    micros = f.unix_micros(time)
+    return (micros < 0) | (micros >= TIMES_END_US)
+
+
+def _word(column: Column, known: Mapping[str, Enum]) -> Column:
+    """Null where it is not ``known``."""
+    from pyspark.sql import functions as f
+
+    plain = f.upper(f.replace(f.trim(column), f.lit("_"), f.lit("")))
+    pairs = (f.lit(each) for plain, member in known.items() for each in (plain, member.name))
+    return f.try_element_at(f.create_map(*pairs), plain)
 
 
 def _parquet(session: SparkSession, path: str) -> DataFrame:

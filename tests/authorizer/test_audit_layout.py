@@ -154,12 +154,39 @@ def test_an_hour_that_comes_twice_is_the_first_and_not_sure() -> None:
         (json.dumps({"message": LINE, "instant": {}, "time": True, "ts": []}), "no time"),
         (json.dumps({"message": LINE, "time": 10**40, "ts": 1e300}), "no time"),
         (json.dumps({"message": LINE, "time": "0001-01-01T00:00:00+10:00"}), "is none"),
+        (
+            json.dumps({"message": LINE, "instant": {"epochSecond": 10**9, "nanoOfSecond": -5}}),
+            "no time: no date and time",
+        ),
     ],
 )
 def test_what_has_no_time_or_is_none_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_entry(text, BERLIN)
     assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize("blanks", [" ", "  "])
+@pytest.mark.parametrize(
+    ("text", "zone", "micros"),
+    [
+        ("1970-01-01 00:00:00,000", "UTC", 0),
+        ("1970-01-01 00:00:00,000", "+00:01", None),
+        ("9999-12-31 23:59:59,999", "UTC", 253_402_300_799_999_000),
+        ("9999-12-31 23:59:59,999", "-00:01", None),
+        ("9999-12-31 23:59:59,999 -1200", "UTC", None),
+    ],
+)
+def test_times_are_of_the_years_1970_to_9999_in_utc(
+    text: str, zone: str, micros: int | None, blanks: str
+) -> None:
+    """No table and no report can say another; a zone may lead out of them."""
+    line = f"[{text}]{blanks}INFO {LINE}"
+    if micros is not None:
+        assert read_entry(line, Zone(zone)).micros == micros
+    else:
+        with pytest.raises(InvalidRequest, match=f"no time: {text} is none"):
+            read_entry(line, Zone(zone))
 
 
 @pytest.mark.parametrize("name", ["", "Mars/Olympus", "../etc/passwd", "CEST", "+1", "+24:00"])
