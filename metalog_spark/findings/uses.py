@@ -184,9 +184,9 @@ class Verdict(NamedTuple):
 
 class Conditions(NamedTuple):
     """``start_ms``, ``end_ms``: the window's edges. ``known_from_ms``: from when on ACLs without a
-    beginning were surely in force, None where that is not known. ``is_allowed_seen``, ``is_any_seen``,
-    ``is_controller_seen``: whether enough of the window has allowed lines, lines at all, and
-    allowed lines of a controller."""
+    beginning were surely in force, None where that is not known. ``is_allowed_seen``,
+    ``is_any_seen``, ``is_controller_seen``: whether enough of the window has allowed lines, lines
+    at all, and allowed lines of a controller."""
 
     start_ms: int
     end_ms: int

@@ -84,9 +84,10 @@ class World(NamedTuple):
         """With the tables ``only``, if some are named."""
         tables = Tables.make(session, path)
         decided = [self._decided(ask) for ask in self.asks]
-        known = (moment(self.known_from), moment(24 * self.days))
+        offsets = (_SNAPSHOT, max(self._edges(), default=_SNAPSHOT))
+        times = (moment(self.known_from), moment(24 * self.days))
         rows = {
-            HISTORY: [("test", "KNOWN", _SNAPSHOT, max(self._edges(), default=_SNAPSHOT), *known, None)],
+            HISTORY: [("test", "KNOWN", *offsets, *times, None)],
             ACL_CHANGELOG: [_life_row(life) for life in self.lives],
             COVERAGE: self._coverage(decided),
             CONFIGURATION: [(None, None, list(self.super_users), self.allow_everyone, "test")],
