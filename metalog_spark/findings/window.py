@@ -7,12 +7,13 @@ window: when it was not there yet, or no more, or its log was lost, cannot be to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from enum import Enum
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog.acl import Operation, ResourceType
+from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.coverage import HOUR_US, seen_hours
@@ -341,14 +342,17 @@ def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> In
 
 def askable(usage: DataFrame) -> DataFrame:
     """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
-    from pyspark.sql import functions as f
-
-    known = f.col("pattern_type") == "LITERAL"
-    for name in ("principal", "host", "resource_name"):
-        known &= f.col(name).isNotNull()
-    known &= f.col("operation").isin([each.name for each in Operation])
-    known &= f.col("resource_type").isin([each.name for each in ResourceType])
-    return usage.where(known)
+    whole = [f"{name} IS NOT NULL" for name in ("principal", "host", "resource_name")]
+    words: Mapping[str, Iterable[Enum]] = {
+        "pattern_type": [PatternType.LITERAL],
+        "operation": Operation,
+        "resource_type": ResourceType,
+    }
+    known = [
+        f"{name} IN ({', '.join(repr(each.name) for each in kinds)})"
+        for name, kinds in words.items()
+    ]
+    return usage.where(" AND ".join([*whole, *known]))
 
 
 def _date(day: int) -> date:
