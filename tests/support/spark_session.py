@@ -5,8 +5,7 @@ workers share the work and no more than two JVMs are started; and once, not on e
 (``once``). What a JVM prints is in ``build/spark-tests``.
 Tables here have a handful of rows, so what counts is what each query costs before its first
 row: no code is compiled for it, no plan is changed underway nor printed whole, no class of
-Spark's is verified again nor read to see what its closures hold, no file has a checksum, and no
-process is started for its permissions.
+Spark's is verified again, no file has a checksum, and no process is started for its permissions.
 """
 
 from __future__ import annotations
@@ -28,33 +27,14 @@ LOG = FOLDER / "log"
 CLASSES = FOLDER / "conf"
 """Where Spark looks for its settings, and Java for classes."""
 FILES = "FilesWithoutPermissions"
-CLEANER = "org.apache.spark.util.SparkClosureCleaner$"
-JAVA = {
-    FILES: f"""
+JAVA = f"""
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 public class {FILES} extends org.apache.hadoop.fs.RawLocalFileSystem {{
     public void setPermission(Path file, FsPermission permission) {{}}
 }}
-""",
-    CLEANER: """
-package org.apache.spark.util;
-
-public final class SparkClosureCleaner$ {
-    public static final SparkClosureCleaner$ MODULE$ = new SparkClosureCleaner$();
-    public Object clean(Object closure, boolean checkSerializable, boolean cleanTransitively) {
-        return closure;
-    }
-    public boolean clean$default$2() { return true; }
-    public boolean clean$default$3() { return true; }
-}
-""",
-}
-"""Hadoop has no library of its own here, and starts a process for the permissions of each folder
-and file, eight for a table that is written. And of each function that a job is made of Spark
-reads the whole class that it is in, lest it hold on to what is typed at a prompt of Scala's; all
-here are Spark's own, which hold on to nothing."""
+"""
 ON_ONE_THREAD = "local[1]"
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
@@ -100,7 +80,7 @@ def spark() -> Iterator[SparkSession]:
     _leave_out_defaults()
     session = open_session(master=ON_ONE_THREAD, settings=SMALL, log=LOG)
     _remember_classes()
-    _leave_out_classes(session)
+    _leave_permissions(session)
     yield session
     session.stop()
 
@@ -113,15 +93,13 @@ def _leave_out_defaults() -> None:
     os.environ["SPARK_CONF_DIR"] = str(CLASSES)
 
 
-def _leave_out_classes(session: SparkSession) -> None:
-    """Ours are found before Spark's, which brings the compiler for them."""
+def _leave_permissions(session: SparkSession) -> None:
+    """Hadoop has no library of its own here, and starts a process for those of each folder and
+    file, eight for a table that is written. Spark brings the compiler of what is without."""
     java = session.sparkContext._gateway.jvm
-    for name, source in JAVA.items():
-        compiler = java.org.codehaus.janino.SimpleCompiler()
-        compiler.cook(source)
-        place = CLASSES / f"{name.replace('.', '/')}.class"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(compiler.getBytecodes()[name])
+    compiler = java.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(JAVA)
+    (CLASSES / f"{FILES}.class").write_bytes(compiler.getBytecodes()[FILES])
     session.sparkContext._jsc.hadoopConfiguration().set("fs.file.impl", FILES)
     java.org.apache.hadoop.fs.FileSystem.closeAll()
 
