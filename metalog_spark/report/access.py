@@ -15,14 +15,14 @@ Pattern = tuple[str, str, str]
 
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
-    """Of the rows of ``unused``, those in force; the principals of ``order`` come first, and of
-    patterns those of topics."""
+    """Of rows as those of ``unused``, in force; the principals of ``order`` come first, and of
+    patterns those of topics. What it says is the beginning of a sentence."""
     found: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])
         key = (row["principal"], pattern, row["permission_type"] == "DENY")
         found.setdefault(key, []).append(row)
-    place = {principal: number for number, principal in enumerate(order)}
+    place = {principal: number for number, principal in enumerate(dict.fromkeys(order))}
     principals = tuple(
         sorted({key[0] for key in found}, key=lambda each: (place.get(each, len(place)), each))
     )
@@ -37,8 +37,7 @@ def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
         principals,
         patterns,
         tuple(sorted(cells, key=lambda cell: cell[:2])),
-        f"{counted(len(principals), 'principal')} by {counted(len(patterns), 'resource pattern')}"
-        f"{'; the most excess comes first' if order else ''}.",
+        f"{counted(len(principals), 'principal')} by {counted(len(patterns), 'resource pattern')}",
     )
 
 

@@ -21,6 +21,8 @@ class Kind(Enum):
     """Our own word, such as the name of an enum."""
     NAME = "m"
     """Somebody else's: it may hold anything."""
+    ACLS = "a"
+    """ACLs in words, of such names: it is long."""
     NUMBER = "n"
     MOMENT = "t"
     SEVERITY = "s"

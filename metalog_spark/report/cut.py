@@ -101,6 +101,6 @@ class Cut:
             what = "a list" if self._shorter == 1 else f"{self._shorter:,} lists"
             parts.append(f"{what} of commands, after {self._limits.lines:,} lines at most")
         if not parts:
-            return "Nothing was cut."
+            return "Nothing was cut from this file."
         names = " | ".join(section.id for section in sections)
         return f"Cut: {'; '.join(parts)}. All of a table: {whole} TABLE, which is {names}."

@@ -13,8 +13,17 @@ from metalog.acl import words_of
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
-from metalog_spark.report.contents import SECTIONS, Contents, Excess, Number, Section, Window
+from metalog_spark.report.contents import (
+    SECTIONS,
+    Access,
+    Contents,
+    Excess,
+    Number,
+    Section,
+    Window,
+)
 from metalog_spark.report.rows import Row, Rows
+from metalog_spark.report.times import configuration_said, log_end
 from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
 from metalog_spark.report.words import counted, day, roughly, share
 
@@ -90,10 +99,7 @@ def contents(
         window=_window(found, whose, traffic),
         excess=tuple(map(_excess, excess[:TOP])),
         excess_says=_excess_says(found, len(excess), len(least)),
-        access=access(
-            acls or map(_unjudged, filter(whose.acl, found.acls)),
-            [row["principal"] for row in least],
-        ),
+        access=_access(found, whose, acls),
         sections=tuple(section_of(parts, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
@@ -104,13 +110,14 @@ def contents(
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
     """One of ``SECTIONS``; nothing of ``parts`` is looked at but what is in it."""
     whose = _Whose(team)
+    end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
-        "may": lambda: sections.access(list(filter(whose.pattern, parts.may))),
-        "unused": lambda: sections.unused(parts.unused, _in_force(parts, whose)),
-        "least": lambda: sections.least(parts.least, _least(parts, whose)),
-        "exposure": lambda: sections.exposure(list(filter(whose.exposed, parts.exposure))),
+        "may": lambda: sections.access(list(filter(whose.pattern, parts.may)), end),
+        "unused": lambda: _unused(parts, whose, end),
+        "least": lambda: sections.least(parts.least, _least(parts, whose), end),
+        "exposure": lambda: sections.exposure(list(filter(whose.exposed, parts.exposure)), end),
         "denied": lambda: sections.denied(_theirs(parts.denied, whose)),
-        "drift": lambda: sections.drift(list(filter(whose.row, parts.drift)), parts.since),
+        "drift": lambda: sections.drift(list(filter(whose.row, parts.drift)), parts.since, end),
         "disagreements": lambda: sections.disagreements(_theirs(parts.disagreements, whose)),
         "unseen": lambda: sections.unseen(parts),
     }
@@ -122,7 +129,9 @@ def _in_force(parts: Parts, whose: _Whose) -> list[Row]:
 
 
 def _least(parts: Parts, whose: _Whose) -> list[Row]:
-    return [row for row in parts.least.rows if whose.principal(row["principal"])]
+    """The most excess first."""
+    rows = [row for row in parts.least.rows if whose.principal(row["principal"])]
+    return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
 
 
 def _uses(acls: Sequence[Row]) -> _Uses:
@@ -134,6 +143,33 @@ def _uses(acls: Sequence[Row]) -> _Uses:
         sum(row["can_go"] for row in grants),
         states.count("UNKNOWN"),
     )
+
+
+def _unused(parts: Parts, whose: _Whose, end: str) -> Section:
+    acls = _in_force(parts, whose)
+    today = [] if parts.unused.refused else parts.requests.lives.at(None)
+    return sections.unused(parts.unused, acls, len(_later(acls, today, whose)), end)
+
+
+def _later(judged: Sequence[Row], today: Sequence[Acl], whose: _Whose) -> list[Acl]:
+    """Those in force at the log's end that were not judged, as they came after the window."""
+    known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
+    return [acl for acl in today if whose.acl(acl) and acl not in known]
+
+
+def _access(found: Gathered, whose: _Whose, judged: Sequence[Row]) -> Access:
+    parts = found.parts
+    later = _later(judged, found.acls, whose)
+    own = _least(parts, whose)
+    order = [row["principal"] for row in (*own, *_least(parts, _Whose(None)))]
+    made = access([*judged, *map(_unjudged, later)], order)
+    says = f"{made.says}, by the ACLs in force at {log_end(parts.history, parts.window)}."
+    if any(row["excess"] > 0 for row in own):
+        first = "The" if whose.team is None else "The team's own principals come first, of them the"
+        says += f" {first} most excess{' comes first' if whose.team is None else ''}."
+    if judged and later:
+        says += f" The use of {counted(len(later), 'ACL')} that came after this window is unknown."
+    return made._replace(says=says)
 
 
 def _unjudged(acl: Acl) -> Row:
@@ -163,13 +199,11 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
     if ends and begins:
         log += f" (offsets {min(begins):,} to {max(ends):,})"
     brokers = len(found.strips) - 1
-    supers = counted(found.super_users, "super user")
-    rule = "open by default" if found.allow_everyone else "closed by default"
     return [
         ("Window", f"{first} to {last}"),
         ("Metadata log", log),
         ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
-        ("Configuration", f"{supers}, {rule}"),
+        ("Configuration", configuration_said(found.eras, found.parts.window)),
     ]
 
 
@@ -259,6 +293,7 @@ def _excess_says(found: Gathered, excessive: int, principals: int) -> str:
     among = counted(principals, "principal")
     return (
         f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. Counted are pairs of an "
-        "operation and a name that is known; needed are the fewest ACLs that allow all that was "
-        "done, and the commands make it so."
+        "operation and a name that is known. ACLs are those in force at "
+        f"{log_end(found.parts.history, found.parts.window)}, and the fewest that allow all that "
+        "was done; the commands make it so."
     )

@@ -12,23 +12,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
+from metalog_spark.configuration import Configuration
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.denied import denied, explained, in_order, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
-from metalog_spark.findings.state import config_now
 from metalog_spark.findings.unused import Judged, judged, unused_of
 from metalog_spark.findings.window import Seen, Window, seen_in
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import Bars, Traffic, changes, strips, teams_of, traffic
-from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, HISTORY, REJECTED, REQUESTS
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    CONFIGURATION,
+    COVERAGE,
+    DECISIONS,
+    HISTORY,
+    REJECTED,
+    REQUESTS,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from metalog.acl import Acl
+    from metalog_spark.configuration import Era
     from metalog_spark.folder import Tables
     from metalog_spark.report.owners import Team
 
@@ -183,8 +192,7 @@ class Gathered(NamedTuple):
     path: str
     bars: Bars
     lines: int
-    super_users: int
-    allow_everyone: bool
+    eras: Sequence[Era]
     strips: tuple[Strip, ...]
     traffic: Mapping[str, Traffic]
     changes: Sequence[tuple[int, tuple[str, ...]]]
@@ -205,7 +213,6 @@ def gathered(
     goes on."""
     parts = Parts(tables, window, tolerated=tolerated, meant=meant, teams=teams)
     bars = Bars.of(window)
-    config = config_now(tables)
     doing("counting what was seen")
     strips_seen = strips(tables, bars)
     [covered] = tables.read(COVERAGE).selectExpr("sum(allowed + denied) AS lines").collect()
@@ -221,8 +228,7 @@ def gathered(
         path=str(tables.path),
         bars=bars,
         lines=covered["lines"] or 0,
-        super_users=len(config.super_users),
-        allow_everyone=config.allow_everyone,
+        eras=Configuration.of(tables.read(CONFIGURATION)).eras,
         strips=strips_seen,
         traffic=answered,
         changes=changes(tables, bars),

@@ -16,6 +16,40 @@
   };
   const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
+  // What a sheet of A4 or Letter has between its margins: when a printer asks for the page, its
+  // boxes still have the width that they have on the screen.
+  const SHEET = 690;
+  let isPrinting = false;
+  const isPaper = () => isPrinting || matchMedia('print').matches;
+  const widthOf = (box) => (isPaper() ? SHEET : box.clientWidth);
+
+  // Names in so many letters, cut where they are like each other and not where they differ.
+  function shortened(names, room) {
+    const sorted = [...new Set(names)].sort();
+    const alike = (one, other = '') => {
+      let at = 0;
+      while (at < one.length && one[at] === other[at]) at += 1;
+      return at;
+    };
+    const short = new Map();
+    const taken = new Set();
+    sorted.forEach((name, place) => {
+      const differs = Math.max(alike(name, sorted[place - 1]), alike(name, sorted[place + 1]));
+      let text = name;
+      if (name.length > room) {
+        const head = differs < room - 2 ? room - 1 : Math.max(1, Math.floor(room / 4));
+        const rest = room - head - 2;
+        const from = Math.min(differs - Math.floor(rest / 2), name.length - rest - 1);
+        text = `${name.slice(0, head)}…`;
+        if (head < room - 1) text += from + rest + 1 < name.length ? `${name.slice(from, from + rest)}…` : name.slice(from);
+      }
+      for (let number = 2; taken.has(text); number += 1) text = `${text.slice(0, room - 4)}…${number}`;
+      taken.add(text);
+      short.set(name, text);
+    });
+    return names.map((name) => short.get(name));
+  }
+
   function inks() {
     const style = getComputedStyle(document.documentElement);
     const ink = {};
@@ -111,7 +145,8 @@
     function draw() {
       const ink = inks();
       const longest = Math.max(0, ...strips.map((each) => each.name.length));
-      const left = clamp(longest * 6.4 + 12, 84, Math.max(84, box.clientWidth * 0.3));
+      const wide = widthOf(box);
+      const left = clamp(longest * 6.4 + 12, 84, Math.max(84, wide * 0.3));
       const label = { color: ink.muted, fontFamily: ink.text, fontSize: 11 };
       const grid = panels.map(({ top, height: tall }) => ({ left, right: 8, top, height: tall }));
       const xAxis = panels.map((_, place) => ({
@@ -163,7 +198,7 @@
         renderItem: values ? bar(place === 3 ? ink.ink : place === 2 ? ink.accent : ink.muted) : strip(ink),
         clip: !values,
       }));
-      const ticks = monthTicks(first, end, Math.floor((box.clientWidth - left) / 46));
+      const ticks = monthTicks(first, end, Math.floor((wide - left) / 46));
       Object.assign(xAxis[3], {
         type: 'value',
         axisTick: { show: true, customValues: ticks, lineStyle: { color: ink.line } },
@@ -175,7 +210,7 @@
           formatter: (value) => tickName(value),
         },
       });
-      chart.resize({ width: box.clientWidth, height });
+      chart.resize({ width: wide, height });
       chart.setOption({ animation: false, grid, xAxis, yAxis, series }, true);
       chart.getZr().flush();
       show(at);
@@ -252,12 +287,13 @@
     const { principals, patterns, cells } = data.access;
     const chart = chartIn(box);
     const mark = overlay(box, 'mark');
-    const side = 15;
     const UNKNOWN = -1;
     const DENIES = -2;
     let shown = { rows: [], columns: [], cells: [] };
     let chosen = -1;
     let height = 120;
+    let onScreen = null;
+    let wasPaper = false;
 
     const patternName = ([type, kind, name]) =>
       `${type === 'TOPIC' ? '' : `${type.toLowerCase()} `}${name}${kind === 'PREFIXED' ? '*' : ''}`;
@@ -323,26 +359,56 @@
       };
     }
 
-    function left() {
-      const longest = Math.max(0, ...shown.rows.map((row) => principals[row].length));
-      return clamp(longest * 6.8 + 14, 60, box.clientWidth * (box.clientWidth < 500 ? 0.36 : 0.22));
+    // The first principals whose patterns have room beside each other, with all that they have.
+    function onSheet(room) {
+      const columns = new Set();
+      let rows = 0;
+      for (; rows < shown.rows.length; rows += 1) {
+        const more = shown.cells.filter((cell) => cell[1] === rows && !columns.has(cell[0])).map((cell) => cell[0]);
+        if (rows && columns.size + new Set(more).size > room) break;
+        more.sort((a, b) => a - b).slice(0, room - columns.size).forEach((column) => columns.add(column));
+      }
+      const order = [...columns].sort((a, b) => a - b);
+      const at = new Map(order.map((column, place) => [column, place]));
+      const kept = shown.cells.filter((cell) => cell[1] < rows && at.has(cell[0]));
+      return {
+        rows: shown.rows.slice(0, rows),
+        columns: order.map((column) => shown.columns[column]),
+        cells: kept.map(([x, y, cell]) => [at.get(x), y, cell]),
+      };
     }
 
     function draw(afresh) {
+      const paper = isPaper();
       const ink = inks();
-      const names = shown.columns.map((column) => patternName(patterns[column]));
-      const longest = Math.max(0, ...names.map((name) => name.length));
-      const width = clamp(longest * 6.8, 40, box.clientWidth < 500 ? 120 : 200);
+      const all = widthOf(box);
+      const isNarrow = all < 500;
+      const side = paper ? 12 : 15;
+      const letter = paper ? 5.6 : 6.8;
+      const longestOf = (names) => Math.max(0, ...names.map((name) => name.length));
+      const leftFor = (names) => clamp(longestOf(names) * letter + 14, 60, all * (isNarrow ? 0.36 : 0.22));
+      const kindOf = (name) => name?.match(/^[A-Za-z]+:/)?.[0];
+      const kind = isNarrow && principals.every((name) => kindOf(name) === kindOf(principals[0])) ? kindOf(principals[0]) : '';
+      const rowNames = (part) => part.rows.map((row) => principals[row].slice(kind?.length ?? 0));
+      const inner = (left) => Math.max(40, all - left - 30);
+      const part = paper ? onSheet(Math.floor(inner(leftFor(rowNames(shown))) / side)) : shown;
+      byId('access-paper').textContent = paper
+        ? `On paper are ${number.format(part.cells.length)} of ${counted(cells.length, 'cell')}: the first ` +
+          `${number.format(part.rows.length)} of ${counted(principals.length, 'principal')}, and ` +
+          `${number.format(part.columns.length)} of ${counted(patterns.length, 'pattern')}. The file itself has all.`
+        : '';
+      const left = leftFor(rowNames(part));
+      const columnNames = part.columns.map((column) => patternName(patterns[column]));
+      const width = clamp(longestOf(columnNames) * letter, 40, isNarrow ? 120 : 200);
       const top = width * 0.87 + 14;
-      const paper = matchMedia('print').matches;
-      const zooms = chart.getOption()?.dataZoom;
-      const inner = Math.max(40, box.clientWidth - left() - 30);
-      const rows = Math.max(1, shown.rows.length);
-      const columns = Math.max(1, shown.columns.length);
-      const room = clamp(rows * side, 60, 560);
-      height = top + room + 34;
+      const rows = Math.max(1, part.rows.length);
+      const columns = Math.max(1, part.columns.length);
+      const room = paper ? rows * side : clamp(rows * side, 60, 560);
+      height = top + room + (paper ? 4 : 34);
       box.style.height = `${height}px`;
-      const label = { color: ink.ink, fontFamily: ink.code, fontSize: 11 };
+      if (!wasPaper) onScreen = chart.getOption()?.dataZoom;
+      wasPaper = paper;
+      const label = { color: ink.ink, fontFamily: ink.code, fontSize: paper ? 9 : 11 };
       const slider = {
         type: 'slider',
         showDetail: false,
@@ -363,11 +429,11 @@
         moveOnMouseWheel: false,
         disabled: matchMedia('(pointer: coarse)').matches,
       };
-      const part = (count, space) => (count * side > space ? Math.max(1, Math.floor(space / side)) : count) - 1;
-      const xSpan = { startValue: 0, endValue: part(columns, inner) };
-      const ySpan = { startValue: 0, endValue: part(rows, room) };
+      const lastOf = (count, space) => (paper || count * side <= space ? count : Math.max(1, Math.floor(space / side))) - 1;
+      const xSpan = { startValue: 0, endValue: lastOf(columns, inner(left)) };
+      const ySpan = { startValue: 0, endValue: lastOf(rows, room) };
       const kept = (at, span) =>
-        afresh || !zooms ? span : { start: zooms[at].start, end: zooms[at].end };
+        afresh || paper || !onScreen ? span : { start: onScreen[at].start, end: onScreen[at].end };
       const axis = (names) => ({
         type: 'category',
         data: names,
@@ -375,26 +441,26 @@
         axisTick: { show: false },
         splitLine: { show: true, interval: 0, lineStyle: { color: ink.wash } },
       });
-      chart.resize({ width: box.clientWidth, height });
+      chart.resize({ width: all, height });
       chart.setOption(
         {
           animation: false,
-          grid: { left: left(), width: Math.min(inner, columns * 40), top, height: room },
+          grid: { left, width: Math.min(inner(left), columns * (paper ? side : 40)), top, height: room },
           xAxis: {
-            ...axis(names),
+            ...axis(shortened(columnNames, Math.floor(width / letter))),
             position: 'top',
-            axisLabel: { ...label, rotate: -60, interval: 'auto', width, overflow: 'truncate' },
+            axisLabel: { ...label, rotate: -60, interval: paper ? 0 : 'auto', width, overflow: 'truncate' },
           },
           yAxis: {
-            ...axis(shown.rows.map((row) => principals[row])),
+            ...axis(shortened(rowNames(part), Math.floor((left - 12) / letter))),
             inverse: true,
-            axisLabel: { ...label, width: left() - 12, overflow: 'truncate' },
+            axisLabel: { ...label, width: left - 8, overflow: 'truncate', interval: paper ? 0 : 'auto' },
           },
           dataZoom: [
             { ...inside, xAxisIndex: 0, ...kept(0, xSpan) },
             { ...inside, yAxisIndex: 0, ...kept(1, ySpan) },
-            { ...slider, xAxisIndex: 0, bottom: 4, height: 14, show: !paper && part(columns, inner) + 1 < columns, ...kept(0, xSpan) },
-            { ...slider, yAxisIndex: 0, right: 2, width: 14, show: !paper && part(rows, room) + 1 < rows, ...kept(1, ySpan) },
+            { ...slider, xAxisIndex: 0, bottom: 4, height: 14, show: !paper && xSpan.endValue + 1 < columns, ...kept(0, xSpan) },
+            { ...slider, yAxisIndex: 0, right: 2, width: 14, show: !paper && ySpan.endValue + 1 < rows, ...kept(1, ySpan) },
           ],
           series: [
             {
@@ -403,7 +469,7 @@
               silent: true,
               clip: true,
               encode: { x: 0, y: 1 },
-              data: shown.cells.map(([x, y, [, , , , share, denies]]) => [
+              data: part.cells.map(([x, y, [, , , , share, denies]]) => [
                 x,
                 y,
                 denies ? DENIES : share ?? UNKNOWN,
@@ -415,7 +481,7 @@
         true,
       );
       chart.getZr().flush();
-      choose(chosen);
+      choose(paper ? -1 : chosen);
     }
 
     function summary() {
@@ -572,7 +638,10 @@
 
   const access = accessChart();
   const draws = [windowChart(), access.draw];
-  const drawAll = () => draws.forEach((draw) => draw());
+  const drawAll = () => {
+    document.documentElement.classList.toggle('paper', isPaper());
+    draws.forEach((draw) => draw());
+  };
   wireFilter([access.filter, filterOfTables()]);
   wireCopies();
   draws[0]();
@@ -584,6 +653,10 @@
   for (const query of ['(prefers-color-scheme: dark)', 'print']) {
     matchMedia(query).addEventListener('change', drawAll);
   }
-  addEventListener('beforeprint', drawAll);
-  addEventListener('afterprint', drawAll);
+  for (const [event, begins] of [['beforeprint', true], ['afterprint', false]]) {
+    addEventListener(event, () => {
+      isPrinting = begins;
+      drawAll();
+    });
+  }
 })();

@@ -8,6 +8,7 @@ says what. This module must not know Spark, nor work out any number of its own.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from metalog.errors import InvalidRequest
 from metalog_spark.report.contents import Access, Column, Contents, Kind, Section, Window
@@ -34,6 +35,7 @@ _LIMITS: Final = (
 )
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
+_AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,/-])(?=[^._,/-])")
 _COVERAGE: Final = (
     Column("Seen of"),
     Column("Hours of allowed and denied", Kind.NUMBER),
@@ -76,6 +78,7 @@ def _page(contents: Contents, cut: Cut) -> str:
     )
     environment.filters |= {
         "visible": cut.name,
+        "breaking": lambda text: _breaking(cut.name(text)),
         "number": _number,
         "moment": _moment,
         "stamp": stamp,
@@ -156,6 +159,12 @@ def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
         "patterns": [[kind, how, cut.name(name)] for kind, how, name in access.patterns],
         "cells": access.cells,
     }
+
+
+def _breaking(name: str) -> Markup:
+    """With marks at which a browser breaks the line before it breaks a word; who copies the name
+    does not copy them."""
+    return Markup("<wbr>").join(map(escape, _AFTER_WHICH_TO_BREAK.split(name)))
 
 
 def _number(value: int) -> str:

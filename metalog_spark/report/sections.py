@@ -29,6 +29,7 @@ _REASONS: Final = {
     "SHADOW_GONE": "what stood in for it is gone",
     "COVERAGE": "allowed lines are missing",
     "CONTROLLER": "hours without a controller's log",
+    "UNLOGGED": "a producer may start by it, and no line tells",
     "OPENS": "without it the name is open to all",
 }
 _SEVERITY: Final = Column("Severity", Kind.SEVERITY)
@@ -38,17 +39,23 @@ _RESOURCE: Final = (Column("Resource"), _NAME)
 _REMEDY: Final = Column("Remedy", Kind.LINES)
 
 
-def unused(found: Rows, grants: Sequence[Row]) -> Section:
+def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
+    """Of ``acls``, in force in the window and at the log's ``end``; ``later`` came between."""
     title = "Grants and their use"
     if found.refused:
         return Section("unused", title, f"Nothing is called unused: {found.refused}.", ())
-    rows = sorted(grants, key=_by_use)
+    rows = sorted(acls, key=_by_use)
+    grants = sum(row["permission_type"] == "ALLOW" for row in rows)
     can_go = sum(row["can_go"] for row in rows)
     unknown = sum(row["state"] == "UNKNOWN" for row in rows)
     says = (
-        f"Of {counted(len(rows), 'ACL')} in force, {can_go:,} can go: without them, all together, "
-        f"every answer of this window is the same. Of {unknown:,} that is unknown, and why is said."
+        f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
+        f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
+        f"{end}, {can_go:,} can go: without them, all together, every answer of this window is the "
+        f"same. Of {unknown:,} that is unknown, and why is said."
     )
+    if later:
+        says += f" {later:,} more came after this window, and are not judged."
     columns = (
         _SEVERITY,
         _PRINCIPAL,
@@ -96,14 +103,15 @@ def _use(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def least(found: Rows, rows: Sequence[Row]) -> Section:
+def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
     title = "Least privilege"
     if found.refused:
         return Section("least", title, f"No smaller set is proposed: {found.refused}.", ())
     today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
     says = (
-        f"{counted(needed, 'ACL')} instead of {today:,} would allow all that was done, and nothing "
-        "that is not allowed today: replayed against this window, they change no allowed answer. "
+        f"{counted(needed, 'grant')} instead of the {today:,} in force at {end}, would allow all "
+        "that was done, and nothing that is not allowed today: replayed against this window, they "
+        "change no allowed answer. What was granted after this window stays. "
         "Granted, used and left count pairs of an operation and a name that is known."
     )
     columns = (
@@ -134,7 +142,7 @@ def least(found: Rows, rows: Sequence[Row]) -> Section:
     return Section("least", title, says, columns, cells, len(cells))
 
 
-def access(rows: Sequence[Row]) -> Section:
+def access(rows: Sequence[Row], end: str) -> Section:
     """The matrix again, as text."""
     columns = (
         _SEVERITY,
@@ -163,19 +171,19 @@ def access(rows: Sequence[Row]) -> Section:
         for row in sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
     ]
     says = (
-        "Who may read, write or administer what, by the ACLs in force at the end; what else a "
-        "DENY takes away stands beside it."
+        f"Who may read, write or administer what, by the ACLs in force at {end}; what else a "
+        "DENY takes away stands beside it. Requests are those of the window."
     )
     return Section("may", "Who may what", says, columns, cells, len(cells))
 
 
-def exposure(rows: Sequence[Row]) -> Section:
+def exposure(rows: Sequence[Row], end: str) -> Section:
     errors, warnings = (
         sum(row["severity"] == severity for row in rows) for severity in ("ERROR", "WARNING")
     )
     says = (
-        f"What opens too much, or not what it says, and super users at work: "
-        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: what opens too much, or not "
+        f"what it says, by the ACLs in force at {end}; and super users at work in the window."
         if rows
         else "No ACL opens what lint or this traffic would call dangerous."
     )
@@ -183,7 +191,7 @@ def exposure(rows: Sequence[Row]) -> Section:
         _SEVERITY,
         _PRINCIPAL,
         Column("What"),
-        Column("By", Kind.NAME),
+        Column("By", Kind.ACLS),
         Column("Requests", Kind.NUMBER),
         Column("Last used in the window", Kind.MOMENT),
         _REMEDY,
@@ -208,7 +216,8 @@ def denied(found: Rows) -> Section:
     storms = sum(row["storm"] for row in rows)
     says = (
         f"The {len(rows):,} pairs of principal and resource that were denied most, "
-        f"{counted(storms, 'storm')} among them, and the ACL that came nearest to allowing them."
+        f"{counted(storms, 'storm')} among them, and the ACL that came nearest to allowing them "
+        "then."
         if rows
         else "Nothing was denied."
     )
@@ -221,7 +230,7 @@ def denied(found: Rows) -> Section:
         Column("Most in a day", Kind.NUMBER),
         Column("First", Kind.MOMENT),
         Column("Last", Kind.MOMENT),
-        Column("Nearly allowed by", Kind.NAME),
+        Column("Nearly allowed by", Kind.ACLS),
         _REMEDY,
     )
     cells = [
@@ -243,11 +252,12 @@ def denied(found: Rows) -> Section:
     return Section("denied", "Denied most", says, columns, cells, found.found)
 
 
-def drift(rows: Sequence[Row], since: str) -> Section:
+def drift(rows: Sequence[Row], since: str, end: str) -> Section:
     says = (
-        f"{counted(len(rows), 'ACL')} came or went {since}; a remedy makes it as it was meant."
+        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; a remedy makes it as "
+        "it was meant."
         if rows
-        else f"No ACL came or went {since}."
+        else f"No ACL came or went {since}, up to {end}."
     )
     columns = (_SEVERITY, Column("Change"), _PRINCIPAL, Column("ACL"), *_RESOURCE, _REMEDY)
     cells = [

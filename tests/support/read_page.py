@@ -6,11 +6,12 @@ import json
 from html.parser import HTMLParser
 from typing import Any
 
-_VOID = {"meta", "input", "path", "rect"}
+_VOID = {"meta", "input", "path", "rect", "wbr"}
 
 
 class ReadPage(HTMLParser):
-    """``elements`` are tags with their attributes, ``texts`` tags with what stands in them."""
+    """``elements`` are tags with their attributes, ``texts`` tags with what stands in them; where
+    a line may break a text goes on."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -40,7 +41,10 @@ class ReadPage(HTMLParser):
             self._within.pop()
 
     def handle_data(self, data: str) -> None:
-        self.texts.append((self._open[-1] if self._open else "", data))
+        tag = self._open[-1] if self._open else ""
+        goes_on = bool(self.elements) and self.elements[-1][0] == "wbr"
+        before = self.texts.pop()[1] if goes_on else ""
+        self.texts.append((tag, before + data))
         if {"td", "th"} & set(self._open) and not {"summary", "button"} & set(self._open):
             self._rows[self._within[-1]][-1][-1] += data
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from small_acls import allow
 
+from metalog_spark.configuration import NOTHING_SAID
 from metalog_spark.coverage import HOUR_US
 from metalog_spark.findings.waiting import Uncounted, Waiting
 from metalog_spark.findings.window import DAY_US, Seen, Window
@@ -15,9 +16,11 @@ from metalog_spark.later import Later
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
-from metalog_spark.report.rows import Rows
+from metalog_spark.report.owners import Team
+from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
+from snapshot.exchange.formats.document import Own
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables
@@ -52,8 +55,7 @@ DARK = Gathered(
     path="/reports/tables",
     bars=Bars.of(WINDOW),
     lines=9,
-    super_users=1,
-    allow_everyone=False,
+    eras=[NOTHING_SAID],
     strips=(Strip("broker 1", "dn", (0, 24, 24)), Strip("metadata log", "nn", (0, 0, 48))),
     traffic={EVERYBODY: Traffic((0, 0), (9, 0))},
     changes=[],
@@ -77,6 +79,42 @@ def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
         "2 days of 1 broker: what was allowed and denied is known of 0% of all hours, denials "
         "alone of 50%, nothing of 50%."
     )
+
+
+def excess(principal: str, pairs: int) -> Row:
+    numbers = {"granted": pairs, "used": 0, "excess": pairs, "acls_today": 1, "acls_least": 0}
+    return {
+        "principal": principal,
+        **numbers,
+        **dict.fromkeys(("left", "requests"), 0),
+        "severity": "INFO",
+        "remedy": None,
+    }
+
+
+def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
+    """Those too whose ACLs came after the window, of which no finding says anything."""
+    names = [f"User:{n:02}" for n in range(12)]
+    least = Rows([excess(name, 1 + n * 5 % 12) for n, name in enumerate(names)])
+    acls = [allow("t", principal=name) for name in (*names, "User:a")]
+    found = DARK._replace(parts=parts(least=least), acls=acls)
+    whole = contents(found, None)
+    first = [each.principal for each in whole.excess]
+    assert [each.granted for each in whole.excess] == [*range(12, 2, -1)]
+    assert list(whole.access.principals[:10]) == first
+    assert whole.access.says == (
+        "13 principals by 1 resource pattern, by the ACLs in force at the log's end. The most "
+        "excess comes first."
+    )
+    own = Team("team", (Own(principal="User:03"), Own(name="t")))
+    of_team = contents(found._replace(traffic={"team": Traffic((0, 0), (0, 0))}), own).access
+    assert of_team.principals == (
+        "User:03",
+        *(n for n in whole.access.principals if n != "User:03"),
+    )
+    assert "The team's own principals come first" in of_team.says
+    none = contents(found._replace(parts=parts(least=Rows())), None).access
+    assert "first" not in none.says
 
 
 def test_a_line_that_could_not_be_read_may_be_a_use() -> None:

@@ -23,8 +23,10 @@ from report_contents import (
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from metalog_spark.report.contents import Column, Kind, Section
+from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Section
 from metalog_spark.report.page import page
+from metalog_spark.report.rows import Rows
+from metalog_spark.report.sections import denied
 from shell.safe import shown
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.once]
@@ -37,6 +39,21 @@ const [text, type, state] = arguments;
 const set = (id, value) => { document.getElementById(id).value = value; };
 set('filter-text', text); set('filter-type', type); set('filter-state', state);
 document.getElementById('filter').requestSubmit();
+"""
+A4 = 695
+"""What a sheet has between its margins."""
+IS_SEEN = "return document.querySelector(arguments[0]).offsetHeight > 0"
+KEEP_CHARTS = """
+window.charts = {};
+let library;
+const init = (box, ...others) => (window.charts[box.id] = library.init(box, ...others));
+const kept = { get: () => ({ ...library, init }), set: (made) => { library = made; } };
+Object.defineProperty(window, 'echarts', kept);
+"""
+LABELS = "return window.charts['access-chart'].getOption()[arguments[0]][0].data"
+ZOOM = """
+const { dataZoom } = window.charts['access-chart'].getOption();
+return dataZoom.slice(0, 2).flatMap(({ start, end }) => [start, end]);
 """
 PIXEL = """
 const [chart, x, y] = arguments;
@@ -61,6 +78,8 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     if missing := missing_for_browser():
         pytest.skip(missing)
     with browser(tmp_path_factory.mktemp("chromium")) as started:
+        keep = {"source": KEEP_CHARTS}
+        started.window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", keep)
         yield started
 
 
@@ -275,6 +294,117 @@ def test_on_paper_no_table_is_wider_than_the_sheet(opened: Browser, tmp_path: Pa
         assert width <= opened.run("return document.body.clientWidth")
     finally:
         opened.window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@pytest.mark.parametrize("width", [PHONE[0], DESKTOP[0]])
+def test_different_principals_have_different_names_beside_the_matrix(
+    opened: Browser, tmp_path: Path, width: int
+) -> None:
+    apps = ("api", "projector", "processor", "projections", "x" * 50 + "1", "x" * 50 + "2")
+    teams = ("fraud", "payments-of-all-the-markets")
+    names = [f"User:CN={team}-{app},O=Fernhill Books,C=IE" for team in teams for app in apps]
+    names += ["User:CN=fraud", *(f"User:{'y' * 30}{end}{'y' * 30}" for end in "abc")]
+    opened.open(with_access(tmp_path, names, columns=3))
+    opened.resize(width, PHONE[1])
+    labels = opened.run(LABELS, "yAxis")
+    assert len({*labels}) == len(labels) == len(names)
+    room = min(axis_width(opened) // 6.8, 50)
+    assert max(map(len, labels)) <= room
+    assert max(map(len, names)) > room
+
+
+def with_access(folder: Path, names: list[str], columns: int) -> Path:
+    """Each principal is granted a pattern of its own, and each but the first all of a few."""
+    count = len(names)
+    patterns = tuple(("TOPIC", "LITERAL", f"topic-{n:04}") for n in range(count + columns))
+    cells = [AccessCell(n, n, "READ", "", 0.0, False) for n in range(count)]
+    cells += [
+        AccessCell(row, count + column, "READ", "READ", 1.0, False)
+        for row in range(1, count)
+        for column in range(columns)
+    ]
+    access = Access(tuple(names), patterns, tuple(sorted(cells, key=lambda each: each[:2])), "All")
+    path = folder / "access.html"
+    path.write_bytes(page(small_contents(access=access), shown))
+    return path
+
+
+def axis_width(opened: Browser) -> float:
+    width: float = opened.run(
+        "return window.charts['access-chart'].getOption().yAxis[0].axisLabel.width"
+    )
+    return width
+
+
+def test_the_matrix_on_paper_has_whole_rows_and_says_which(opened: Browser, tmp_path: Path) -> None:
+    names = [f"User:app-{n:03}" for n in range(90)]
+    opened.open(with_access(tmp_path, names, columns=30))
+    before = opened.run(LABELS, "xAxis"), opened.run(ZOOM)
+    assert not opened.run(IS_SEEN, "#access-paper")
+    opened.run("dispatchEvent(new Event('beforeprint'))")
+    rows, columns = opened.run(LABELS, "yAxis"), opened.run(LABELS, "xAxis")
+    assert rows == names[: len(rows)]
+    assert len(columns) == len(rows) + 30
+    cells = 1 + (len(rows) - 1) * 31
+    assert read(opened, "#access-paper") == (
+        f"On paper are {cells} of {1 + 89 * 31:,} cells: the first {len(rows)} of 90 principals, "
+        f"and {len(columns)} of 120 patterns. The file itself has all."
+    )
+    assert opened.run(ZOOM) == [0, 100, 0, 100]
+    width = opened.run("return document.querySelector('#access-chart canvas').clientWidth")
+    assert width < A4
+    [paper] = opened.run(COLORS, ["--paper"])
+    assert paper == [255, 255, 255]
+    opened.run("dispatchEvent(new Event('afterprint'))")
+    assert (opened.run(LABELS, "xAxis"), opened.run(ZOOM)) == before
+    [paper] = opened.run(COLORS, ["--paper"])
+    assert paper != [255, 255, 255]
+
+
+def test_on_paper_a_long_table_says_that_it_ends(opened: Browser, tmp_path: Path) -> None:
+    long = tmp_path / "long.html"
+    long.write_bytes(page(small_contents(rows=ROWS * 100), shown))
+    opened.open(long)
+    after = "return getComputedStyle(document.getElementById('unused'), '::after').content"
+    seen = (
+        "return [...document.querySelectorAll('#unused tbody tr')]"
+        ".filter((row) => row.offsetHeight).length"
+    )
+    said = '"Of these rows only the first 60 are printed."'
+    for text, printed in (("", (60, said)), ("alert(2)", (60, said)), ("no such", (0, "none"))):
+        opened.run(FILTER, text, "", "")
+        opened.window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        try:
+            assert (opened.run(seen), opened.run(after)) == printed
+            assert opened.run(IS_SEEN, "#cut + .on-paper")
+        finally:
+            opened.window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_name_is_copied_without_the_marks_for_its_lines(opened: Browser, tmp_path: Path) -> None:
+    name = "catalog.prices_of-all.v1"
+    row = ("INFO", name, "TOPIC", name, 1, None, ())
+    path = tmp_path / "names.html"
+    path.write_bytes(page(small_contents((row,)), shown))
+    opened.open(path)
+    opened.run("getSelection().selectAllChildren(document.querySelector('#unused bdi'))")
+    assert opened.run("return getSelection().toString()") == name
+
+
+def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
+    """With room for an ACL in words: a name and what it is granted on one line each."""
+    seen = datetime(2025, 3, 1, 12, 30)
+    acl = "User:search-reporter: ALLOW READ on TOPIC PREFIXED orders.placed.v1"
+    names = ("User:shipping-tracker", "DESCRIBE, allowed since", "TOPIC", "customers.consents.v1")
+    row = ("WARNING", *names, 1_286, 1_286, seen, seen, acl, "today's ACLs allow it")
+    columns = denied(Rows()).columns
+    path = tmp_path / "denied.html"
+    wide = Section("denied", "Denied", "All.", columns, [row], 1)
+    path.write_bytes(page(small_contents(sections=(wide,)), shown))
+    opened.open(path)
+    box = "const box = document.querySelector('.rows');"
+    assert opened.run(f"{box} return box.scrollWidth - box.clientWidth") == 0
+    assert opened.run("return document.querySelector('td.a').clientWidth") >= 24 * 7
 
 
 def read(opened: Browser, selector: str) -> str:

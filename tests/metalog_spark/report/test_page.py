@@ -109,7 +109,7 @@ def test_numbers_and_commands_stand_as_they_were_given(html: str, read: ReadPage
 
 
 def test_what_was_cut_is_said(read: ReadPage) -> None:
-    assert "Nothing was cut." in read.all("p")
+    assert "Nothing was cut from this file." in read.all("p")
 
 
 def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
@@ -161,6 +161,15 @@ def test_commands_on_long_names_are_left_out_whole() -> None:
     assert f"{COMMAND}\n# and 1 more" in read.all("pre")
     [said] = [text for text in read.all("p") if text.startswith("Cut: ")]
     assert "30 lists of commands" in said
+
+
+def test_a_name_breaks_after_its_separators_and_reads_as_it_is() -> None:
+    name = "shops.till-04.<b>_x"
+    row = ("INFO", name, "TOPIC", "a/b,c--d.", 1, None, ())
+    made = page(small_contents((row,)), shown).decode()
+    assert "<bdi>shops.<wbr>till-<wbr>04.<wbr>&lt;b&gt;_<wbr>x</bdi>" in made
+    assert "<bdi>a/<wbr>b,<wbr>c--<wbr>d.</bdi>" in made
+    assert name in ReadPage(made).all("bdi")
 
 
 def test_what_cannot_be_cut_enough_is_refused() -> None:

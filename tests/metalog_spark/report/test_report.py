@@ -21,7 +21,7 @@ from small_pipeline import Ask, World, life, moment
 from metalog.acl import Operation, ResourceType
 from metalog_spark.arrow import frame_of
 from metalog_spark.report.gather import OF_A_PAGE
-from metalog_spark.tables import HISTORY, REJECTED
+from metalog_spark.tables import CONFIGURATION, HISTORY, REJECTED
 from shell.main import main
 
 if TYPE_CHECKING:
@@ -64,6 +64,10 @@ LOST = [
     ("/archive/prod", "GAP", 1500, 1600, moment(25), moment(26), None),
     ("/archive/prod", "KNOWN", 1600, 9000, moment(26), moment(40), None),
 ]
+CONFIGURED = [
+    (None, moment(100), [], False, "before.properties"),
+    (moment(100), None, ["User:root"], False, "after.properties"),
+]
 DENIED = 7 + len(TRIED)
 REQUESTS = 20 + 5 + 3 + DENIED + 2
 Pages = dict[str | None, ReadPage]
@@ -74,6 +78,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     path = tmp_path_factory.mktemp("world")
     made = WORLD.folder(spark, path / "tables")
     made.replace(HISTORY, frame_of(spark, LOST, HISTORY.schema))
+    made.replace(CONFIGURATION, frame_of(spark, CONFIGURED, CONFIGURATION.schema))
     rejected = [("audit.log", number, "?", "no audit line") for number in (4, 9)]
     rejected.append(("topic://b:9092/audit/0", 5, "", "deleted unread: offsets 5 to 1004"))
     made.replace(REJECTED, frame_of(spark, rejected, REJECTED.schema))
@@ -118,7 +123,10 @@ def test_the_first_screen(whole: ReadPage) -> None:
         "Window": "1 January 2026 to 2 January 2026",
         "Metadata log": "/archive/prod (offsets 0 to 9,000)",
         "Audit logs": "138 lines of 2 brokers",
-        "Configuration": "0 super users, closed by default",
+        "Configuration": (
+            "0 super users, closed by default; since 5 January 2026 04:00, after this window, "
+            "another: 1 super user, closed by default"
+        ),
     }
 
 
@@ -157,6 +165,20 @@ def test_what_can_go_comes_first_with_its_command(whole: ReadPage) -> None:
         HOSTILE: "3",
         "payments": "0",
     }
+
+
+def test_what_is_of_the_logs_end_says_so(whole: ReadPage) -> None:
+    """The log ends on the second day, within the window."""
+    said = whole.all("p")
+    end = "the log's end, 2 January 2026"
+    for words in (
+        f"Of 4 ACLs (3 grants, 1 DENY) in force in this window and still at {end}, 1 can go",
+        f"grants instead of the 3 in force at {end}, would allow",
+        f"by the ACLs in force at {end}; what else a DENY takes away",
+        f"2 ACLs came or went since the window began, up to {end}; a remedy",
+        f"2 principals by 3 resource patterns, by the ACLs in force at {end}. The most excess",
+    ):
+        assert any(words in text for text in said), words
 
 
 def test_excess_is_granted_beside_used(whole: ReadPage) -> None:

@@ -1,0 +1,68 @@
+"""Of which moment a statement holds: the window, or the log's end. Pure.
+
+This module must not know where its words stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from metalog_spark.report.words import counted, day, moment
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog_spark.configuration import Era
+    from metalog_spark.findings.window import Window
+    from metalog_spark.report.rows import Row
+
+
+def log_end(history: Sequence[Row], window: Window) -> str:
+    """``the log's end, 20 December 2025, after this window``: a noun, with its day where that is
+    known; that the end lies within the window needs no word."""
+    ends = [row["to_time"] for row in history]
+    if not ends or None in ends:
+        return "the log's end"
+    end = max(ends)
+    beside = "" if end < window.end_us else ", after this window"
+    if end < window.start_us:
+        beside = ", before this window"
+    return f"the log's end, {day(end)}{beside}"
+
+
+def configuration_said(eras: Sequence[Era], window: Window) -> str:
+    """What held in the window and each change within it; and what holds today, if another."""
+    inside = list(_different(_touched(eras, window)))
+    said = [_rules(inside[0].config)]
+    said += [f"from {_at(era)} another: {_rules(era.config)}" for era in inside[1:]]
+    today = list(_different(eras))[-1]
+    if today.config != inside[-1].config:
+        said.append(f"since {_at(today)}, after this window, another: {_rules(today.config)}")
+    return "; ".join(said)
+
+
+def _touched(eras: Sequence[Era], window: Window) -> Iterator[Era]:
+    for era, after in zip(eras, [*eras[1:], None], strict=True):
+        begun = era.from_us is None or era.from_us < window.end_us
+        ended = after is not None and (after.from_us or 0) <= window.start_us
+        if begun and not ended:
+            yield era
+
+
+def _different(eras: Iterator[Era] | Sequence[Era]) -> Iterator[Era]:
+    """Without those that only say again what held before."""
+    found = list(eras)
+    yield from found[:1]
+    yield from (era for before, era in pairwise(found) if era.config != before.config)
+
+
+def _rules(config: AuthorizerConfig) -> str:
+    rule = "open by default" if config.allow_everyone else "closed by default"
+    return f"{counted(len(config.super_users), 'super user')}, {rule}"
+
+
+def _at(era: Era) -> str:
+    if era.from_us is None:
+        return "the beginning"
+    return f"{day(era.from_us)} {moment(era.from_us):%H:%M}"
