@@ -14,12 +14,14 @@ from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 from typing import Final
 
-from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
+_IN_A_DEMO: Final = "tables"
+"""What metalog pipeline demo calls the folder in its own."""
 _LOCK: Final = ".lock"
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """What a file system says that has no locks, as NFS may be mounted."""
@@ -32,8 +34,12 @@ _PASSED_OVER: Final = ("_", ".")
 
 def check_can_be_read(path: str) -> None:
     """``InvalidSource`` where ``path`` is no pipeline's folder, or not whole."""
-    if _contents(Path(literal(path)), path) is None:
-        raise no_folder(path)
+    if _contents(Path(literal(path)), path) is not None:
+        return
+    refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
+    if (inside / LIST).is_dir():
+        raise InvalidSource(f"{refused}; did you mean {inside}?")
+    raise refused
 
 
 def check_can_be_filled(path: str) -> Contents | None:

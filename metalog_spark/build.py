@@ -23,6 +23,7 @@ from metalog_spark.auditfiles import (
     Head,
     SortedOut,
     broker_of,
+    has_no_audit_line,
     sorted_out,
 )
 from metalog_spark.auditlog import OTHERS
@@ -109,6 +110,19 @@ def check(given: Given, out: str) -> None:
         broker_of(file.name, given.broker_from)
         check_is_no_table(file.name, file.begins)
     _refuse_own_files(out, given.audit)
+
+
+def check_fills_a_new_one(given: Given) -> None:
+    """``InvalidRequest`` where all that is given would make a folder without a request, as far as
+    that is seen soon."""
+    if not given.audit or given.requests or not has_no_audit_line(given.audit):
+        return
+    first, *more = (file.name for file in given.audit)
+    rest = f" and {_counted(len(more), 'more file')}" if more else ""
+    raise InvalidRequest(
+        f"--audit {first}{rest}: no audit line in {'them' if more else 'it'}; name the brokers'"
+        " kafka-authorizer.log"
+    )
 
 
 def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[FileRead]:

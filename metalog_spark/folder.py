@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -89,7 +91,8 @@ class Tables:
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """What is changed within the block is so from its end on, all at one moment; if it
-        raises, or the process dies, nothing is. No table is replaced twice in it."""
+        raises, or the process dies, nothing is. No table is replaced twice in it. Ctrl-C at that
+        moment comes when it is over."""
         self._held = []
         try:
             yield
@@ -101,7 +104,8 @@ class Tables:
             self._held = None
         if held:
             self._contents = self._written
-            self._note({"all": held})
+            with _uninterrupted():
+                self._note({"all": held})
 
     def mark(self, name: str, number: int) -> None:
         """Keep ``number`` beside the list, for who does not write the list: if two jobs of
@@ -256,6 +260,23 @@ class Tables:
     def _append(self, place: str, line: str) -> None:
         said = frame_of(self.session, [(line,)], "value STRING")
         said.write.mode("append").text(self._inside(place))
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C, which comes to the main thread alone, waits for the end of the block."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: came.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came.is_set():
+        signal.raise_signal(signal.SIGINT)
 
 
 def _place(table: Table, name: str) -> str:

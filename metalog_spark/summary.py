@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metalog_spark.auditlog import OTHERS
-from metalog_spark.coverage import BOTH, DENIALS_ONLY, NOTHING
+from metalog_spark.coverage import HOUR_US, seen_hours
+from metalog_spark.findings.window import Seen, Window, seen_of
 from metalog_spark.later import Later, later_in
-from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY, REJECTED, USAGE
+from metalog_spark.tables import (
+    ACL_CHANGELOG,
+    ALERTS,
+    COVERAGE,
+    DECISIONS,
+    HISTORY,
+    REJECTED,
+    USAGE,
+    WAITING,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -21,19 +32,16 @@ if TYPE_CHECKING:
 
 
 class Summary(NamedTuple):
-    """``first`` and ``last`` are hours with requests; ``controller`` counts those in which one logs
-    what it allows, ``disagree`` what the broker answered otherwise than its ACLs say,
-    ``not_known`` what was asked in a gap, ``later`` what was after the log's end."""
+    """``first`` and ``last`` are hours with requests, ``seen`` what is known of all between them,
+    ``disagree`` what the broker answered otherwise than its ACLs say, ``not_known`` what was asked
+    in a gap, ``later`` what was after the log's end."""
 
     allowed: int
     denied: int
     brokers: tuple[str, ...]
     first: datetime | None
     last: datetime | None
-    both: int
-    denials_only: int
-    nothing: int
-    controller: int
+    seen: Seen
     not_audit: int
     broken: int
     questions: int
@@ -46,24 +54,22 @@ class Summary(NamedTuple):
     later: Later | None
 
 
+class Tally(NamedTuple):
+    """The rows of the tables that ``follow`` adds to, and those that wait."""
+
+    decided: int
+    waiting: int
+    rejected: int
+    alerts: int
+
+
 def summary(tables: Tables) -> Summary:
     from pyspark.sql import functions as f
 
-    state, known = f.col("state"), f.col("known")
+    known = f.col("known")
     is_other = f.col("reason").isin(*OTHERS)
     is_otherwise = known & (f.col("decided") != f.col("result"))
-    covered = _said(
-        tables.read(COVERAGE),
-        allowed=f.sum("allowed"),
-        denied=f.sum("denied"),
-        brokers=f.sort_array(f.collect_set("broker")),
-        first=f.unix_seconds(f.min("hour")),
-        last=f.unix_seconds(f.max("hour")),
-        both=f.count_if(state == BOTH),
-        denials_only=f.count_if(state == DENIALS_ONLY),
-        nothing=f.count_if(state == NOTHING),
-        controller=f.count_if("controller"),
-    )
+    covered = _covered(tables)
     rejected = _said(
         tables.read(REJECTED), not_audit=f.count_if(is_other), broken=f.count_if(~is_other)
     )
@@ -84,15 +90,73 @@ def summary(tables: Tables) -> Summary:
         gaps=f.count_if(f.col("kind") == "GAP"),
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
-    said = covered.unionAll(rejected).unionAll(used).unionAll(lives).unionAll(seen)
-    found = {name: value for row in said.collect() for name, value in json.loads(row[0]).items()}
+    found = _found(covered, rejected, used, lives, seen)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
+    found["seen"] = _seen(found)
     for name in ("first", "last"):
         found[name] = _time(found[name])
     for name in ("brokers", "damages"):
         found[name] = tuple(found[name])
     return Summary(**found, later=later_in(tables))
+
+
+def tally(tables: Tables, told: int | None) -> Tally:
+    """With the alerts of the batches up to ``told``."""
+    from pyspark.sql import functions as f
+
+    counted = {
+        "decided": tables.read(DECISIONS),
+        "waiting": tables.read(WAITING),
+        "rejected": tables.read(REJECTED),
+        "alerts": tables.read(ALERTS).where(f"batch <= {-1 if told is None else told}"),
+    }
+    return Tally(**_found(*(_said(rows, **{name: f.count("*")}) for name, rows in counted.items())))
+
+
+def _covered(tables: Tables) -> DataFrame:
+    """What each broker logged and all did; those hours of all are of the clock."""
+    from pyspark.sql import functions as f
+
+    lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}
+    edges = f.min("hour").alias("first"), f.max("hour").alias("last")
+    is_of_all = f.grouping("broker").alias("is_of_all")
+    hours = seen_hours(f.lit(True))
+    by_broker = (
+        tables.read(COVERAGE).rollup("broker").agg(is_of_all, *lines.values(), *edges, *hours)
+    )
+    is_one, all_have = f.col("is_of_all") == 0, f.col("is_of_all") == 1
+    one = f.when(is_one, f.struct("broker", "allowed", "any"))
+    of_all = {
+        "allowed": f.col("allowed_lines"),
+        "denied": f.col("denied_lines"),
+        "first": f.unix_seconds("first"),
+        "last": f.unix_seconds("last"),
+        "led": f.col("controller"),
+    }
+    return _said(
+        by_broker,
+        of_brokers=f.sort_array(f.collect_list(one)),
+        brokers=f.sort_array(f.collect_list(f.when(is_one, f.col("broker")))),
+        **{name: f.max(f.when(all_have, column)) for name, column in of_all.items()},
+    )
+
+
+def _seen(found: dict[str, Any]) -> Seen:
+    """As findings count, that take each broker to be expected from the first hour to the last."""
+    led, brokers = found.pop("led") or 0, found.pop("of_brokers")
+    if found["first"] is None:
+        return Seen(0, 0, 0)
+    second_us = 1_000_000
+    window = Window(found["first"] * second_us, found["last"] * second_us + HOUR_US)
+    seen = seen_of([(of["broker"], of["allowed"], of["any"]) for of in brokers], window.hours)
+    return seen._replace(clock_hours=window.hours, without_controller=window.hours - led)
+
+
+def _found(*said: DataFrame) -> dict[str, Any]:
+    """What all of them say, each in a row, in one go."""
+    rows = reduce(lambda one, more: one.unionAll(more), said).collect()
+    return {name: value for row in rows for name, value in json.loads(row[0]).items()}
 
 
 def _said(table: DataFrame, **columns: Column) -> DataFrame:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import ACL_KEYS, Acl
 from metalog.errors import InvalidRequest
 from shell.acls import sentence
-from shell.output import Cell, Output
+from shell.output import Cell, Output, counted
+from shell.safe import safe, shown
 from shell.spark import add_folder
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
 STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
+
+
+class Asked(NamedTuple):
+    """What a finding is of, and the share of hours that may be without allowed lines."""
+
+    tables: Tables
+    window: Window
+    tolerated: float
 
 
 def add_window(parser: ArgumentParser) -> None:
@@ -98,7 +107,7 @@ def whole_command(
     start, end = (time_text(us // 1000) for us in window)
     words = ["metalog", "pipeline", "report", str(tables.path), "--from", start, "--to", end]
     if tolerated:
-        words += ["--tolerate", f"{100 * tolerated:.6g}%"]
+        words += ["--tolerate", _percent(tolerated)]
     if meant is not None:
         words += ["--meant", str(meant.path)]
     return shlex.join([*words, "-o", "csv", "--section"])
@@ -106,23 +115,45 @@ def whole_command(
 
 def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
     """What a person must know of the coverage to read the answer rightly."""
+    for said in _missing(seen, tolerated):
+        output.warn(said)
+
+
+def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
     from metalog_spark.findings.window import tolerance
 
     if seen.broken:
-        output.warn(
-            f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
-        )
+        yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
     if seen.later is not None:
-        output.warn(seen.later.said())
+        yield seen.later.said()
     if seen.unled > tolerated:
-        output.warn(seen.said_of_kept())
+        yield seen.said_of_kept()
     if not seen.without_allowed:
         return
     if seen.missing > tolerated:
         advice = f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts it"
     else:
         advice = "which --tolerate accepts"
-    output.warn(f"{seen.said()}, {advice}")
+    yield f"{seen.said()}, {advice}"
+
+
+def print_basis(
+    asked: Asked, seen: Seen, requests: int, unknown: Iterable[str], output: Output
+) -> None:
+    """What commands are based on, as comments above them: they are mailed without the rest."""
+    tables, window, tolerated = asked
+    answers = counted(requests, "answer")
+    output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
+    if tolerated:
+        hours = f"{_percent(tolerated)} of the brokers' hours"
+        output.line(f"# Tolerated: {hours} may be without allowed lines.")
+    behind = (each for each in (seen.waiting, seen.uncounted) if each is not None)
+    for said in (*_missing(seen, tolerated), *(each.said_of_uses() for each in behind), *unknown):
+        output.line(f"# Not known: {safe(said)}.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g}%"
 
 
 def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:

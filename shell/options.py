@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from argparse import Action, ArgumentParser, HelpFormatter, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Final, NoReturn
 
@@ -15,6 +16,7 @@ from metalog.errors import InvalidRequest
 from shell.output import COLORS
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
+_LOG: Final = "--log"
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
@@ -28,7 +30,26 @@ class _Parser(ArgumentParser):
             message = f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {near}?")
+        elif _is_of_a_pattern(message, self._option_string_actions):
+            message += ": a pattern that the shell took apart? Put it in quotes"
         raise InvalidRequest(f"{message}; see {self.prog} --help")
+
+
+def _is_of_a_pattern(message: str, options: Container[str]) -> bool:
+    """Whether what is too much is there, as where a shell makes files of ``--log 'logs/*'``."""
+    unknown = message.removeprefix(_UNRECOGNIZED)
+    return unknown != message and _LOG in options and Path(unknown.partition(" ")[0]).exists()
+
+
+def at_least(least: int, option: str) -> Callable[[str], int]:
+    """What reads the number of ``option``; ``InvalidRequest`` where it is none, or less."""
+
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            raise InvalidRequest(f"{option} {text}: give a whole number from {least} on")
+        return int(text)
+
+    return number
 
 
 def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:

@@ -20,7 +20,7 @@ from shell.safe import safe, shown
 if TYPE_CHECKING:
     from shell.progress import Progress
 
-__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
+__all__ = ["COLORS", "Cell", "Output", "colored", "counted", "safe", "shown", "text_width"]
 
 COLORS: Final = ("auto", "always", "never")
 _STYLES: Final = {
@@ -215,6 +215,11 @@ class Output:
     def flush(self) -> None:
         self._out.flush()
         self.err.flush()
+
+
+def counted(number: int, what: str) -> str:
+    """``1 line``, ``1,200 lines``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _markdown_cell(value: object) -> str:

@@ -10,6 +10,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING, Final
@@ -25,12 +26,22 @@ if TYPE_CHECKING:
 
 SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
 """The variables by which Spark may be told to run, or to have its files, elsewhere than here."""
+_EXTRA: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
 _HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
 """How settings begin that only tell it how to run."""
 
 
 class SparkFailed(MetalogError):
     """Spark could not do what it was asked to; its own log says more."""
+
+
+def check_installed() -> None:
+    """``InvalidRequest`` where what a verb of the pipeline imports is not there."""
+    from metalog_spark.session import not_installed
+
+    for name in _EXTRA:
+        if find_spec(name) is None:
+            raise not_installed(ModuleNotFoundError(name=name))
 
 
 def add_spark(parser: ArgumentParser) -> None:

@@ -171,6 +171,9 @@ def window_of(tables: Tables, start: str | None = None, end: str | None = None) 
     end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
     window = Window(max(0, start_us), min(_LAST_DAY_US, end_us))
     if window.start_us >= window.end_us:
+        if end is None:
+            first, last = (time_text(us // 1000) for us in window)
+            raise InvalidMoment(f"--from {first}: the audit logs end at {last}")
         raise InvalidMoment(f"nothing lies between --from and --to: {window}")
     if window.end_us <= row["first"] or window.start_us >= last_us:
         whole = Window(row["first"], last_us)

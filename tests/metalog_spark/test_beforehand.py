@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from errno import ENOLCK
 from pathlib import Path
@@ -24,6 +25,10 @@ from metalog_spark.beforehand import (
     taken,
 )
 
+LINE = (
+    "[2026-01-01 00:00:00,000] INFO Principal = User:a is Allowed operation = READ from host ="
+    " 10.0.0.1 on resource = Topic:LITERAL:t for request = Fetch with resourceRefCount = 1\n"
+)
 MADE = {"kind": "kraft-metalog pipeline", "version": 2}
 
 
@@ -132,7 +137,11 @@ def given(tmp_path: Path) -> dict[str, Path]:
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     (tmp_path / "empty").mkdir()
     (tmp_path / "audit").mkdir()
-    (tmp_path / "audit" / "b1.log").touch()
+    (tmp_path / "audit" / "b1.log").write_text(LINE)
+    (tmp_path / "idle" / "log").mkdir(parents=True)
+    (tmp_path / "idle" / "log" / "b1.log").touch()
+    listed(tmp_path / "demo" / "tables")
+    ArchiveFolder(tmp_path / "demo" / "log").segment(0, ace(1))
     (tmp_path / "acls.yaml").write_text("acls: []\n")
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "x.parquet").write_bytes(b"PARE, and what nobody can read, PARE")
@@ -142,6 +151,8 @@ def given(tmp_path: Path) -> dict[str, Path]:
         "VOTER": tmp_path / "voter",
         "BAD": tmp_path / "damaged",
         "AUDIT": tmp_path / "audit",
+        "IDLE": tmp_path / "idle",
+        "DEMO": tmp_path / "demo",
         "EMPTY": tmp_path / "empty",
         "FILE": tmp_path / "audit" / "b1.log",
         "ACLS": tmp_path / "acls.yaml",
@@ -163,6 +174,16 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log ACLS --audit AUDIT --out NEW", "this needs a metadata log"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no such file, and none"),
         ("build --log LOG --audit EMPTY --out NEW", "empty: there is no file in it"),
+        ("build --log LOG --audit ACLS --out NEW", "acls.yaml: no audit line in it; name the"),
+        ("build --log LOG --audit ACLS IDLE --out NEW", "and 1 more file: no audit line in them;"),
+        ("build --log DEMO --audit AUDIT --out NEW", "; did you mean {DEMO}/log?"),
+        ("build --log IDLE --audit AUDIT --out NEW", "give a controller's metadata.log.dir"),
+        (
+            "build --log LOG FILE --audit AUDIT --out NEW",
+            "b1.log: a pattern that the shell took apart? Put it in quotes; see metalog pipeline",
+        ),
+        ("build --log LOG /nowhere --audit AUDIT --out NEW", "arguments: /nowhere; see metalog"),
+        ("unused DEMO", "; did you mean {DEMO}/tables?"),
         ("build --log LOG --audit AUDIT --out NEW --broker-from x(.)y", "'x(.)y' finds no broker"),
         ("build --log LOG --audit topic://b:9/a --out NEW", "metalog pipeline follow reads it"),
         ("build --log LOG --requests /nowhere --out NEW", "--requests /nowhere: there is no such"),
@@ -208,6 +229,7 @@ def test_the_verbs_say_it_in_a_line(
 ) -> None:
     for name, path in given.items():
         words = words.replace(name, str(path))
+        said = said.replace(f"{{{name}}}", str(path))
     done = run_here(capsys, "pipeline", *words.split())
     assert (done.returncode, done.stdout) == (2, "")
     [line] = [each for each in done.stderr.splitlines() if each.startswith("metalog: ")]
@@ -225,3 +247,25 @@ def test_what_build_leaves_out_and_follow_waits_for_is_said_first(
         done = run_here(capsys, "pipeline", verb, *words, *rest, "--spark-conf", "x")
         assert "metalog: --spark-conf x: write it as KEY=VALUE" in done.stderr
         assert (f"warning: {said}" in done.stderr) is bool(rest or verb == "follow")
+
+
+@pytest.mark.parametrize("verb", ["build", "unused", "report", "follow", "demo"])
+@pytest.mark.parametrize("lacking", ["pyspark", "pyarrow"])
+@pytest.mark.usefixtures("no_spark")
+def test_what_is_not_installed_is_said_with_what_brings_it(
+    given: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verb: str,
+    lacking: str,
+) -> None:
+    words = {
+        "build": ["--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"]],
+        "follow": ["--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"]],
+        "demo": ["--out", given["NEW"]],
+    }
+    monkeypatch.setitem(sys.modules, lacking, None)
+    done = run_here(capsys, "pipeline", verb, *words.get(verb, [given["BUILT"]]))
+    said = f"metalog: the pipeline needs {lacking}: pip install 'kraft-metalog[spark]'\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert not given["NEW"].exists()

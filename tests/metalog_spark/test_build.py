@@ -133,6 +133,8 @@ def test_bit_by_bit_is_as_in_one_go(
     with monkeypatch.context() as patch:
         patch.setattr("metalog_spark.build.usage", killed)
         assert fault(pipeline, "--out", tmp_path / "bits", "--requests", again) == "metalog: killed"
+    check_ctrl_c_says_what_came_of_it(pipeline, "bits", "build.usage", "nothing was changed")
+    check_ctrl_c_says_what_came_of_it(pipeline, "first", "summary.summary", "all was built")
     assert sorted((tmp_path / "bits" / "changes").iterdir()) == changes
 
     twice = ("--requests", table, "--requests", again)
@@ -262,6 +264,17 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
 def killed(decisions: object) -> None:
     """In place of the last table."""
     raise InvalidRequest("killed")
+
+
+def check_ctrl_c_says_what_came_of_it(pipeline: Pipeline, out: str, at: str, said: str) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"metalog_spark.{at}", interrupted)
+        done = pipeline.build(out)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == f"note: broken off; {said}\n"
 
 
 def fault(pipeline: Pipeline, *arguments: str | Path) -> str:

@@ -8,23 +8,24 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from metalog.errors import InvalidRequest
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.log.layout import PARTITION_FOLDER
+from shell.built import show_built
 from shell.context import SUPER_USERS_KEY, add_command_config
-from shell.output import Cell, Output
-from shell.safe import safe
-from shell.spark import add_spark, is_here, spark_session, writing_to
+from shell.output import Output, counted
+from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_spark.archive import Unproven
     from metalog_spark.build import FileRead, Given
     from metalog_spark.configuration import Configuration
-    from metalog_spark.summary import Summary
+    from metalog_spark.folder import Tables
 
 USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -40,8 +41,8 @@ by now, and those of files that are not given stay. A line that is no audit line
 one, is kept in the table rejected, with the reason.
 
 Exit code: 0 built, 1 built, and something given was left out, 2 not built."""
-_AN_HOUR: Final = timedelta(hours=1)
-_WIDE: Final = 13
+_LOG: Final = "log"
+"""What metalog pipeline demo calls the folder of its metadata log."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -111,6 +112,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     if not arguments.audit and not arguments.requests:
         raise InvalidRequest(
             "no requests are given: name audit logs by --audit, or a table by --requests"
@@ -126,27 +128,35 @@ def run(arguments: Namespace, output: Output) -> int:
         from metalog_spark.summary import summary
 
         tables = Tables.make(session, arguments.out)
-        with output.busy("looking at what there is") as progress:
-            told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
-        with output.busy("counting"):
-            found = summary(tables)
+        with _said_if_broken_off(tables, output):
+            with output.busy("looking at what there is") as progress:
+                told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
+            with output.busy("counting"):
+                found = summary(tables)
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
         _say_shared(told, given.requests, output)
-    _show(found, output)
+    show_built(found, output)
     return 0 if is_all else 1
 
 
-def _given(arguments: Namespace, output: Output) -> Given:
-    from metalog_spark.session import not_installed
-
+@contextmanager
+def _said_if_broken_off(tables: Tables, output: Output) -> Iterator[None]:
+    """By Ctrl-C, what has come of it."""
+    before = tables.contents.places
     try:
-        from metalog_spark.build import Given
-    except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        yield
+    except KeyboardInterrupt:
+        is_built = tables.contents.places != before
+        output.note(f"broken off; {'all was built' if is_built else 'nothing was changed'}")
+        raise
+
+
+def _given(arguments: Namespace, output: Output) -> Given:
     from authorizer.audit_layout import Zone
     from metalog_spark.archive import Logs
     from metalog_spark.auditfiles import find_files
+    from metalog_spark.build import Given
 
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     command_config = arguments.command_config
@@ -170,11 +180,13 @@ def _given(arguments: Namespace, output: Output) -> Given:
 def _check(given: Given, arguments: Namespace) -> None:
     """What cannot be built is refused before Spark starts, where that shows."""
     from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_table
-    from metalog_spark.build import check
+    from metalog_spark.build import check, check_fills_a_new_one
     from metalog_spark.folder import check_is_built
 
+    is_new = False
     if is_here(arguments, arguments.out):
         contents = check_can_be_filled(arguments.out)
+        is_new = contents is None
         if contents is not None:
             check_is_built(arguments.out, contents)
     for audit in arguments.audit:
@@ -183,7 +195,15 @@ def _check(given: Given, arguments: Namespace) -> None:
     for table in arguments.requests:
         if is_here(arguments, table):
             check_is_table(table)
-    check(given, arguments.out)
+    try:
+        check(given, arguments.out)
+    except InvalidSource as error:
+        inside = Path(arguments.log, _LOG)
+        if not (inside / PARTITION_FOLDER).is_dir():
+            raise
+        raise InvalidSource(f"{error}; did you mean {inside}?") from None
+    if is_new:
+        check_fills_a_new_one(given)
 
 
 def _unproven_said(each: Unproven) -> str:
@@ -241,7 +261,7 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
     for each in told:
         if each.longer is not None:
             problems.append(
-                f"{each.file}: left out: it has {_counted(each.lines, 'line')}, and what begins"
+                f"{each.file}: left out: it has {counted(each.lines, 'line')}, and what begins"
                 f" like it and was read before, {each.same}, had {each.longer:,}"
             )
         elif each.same is not None:
@@ -285,80 +305,3 @@ def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output)
                 f"{first} and {more[0]}{rest}: logs in them pass for those of one broker,"
                 f" {broker}; if they are of several, tell them apart by --broker-from"
             )
-
-
-def _show(found: Summary, output: Output) -> None:
-    if not output.is_text:
-        output.record(
-            {
-                "allowed": found.allowed,
-                "denied": found.denied,
-                "brokers": found.brokers,
-                "from": None if found.first is None else _hour(found.first),
-                "to": None if found.last is None else _hour(found.last + _AN_HOUR),
-                "hours": {
-                    "both": found.both,
-                    "denialsOnly": found.denials_only,
-                    "nothing": found.nothing,
-                    "controller": found.controller,
-                },
-                "rejected": {"notAudit": found.not_audit, "broken": found.broken},
-                "questions": found.questions,
-                "disagree": found.disagree,
-                "notKnown": found.not_known,
-                "later": 0 if found.later is None else found.later.requests,
-                "acls": found.lives,
-                "aclsInForce": found.in_force,
-                "gaps": found.gaps,
-                "damages": found.damages,
-            }
-        )
-        return
-    requests = found.allowed + found.denied
-    hours = found.both + found.denials_only + found.nothing
-    rows = [
-        ("requests", requests, f"{found.allowed:,} allowed, {found.denied:,} denied{_when(found)}"),
-        (
-            "rejected",
-            found.not_audit + found.broken,
-            f"{found.not_audit:,} that are no audit lines, {found.broken:,} broken",
-        ),
-        (
-            "coverage",
-            hours,
-            f"hours of brokers: what was allowed is known in {found.both:,}, only what was denied "
-            f"in {found.denials_only:,}, nothing in {found.nothing:,}; what controllers allowed in "
-            f"{found.controller:,}",
-        ),
-        (
-            "acl_changelog",
-            found.lives,
-            f"{found.in_force:,} in force at the end; {_counted(found.gaps, 'gap')} in the log",
-        ),
-        (
-            "decisions",
-            requests,
-            f"{found.disagree:,} answered otherwise by the broker, {found.not_known:,} not known",
-        ),
-        ("usage", found.questions, "different questions and answers, day by day"),
-    ]
-    output.aligned(
-        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
-    )
-    if found.later is not None:
-        output.note(found.later.said())
-
-
-def _when(found: Summary) -> str:
-    if found.first is None or found.last is None:
-        return ""
-    brokers = f"broker{'' if len(found.brokers) == 1 else 's'} {', '.join(found.brokers)}"
-    return f"; {_hour(found.first)} to {_hour(found.last + _AN_HOUR)}; {brokers}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _hour(time: datetime) -> str:
-    return f"{time:%Y-%m-%dT%H:%MZ}"

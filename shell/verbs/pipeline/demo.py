@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from shell.findings import whole_command
+from shell.options import at_least
 from shell.output import Output
 from shell.safe import safe, shown
-from shell.spark import add_spark, spark_session
+from shell.spark import add_spark, check_installed, spark_session
 from shell.version import VERSION
 
 if TYPE_CHECKING:
@@ -51,11 +52,15 @@ def configure(parser: ArgumentParser) -> None:
         help=f"a folder that is new or empty (default: {_DEFAULT})",
     )
     group.add_argument(
-        "--requests", type=int, default=5_000_000, metavar="N", help="how many (default: 5,000,000)"
+        "--requests",
+        type=at_least(1, "--requests"),
+        default=5_000_000,
+        metavar="N",
+        help="how many (default: 5,000,000)",
     )
     group.add_argument(
         "--days",
-        type=int,
+        type=at_least(1, "--days"),
         metavar="N",
         help=f"audit logs of so many days from {_SINCE} on (default: of the whole year)",
     )
@@ -66,6 +71,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     from metalog_spark.demo.make import check_requests
 
     out = Path(arguments.out)

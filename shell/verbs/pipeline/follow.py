@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from authorizer.audit_layout import Zone
 from metalog.acl import ACL_KEYS
 from metalog.errors import InvalidRequest
+from shell.built import followed_said
 from shell.context import add_command_config
 from shell.findings import STYLES, acl_said
+from shell.options import at_least
 from shell.output import Output
 from shell.safe import safe
-from shell.spark import add_spark, is_here, spark_session, writing_to
+from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
 
 if TYPE_CHECKING:
@@ -97,27 +99,27 @@ def configure(parser: ArgumentParser) -> None:
     pace.add_argument("--once", action="store_true", help="read what there is, and end")
     pace.add_argument(
         "--every",
-        type=_at_least(1, "--every"),
+        type=at_least(1, "--every"),
         default=10,
         metavar="SECONDS",
         help="between looks (default: 10)",
     )
     pace.add_argument(
         "--at-once",
-        type=_at_least(1, "--at-once"),
+        type=at_least(1, "--at-once"),
         metavar="N",
         help="files, or records of a topic, in a batch at most (default: 1000 or 500000)",
     )
     pace.add_argument(
         "--lateness",
-        type=_at_least(0, "--lateness"),
+        type=at_least(0, "--lateness"),
         default=30,
         metavar="SECONDS",
         help="a change of ACLs may be so much later in the log than at a broker (default: 30)",
     )
     pace.add_argument(
         "--storm",
-        type=_at_least(1, "--storm"),
+        type=at_least(1, "--storm"),
         default=100,
         metavar="N",
         help="as many denials of a principal in five minutes are a storm (default: 100)",
@@ -125,16 +127,8 @@ def configure(parser: ArgumentParser) -> None:
     add_spark(parser)
 
 
-def _at_least(least: int, option: str) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or int(text) < least:
-            raise InvalidRequest(f"{option} {text}: give a whole number from {least} on")
-        return int(text)
-
-    return number
-
-
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     configuration = _configuration(arguments, output)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
@@ -146,11 +140,14 @@ def run(arguments: Namespace, output: Output) -> int:
     unseen = _Unseen(arguments, output)
     output.go_on()
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
+        from metalog_spark.follow.batch import progress_of
         from metalog_spark.follow.query import follow_tables, start
         from metalog_spark.follow.tables import keep
+        from metalog_spark.summary import tally
 
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
         keep(tables, configuration)
+        before = tally(tables, tables.marked(_TOLD))
         query = start(
             following,
             tables,
@@ -166,6 +163,7 @@ def run(arguments: Namespace, output: Output) -> int:
         finally:
             query.stop()
         _complete(following, now, output)
+        output.note(followed_said(before, tally(now, progress_of(now).batch)))
     return 0
 
 
@@ -183,12 +181,8 @@ def _check(arguments: Namespace) -> None:
     from metalog.log.topic_address import is_topic
     from metalog_spark.beforehand import check_can_be_filled, check_can_be_followed
     from metalog_spark.contents import NOTHING
-    from metalog_spark.session import not_installed
+    from metalog_spark.follow.query import check_it_follows
 
-    try:
-        from metalog_spark.follow.query import check_it_follows
-    except ModuleNotFoundError as error:
-        raise not_installed(error) from None
     if not is_topic(arguments.audit):
         if arguments.audit_config is not None:
             raise InvalidRequest(

@@ -14,15 +14,26 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from shell.acls import sentence
-from shell.findings import add_tolerance, add_window, say_missing, share, window_asked
+from shell.findings import (
+    Asked,
+    add_tolerance,
+    add_window,
+    print_basis,
+    say_missing,
+    share,
+    window_asked,
+)
+from shell.options import at_least
 from shell.output import Cell, Output
 from shell.planning import SIGNS, print_commands
 from shell.safe import shown
-from shell.spark import add_spark, opened_folder
+from shell.spark import add_spark, check_installed, opened_folder
 from snapshot.exchange.formats.document import Document, Entry, Notes, Own
 
 if TYPE_CHECKING:
     from metalog_spark.findings.least_privilege import LeastSet, Share
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
     from snapshot.exchange.plan import Step
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
@@ -51,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("--principal", metavar="TYPE:NAME", help="for this one alone")
     group.add_argument(
         "--prefix-from",
-        type=int,
+        type=at_least(0, "--prefix-from"),
         default=3,
         metavar="N",
         help="so many names make a prefixed ACL; 0 is never (default: 3)",
@@ -69,14 +80,15 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     from metalog_spark.findings.least import Limits
     from metalog_spark.findings.least_privilege import least_set
 
-    if arguments.prefix_from < 0:
-        raise InvalidRequest(f"--prefix-from {arguments.prefix_from}: a number from 0 on")
     limits = Limits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
+        if arguments.principal is not None:
+            _check_is_known(arguments.principal, tables, window)
         with output.busy("looking for the least set"):
             found = least_set(tables, window, limits, tolerated=arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
@@ -91,6 +103,8 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(each))
         output.note(_proof_said(found))
     elif output.format == "commands":
+        asked = Asked(tables, window, arguments.tolerate)
+        print_basis(asked, found.seen, found.proof.requests, (), output)
         print_commands(_ordered(shares), output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal).encode())
@@ -104,15 +118,29 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
         return found.shares
     chosen = [each for each in found.shares if each.principal == principal]
     if not chosen:
-        from authorizer.insight.names import nearest_name
-
-        meant = principal if ":" in principal else f"User:{principal}"
-        near = nearest_name(meant, [each.principal for each in found.shares])
-        advice = f"; did you mean {near}?" if near else ""
-        raise InvalidRequest(
-            f"{principal} has no ALLOW and was allowed nothing in the window{advice}"
-        )
+        raise _has_nothing(principal, [each.principal for each in found.shares])
     return chosen
+
+
+def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
+    """Of all that ``_chosen`` refuses what shows before the least set is found, which is long."""
+    from metalog_spark.findings.questions import questions_in
+    from metalog_spark.findings.state import acls_now
+
+    known = {acl.principal for acl in acls_now(tables)}
+    if principal not in known:
+        allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
+        known.update(row.principal for row in allowed.select("principal").distinct().collect())
+    if principal not in known:
+        raise _has_nothing(principal, sorted(known))
+
+
+def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
+    from authorizer.insight.names import nearest_name
+
+    near = nearest_name(principal if ":" in principal else f"User:{principal}", known)
+    advice = f"; did you mean {near}?" if near else ""
+    return InvalidRequest(f"{principal} has no ALLOW and was allowed nothing in the window{advice}")
 
 
 def _ordered(shares: Sequence[Share]) -> list[Step]:

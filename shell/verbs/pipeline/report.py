@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from shell.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
 from shell.output import Cell, Output
 from shell.safe import safe, shown
-from shell.spark import add_spark, check_folder, opened_folder
+from shell.spark import add_spark, check_folder, check_installed, opened_folder
 from shell.version import VERSION
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     if arguments.meant is not None:
         check_folder(arguments, arguments.meant)
     if arguments.section is None:
@@ -77,14 +78,14 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _write(arguments: Namespace, output: Output) -> None:
-    from metalog_spark.report.write import write_report
-
     teams = [] if arguments.owners is None else _teams(Path(arguments.owners))
     out = Path(arguments.out or _DEFAULT)
     if out.suffix not in (".html", ".htm"):
         raise InvalidRequest(f"--out {arguments.out}: a page; name it {out.stem or 'report'}.html")
     if not out.parent.is_dir():
         raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
+    from metalog_spark.report.write import write_report
+
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         meant = _meant(arguments, tables)

@@ -16,17 +16,19 @@ from metalog.acl import Acl, acl_fields
 from metalog.ids import uuid_text
 from shell.acls import sentence
 from shell.findings import (
+    Asked,
     add_tolerance,
     add_window,
     day_said,
+    print_basis,
     print_remedies,
     say_missing,
     severity_cell,
     time_json,
     window_asked,
 )
-from shell.output import Cell, Output
-from shell.spark import add_spark, opened_folder
+from shell.output import Cell, Output, counted
+from shell.spark import add_spark, check_installed, opened_folder
 
 if TYPE_CHECKING:
     from metalog_spark.findings.unused import Judged
@@ -58,6 +60,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     from metalog_spark.findings.unused import judged
 
     with opened_folder(arguments, output) as tables:
@@ -69,6 +72,11 @@ def run(arguments: Namespace, output: Output) -> int:
         for verdict in found.verdicts:
             output.record(_as_json(verdict, found))
     elif output.format == "commands":
+        unknown = found.totals.unknown
+        is_used = "it is used" if unknown == 1 else "they are used"
+        said = [f"of {counted(unknown, 'grant')} whether {is_used}"] if unknown else []
+        asked = Asked(tables, window, arguments.tolerate)
+        print_basis(asked, found.seen, found.totals.requests, said, output)
         print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
     else:
         _print(found, arguments, output)
@@ -83,9 +91,9 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
     totals = found.totals
     unknown = f"; of {totals.unknown:,} that is not known" if totals.unknown else ""
     output.prose(
-        f"{totals.used:,} of {_counted(totals.grants, 'grant')} were used; "
+        f"{totals.used:,} of {counted(totals.grants, 'grant')} were used; "
         f"{totals.can_go:,} can go without changing one of "
-        f"{_counted(totals.requests, 'answer')}{unknown}."
+        f"{counted(totals.requests, 'answer')}{unknown}."
     )
     shown = None if arguments.all else _SHOWN
     for title, verdicts in _sections(found):
@@ -95,10 +103,6 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
             output.aligned((_cells(each, found) for each in verdicts[:shown]), indent="  ")
             if shown is not None and len(verdicts) > shown:
                 output.line(f"  … and {len(verdicts) - shown:,} more (--all)")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
@@ -140,7 +144,7 @@ def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
     last_us = found.last_use(verdict)
     beside = "" if last_us is None else f"used until {day_said(last_us)}"
     if verdict.shadow is not None:
-        beside = f"{_counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
+        beside = f"{counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)
     weight = severity_cell(severity.name) if severity > Severity.INFO else ""
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]

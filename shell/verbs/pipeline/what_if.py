@@ -27,7 +27,7 @@ from shell.findings import acl_json, acl_said, add_window, print_remedies, time_
 from shell.output import Cell, Output
 from shell.planning import saved_plan
 from shell.safe import shown
-from shell.spark import add_spark, opened_folder
+from shell.spark import add_spark, check_installed, opened_folder
 from snapshot.exchange.formats.document import Document, joined
 from snapshot.exchange.plan import SavedPlan, after, fingerprint, make_plan
 
@@ -67,15 +67,16 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
     from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if
     from metalog_spark.findings.window import answers_in, seen_in
 
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
+        window = window_asked(arguments, tables, output)
         proposed = _proposed(acls_now(tables), read, output)
         config = _config(config_now(tables), settings, arguments, output)
-        window = window_asked(arguments, tables, output)
         seen = seen_in(tables, window)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)

@@ -49,15 +49,22 @@ def test_the_pipeline_finds_in_the_year_what_was_put_there(
     assert "is there already" in again.stderr
 
 
-@pytest.mark.parametrize("requests", ["-4", "1999"])
+@pytest.mark.parametrize(
+    ("requests", "said"),
+    [
+        ("1999", "a year has at least 2,000 of them"),
+        ("-4", "give a whole number from 1 on"),
+        ("1e5", "give a whole number from 1 on"),
+    ],
+)
 @pytest.mark.usefixtures("no_spark")
 def test_a_year_that_is_none_is_refused_before_spark_starts(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, requests: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, requests: str, said: str
 ) -> None:
     out = tmp_path / "year"
     done = run_here(capsys, "pipeline", "demo", "--out", out, "--requests", requests)
     assert done.returncode == 2
-    assert f"--requests {requests}: a year has at least 2,000 of them" in done.stderr
+    assert f"--requests {requests}: {said}" in done.stderr
     assert not out.exists()
 
 

@@ -11,7 +11,7 @@ from command import run_here
 from followed_world import WrittenLog
 from small_acls import allow, deny
 from small_pipeline import Ask, World, life
-from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, WRITE
+from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHOP, WRITE
 
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
@@ -54,6 +54,29 @@ def test_unused_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.stderr == (
         "note: requests of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [("unused", ["# Not known: of 1 grant whether it is used."]), ("least-privilege", [])],
+)
+def test_commands_say_what_they_are_based_on(
+    spark: SparkSession, tmp_path: Path, capsys: Captured, verb: str, more: list[str]
+) -> None:
+    """Whoever gets the file has not seen what was said beside it."""
+    dark = SHOP._replace(dark=frozenset({("1", 7)})).folder(spark, tmp_path / "it's\ndark").path
+    words = ("--to", "2026-01-02", "--tolerate", "5%", "-o", "commands")
+    done = run_here(capsys, "pipeline", verb, dark, *words)
+    begins = [each for each in done.stdout.splitlines() if not each.startswith("kafka-acls ")]
+    assert done.stdout.splitlines()[: len(begins)] == begins
+    assert begins == [
+        "# By 1,528 answers of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z, in the tables"
+        f' of "{tmp_path}/it\'s\\u000adark".',
+        "# Tolerated: 5% of the brokers' hours may be without allowed lines.",
+        "# Not known: 1 of 24 broker-hours have no unambiguous allowed line (broker 1: 1), which"
+        " --tolerate accepts.",
+        *more,
+    ]
 
 
 def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
@@ -204,7 +227,10 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
         (["what-if", "DIR", "/logs/prod*"], "/logs/prod*: a pattern, which only --log takes; name"),
         (["unused", "DIR", "--tolerate", "120%"], "120% is no share; write it as 0.5% or 0.005"),
         (["unused", "DIR", "--tolerate", "1"], "1 is no share; write it as 0.5% or 0.005"),
-        (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: a number from 0"),
+        (
+            ["least-privilege", "DIR", "--prefix-from", "-1"],
+            "--prefix-from -1: give a whole num",
+        ),
         (["unused", "DIR"], "DIR: not a pipeline's folder; metalog pipeline build makes"),
     ],
 )
@@ -218,8 +244,10 @@ def test_what_cannot_be_asked_is_said_before_spark_starts(
 
 
 def test_a_principal_that_is_not_there_is_said_with_one_that_is(
-    tables: Tables, capsys: Captured
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
+    """At once: to find the least set takes long."""
+    monkeypatch.delattr("metalog_spark.findings.least_privilege.judged")
     done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", "bob")
     assert done.returncode == 2
     assert "; did you mean User:bob?" in done.stderr.splitlines()[-1]

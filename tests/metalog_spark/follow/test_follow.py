@@ -164,6 +164,8 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     assert "super-user-like" in done.stdout
     assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
     assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr
+    said = "19 requests decided, 1 line rejected, 2 alerts; 1 request waiting now"
+    assert done.stderr.splitlines()[-1] == f"note: in this run {said}"
     found = Found(spark, followed)
     check_each_line_counts_once(found)
     assert found.lines()["waiting"] == [("b1.a %20#?[2]", 3)]
@@ -188,6 +190,8 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     done = follow(capsys, followed)
     [alert] = done.stdout.splitlines()
     assert f"lines-lost: {cut}: the packed file is damaged, and what follows is lost" in alert
+    said = "2 requests decided, 1 line rejected, 1 alert; 0 requests waiting now"
+    assert done.stderr.splitlines()[-1] == f"note: in this run {said}"
     assert r"audit/b\xf6se.log: not read, as Spark sees no file whose name is not" in done.stderr
     found = Found(spark, followed)
     assert "waiting" not in found.lines()

@@ -1,0 +1,69 @@
+"""What ``build`` says in the end is what findings say of the same tables."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from metalog_spark.arrow import frame_of
+from metalog_spark.findings.window import Seen, seen_in, window_of
+from metalog_spark.folder import Tables
+from metalog_spark.summary import summary
+from metalog_spark.tables import COVERAGE
+from shell.built import show_built
+from shell.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from pyspark.sql import SparkSession
+
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Rows of COVERAGE, a letter each."""
+    names = {"B": (2, 1, "BOTH"), "D": (0, 1, "DENIALS_ONLY"), "N": (0, 0, "NOTHING")}
+    for number, letter in enumerate(states, begin):
+        hour = FIRST + timedelta(hours=number)
+        yield broker, hour, *names[letter], led and letter == "B", hour.date()
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [*hours("1", 0, "BBD"), *hours("two", 1, "BNNNB" * 6, led=True)],
+            "62  hours of brokers: what was allowed is known in 14, only what was denied in 1,"
+            " nothing in 47 (broker 1 lacks most, 29); what controllers allowed in 12 of 31",
+        ),
+        (
+            [*hours("1", 3, "BB", led=True)],
+            "2  hours of brokers: what was allowed is known in 2, only what was denied in 0,"
+            " nothing in 0; what controllers allowed in 2 of 2",
+        ),
+        (
+            [],
+            "0  hours of brokers: what was allowed is known in 0, only what was denied in 0,"
+            " nothing in 0; what controllers allowed in 0 of 0",
+        ),
+    ],
+)
+def test_what_is_not_known_is_counted_as_findings_count_it(
+    spark: SparkSession, tmp_path: Path, rows: list[tuple[Any, ...]], said: str
+) -> None:
+    """Each broker in every hour of the span of all, whenever it came and went."""
+    tables = Tables.make(spark, tmp_path)
+    tables.replace(COVERAGE, frame_of(spark, rows, COVERAGE.schema))
+    found = summary(tables)
+    assert found.seen == (seen_in(tables, window_of(tables)) if rows else Seen(0, 0, 0))
+    assert (found.allowed, found.denied) == (sum(r[2] for r in rows), sum(r[3] for r in rows))
+    out = io.StringIO()
+    show_built(found, Output(out, io.StringIO()))
+    [line] = [each for each in out.getvalue().splitlines() if each.startswith("coverage")]
+    assert line.removeprefix("coverage").strip() == said
