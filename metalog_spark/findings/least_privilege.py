@@ -27,6 +27,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.arrow import Mapped, batch_of, frame_of, table_of
 from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
+from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
@@ -141,6 +142,7 @@ def least_set(
         names = names_known(questions, today)
         now = rules(today, config)
         parts = _parts(questions, now, unknown, names, limits)
+        _let_start(parts, used, unknown)
         shares = _shares(today, parts, unknown, names)
         acls = [acl for acl in today if not is_allow(acl)]
         acls += [acl for share in shares for acl in share.least]
@@ -163,8 +165,10 @@ def _unknown(used: Judged) -> list[Acl]:
 
 def _stays(verdict: Verdict) -> bool:
     """Whether an ALLOW is kept because nobody knows its use, or all of its uses. That it keeps the
-    default rule away is no reason, since that rule goes."""
-    is_unknown = verdict.state is State.UNKNOWN and verdict.reason is not Reason.OPENS
+    default rule away is no reason, since that rule goes; nor that producers may start by it, for
+    which less will do."""
+    known = (Reason.OPENS, Reason.UNLOGGED)
+    is_unknown = verdict.state is State.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
@@ -203,6 +207,16 @@ def _parts(
         else:
             found.setdefault(whose, _Part([], 0, 0)).acls.append(acl_of(words))
     return found
+
+
+def _let_start(parts: dict[str, _Part], used: Judged, unknown: Iterable[Acl]) -> None:
+    """Adds what lets those start producers of whom no line tells whether they do."""
+    denies = (acl for acl in used.today if not is_allow(acl))
+    least = [*denies, *unknown, *(acl for part in parts.values() for acl in part.acls)]
+    for acl in narrowest(used.unseen, used.today, least):
+        own = parts.setdefault(acl.principal, _Part([], 0, 0)).acls
+        implied = acl._replace(operation=Operation.DESCRIBE)
+        own[:] = [acl, *(each for each in own if each != implied)]
 
 
 def _needing(now: Rules) -> Mapped:

@@ -6,7 +6,7 @@ Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from metalog.ids import uuid_text
 from metalog_spark.arrow import frame_of
 from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.producers import Asker, spared, unseen_in
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, known_from_ms
 from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
@@ -61,6 +62,10 @@ _LOOK: Final = {
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",
     Reason.COVERAGE: "log what is allowed on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
+    Reason.UNLOGGED: (
+        "keep it, or leave IDEMPOTENT_WRITE on the cluster: by it an idempotent producer may have"
+        " started (InitProducerId), which leaves no line in Kafka's audit log"
+    ),
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }
 
@@ -80,7 +85,8 @@ class Judged(NamedTuple):
     """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver.
 
     ``today`` are the ACLs in force where the history ends, ``config`` is the one then;
-    ``last_uses`` (microseconds since 1970) are of all that the folder knows."""
+    ``last_uses`` (microseconds since 1970) are of all that the folder knows; ``unseen`` may have
+    started producers of which no line tells."""
 
     verdicts: tuple[Verdict, ...]
     seen: Seen
@@ -89,6 +95,7 @@ class Judged(NamedTuple):
     today: tuple[Acl, ...]
     config: AuthorizerConfig
     last_uses: Mapping[Acl, int]
+    unseen: frozenset[Asker]
 
     @property
     def totals(self) -> Totals:
@@ -140,10 +147,20 @@ def judged(
     answers = answers_in(tables, window)
     lives, said = counted(tables, window) if requests is None else requests
     given = conditions(seen, window, config, tolerated, known_from_ms(tables))
-    found = tuple(verdicts(lives, said, given))
+    today, unseen = tuple(lives.at(None)), unseen_in(tables, window)
+    found = tuple(_spared(tuple(verdicts(lives, said, given)), today, unseen))
     dangers = opening((each.acl for each in found), config)
-    today = tuple(lives.at(None))
-    return Judged(found, seen, answers, dangers, today, config, _last_uses(tables, lives))
+    return Judged(found, seen, answers, dangers, today, config, _last_uses(tables, lives), unseen)
+
+
+def _spared(
+    found: Iterable[Verdict], today: Iterable[Acl], unseen: Iterable[Asker]
+) -> Iterator[Verdict]:
+    going = {each.acl: each.matched for each in found if each.can_go}
+    kept = spared(unseen, today, going)
+    for each in found:
+        spares = each.acl in kept
+        yield each._replace(state=State.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
 
 
 def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:

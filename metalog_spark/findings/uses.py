@@ -60,6 +60,9 @@ class Reason(Enum):
     """Brokers' hours without lines of the kind that would show it."""
     CONTROLLER = "CONTROLLER"
     """Hours without a controller's log, which alone may show it."""
+    UNLOGGED = "UNLOGGED"
+    """The last by which somebody who was there may start an idempotent producer, which leaves no
+    line in Kafka's audit log."""
     OPENS = "OPENS"
     """allow.everyone.if.no.acl.found: a name that loses its last ACL is open to all."""
 
@@ -247,7 +250,7 @@ def _reason(
 ) -> Reason | None:
     is_seen = given.is_allowed_seen if is_allow(acl) else given.is_any_seen
     reasons = {
-        Reason.YOUNGER: not _lasts_through(own, given),
+        Reason.YOUNGER: not lasts(own, *given[:3]),
         Reason.GAP: Kind.GAP in kinds,
         Reason.WAITS: Kind.WAITS in kinds,
         Reason.DISAGREES: Kind.DISAGREES in kinds,
@@ -265,11 +268,11 @@ def _overlaps(life: Life, given: Conditions) -> bool:
     return begun and (life.end is None or life.end.time_ms > given.start_ms)
 
 
-def _lasts_through(own: tuple[Life, ...], given: Conditions) -> bool:
-    """Whether one life of it surely lasts from before the window to its end, or past it."""
+def lasts(own: Iterable[Life], start_ms: int, end_ms: int, known_from_ms: int | None) -> bool:
+    """Whether one life of an ACL surely lasts from before the window to its end, or past it."""
     for life in own:
-        begin_ms = given.known_from_ms if life.begin is None else life.begin.time_ms
-        is_there = begin_ms is not None and begin_ms <= given.start_ms
-        if is_there and (life.end is None or life.end.time_ms >= given.end_ms):
+        begin_ms = known_from_ms if life.begin is None else life.begin.time_ms
+        is_there = begin_ms is not None and begin_ms <= start_ms
+        if is_there and (life.end is None or life.end.time_ms >= end_ms):
             return True
     return False

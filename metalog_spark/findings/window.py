@@ -310,28 +310,35 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
 
 def answers_in(tables: Tables, window: Window) -> int:
     """How many requests were answered in ``window``; ``InvalidSource`` where the table that they
-    are taken from has not those of a day that COVERAGE counted: a use that is gone would be taken
-    for none."""
+    are taken from has not those of a day that COVERAGE counted, or some that were allowed and
+    cannot be asked: a use that is gone or passed over would be taken for none."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
     cut = window.cut_days
-    usage = usage_in(tables, window).selectExpr("day", "requests", "0L AS there", "0L AS lines")
+    odd = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L) AS odd"
+    usage = usage_in(tables, window).selectExpr(
+        "day", "requests", "0L AS there", "0L AS lines", odd
+    )
     coverage = tables.read(COVERAGE).selectExpr(
-        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines"
+        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines", "0L AS odd"
     )
     both = usage.unionByName(coverage)
     if cut:
         decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
-        there = decisions.selectExpr("day", "0L AS requests", "1L AS there", "0L AS lines")
+        there = decisions.selectExpr(
+            "day", "0L AS requests", "1L AS there", "0L AS lines", "0L AS odd"
+        )
         both = both.unionByName(there)
-    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines")]
+    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines", "odd")]
     days = both.groupBy("day").agg(*sums).collect()
-    for day, requests, there, lines in sorted(days):
+    for day, requests, there, lines, odd in sorted(days):
         if first <= day < last and requests != lines:
             raise _gone(tables, USAGE.name, day, requests, lines)
         if day in cut and there < lines:
             raise _gone(tables, DECISIONS.name, day, there, lines)
+        if odd:
+            raise _odd(tables, day, odd)
     return sum(row["requests"] for row in days)
 
 
@@ -343,8 +350,20 @@ def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> In
     )
 
 
+def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
+    return InvalidSource(
+        f"{tables.path}: the table {USAGE.name} has {requests:,} allowed requests of {day} that no"
+        " ACL can decide, as their words are none of Kafka's or they are not for one name, so that"
+        " what they used is not known; build the folder anew, which rejects them and counts them"
+    )
+
+
 def askable(usage: DataFrame) -> DataFrame:
     """The rows that an authorizer can be asked: whole, in words that we know, for one name."""
+    return usage.where(_askable())
+
+
+def _askable() -> str:
     whole = [f"{name} IS NOT NULL" for name in ("principal", "host", "resource_name")]
     words: Mapping[str, Iterable[Enum]] = {
         "pattern_type": [PatternType.LITERAL],
@@ -355,7 +374,7 @@ def askable(usage: DataFrame) -> DataFrame:
         f"{name} IN ({', '.join(repr(each.name) for each in kinds)})"
         for name, kinds in words.items()
     ]
-    return usage.where(" AND ".join([*whole, *known]))
+    return " AND ".join([*whole, *known])
 
 
 def _date(day: int) -> date:

@@ -133,6 +133,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         (Reason.SHADOW_GONE, "what decided in its stead is gone"),
         (Reason.COVERAGE, "hours without the lines that would show it"),
         (Reason.CONTROLLER, "brokers pass on what needs it, and hours have no controller's log"),
+        (Reason.UNLOGGED, "an idempotent producer may start by it, which leaves no audit line"),
         (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),
     ):
         yield f"Not known: {why}", [each for each in unknown if each.reason is reason]

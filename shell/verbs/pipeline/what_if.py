@@ -1,13 +1,14 @@
 """``metalog pipeline what-if DIR PROPOSED``: whose real requests other ACLs would break.
 
-Exit code 0 is that every answer stays, 1 that some change, 2 that it could not be looked at.
+Exit code 0 is that every answer stays, 1 that some change, or may where no line would tell, 2 that
+it could not be looked at.
 This module must not know how requests are decided.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,7 +49,7 @@ Held against the ACLs in force where the history ends, so that what changed with
 says nothing. PROPOSED are all ACLs there would be; files that say what they own replace that
 alone, as metalog apply --prune does. -o commands prints what would keep the answers.
 
-Exit code: 0 every answer stays, 1 some change, 2 no answer."""
+Exit code: 0 every answer stays, 1 some change, or may where no line would tell, 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
 
@@ -68,6 +69,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed()
+    from metalog_spark.findings.producers import losing, unseen_in
     from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if
     from metalog_spark.findings.window import answers_in, seen_in
@@ -83,12 +85,18 @@ def run(arguments: Namespace, output: Output) -> int:
             timed = found.selectExpr("*", "unix_micros(last_time) AS last_us")
             rows = [row.asDict(recursive=True) for row in timed.collect()]
             total = answers_in(tables, window)
+            lost = losing(unseen_in(tables, window), proposed, config.super_users)
     if seen.broken:
         output.warn(f"{seen.said_broken()} that is not looked at")
     if seen.without_allowed:
         output.warn(f"{seen.said()}: whom it would break then is not known")
     if seen.without_controller:
         output.warn(f"{seen.said_controllers()}: whom it would break there is not known")
+    if lost:
+        output.warn(
+            f"{_names(lost)} could start no idempotent producer any more, of which no audit line"
+            " tells: leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
+        )
     if output.format == "json":
         for row in rows:
             output.record(_as_json(row))
@@ -96,7 +104,7 @@ def run(arguments: Namespace, output: Output) -> int:
         print_remedies((row["remedy"] for row in rows), output)
     else:
         _print(rows, total, arguments, output)
-    return 1 if rows else 0
+    return 1 if rows or lost else 0
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
@@ -183,11 +191,16 @@ def _whose(rows: Sequence[Mapping[str, Any]]) -> str:
     ):
         turned = [row for row in rows if row["after"] == answer]
         if turned:
-            whose = sorted({shown(row["principal"]) for row in turned})
-            more = f" and {len(whose) - _NAMED:,} more" if len(whose) > _NAMED else ""
             times = sum(row["requests"] for row in turned)
-            said.append(f"{times:,} {change} ({', '.join(whose[:_NAMED])}{more})")
+            said.append(f"{times:,} {change} ({_names(row['principal'] for row in turned)})")
     return f": {', '.join(said)}" if said else ""
+
+
+def _names(principals: Iterable[str]) -> str:
+    """Of some principals, a few."""
+    names = sorted({shown(each) for each in principals})
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell | str]:

@@ -353,6 +353,28 @@ def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
         judged(tables, window_of(tables))
 
 
+def test_what_was_allowed_and_cannot_be_asked_is_not_passed_over(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As folders of before may have it; what was denied used no grant."""
+    from pyspark.sql import functions as f
+
+    tables = SHOP.folder(spark, tmp_path / "odd", *READ_BY_DAY)
+    day, whole = window_of(tables), tables.read(USAGE).collect()
+
+    def with_words(name: str, word: str | None, result: str) -> None:
+        rows = frame_of(spark, whole, USAGE.schema)
+        of_those = f.when(f.col("result") == result, f.lit(word)).otherwise(f.col(name))
+        tables.replace(USAGE, rows.withColumn(name, of_those))
+
+    for name, word in (("operation", "READING"), ("pattern_type", "PREFIXED"), ("host", None)):
+        with_words(name, word, "ALLOWED")
+        with pytest.raises(InvalidSource, match=r"23 allowed requests of 2026-01-01 that no ACL"):
+            judged(tables, day)
+    with_words("operation", "READING", "DENIED")
+    assert judged(tables, day).totals.requests == REQUESTS
+
+
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
     """And one of a controller what only controllers log; what waits, whatever may decide it."""
     dark, led = frozenset({("2", 7)}), frozenset(range(23))

@@ -1,0 +1,225 @@
+"""Who may start an idempotent producer, of which Kafka's audit log mostly says nothing.
+
+InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679), and what
+the latter allows by a topic's name is logged nowhere. So whoever asked brokers anything may have
+used any such grant. docs/decisions/0049 has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.api import Action, RequestContext, cluster, topic
+from authorizer.decide import ALLOWED, concerns
+from authorizer.index import AclIndex
+from authorizer.standard import StandardAuthorizer
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog_spark.arrow import Mapped, batch_of
+from metalog_spark.findings.state import config_now, known_from_ms, lives_in
+from metalog_spark.findings.uses import lasts
+from metalog_spark.findings.waiting import with_waiting
+from metalog_spark.findings.window import usage_in
+from metalog_spark.tables import CONFIGURATION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+HARDCODE: Final = "hardcode"
+"""The topic by whose name Kafka asks first, and logs it where that is allowed."""
+_BY_NAME: Final = Action(Operation.WRITE, topic(HARDCODE))
+_ON_CLUSTER: Final = Action(Operation.IDEMPOTENT_WRITE, cluster())
+_ASKERS: Final = "principal STRING, host STRING"
+
+
+class Asker(NamedTuple):
+    """Who asked brokers something, and from where. ``*`` is any host, and ``User:*`` any
+    principal, that no ACL in question names."""
+
+    principal: str
+    host: str
+
+
+class Starts:
+    """Those of some ACLs that say who may start an idempotent producer."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._by_principal: dict[str, list[Acl]] = {}
+        for acl in acls:
+            self.add(acl)
+
+    def add(self, acl: Acl) -> None:
+        if starts_producers(acl):
+            self._by_principal.setdefault(acl.principal, []).append(acl)
+
+    def of(self, who: Asker) -> list[Acl]:
+        """Those that mean the principal, from whatever host."""
+        names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
+        return [acl for name in names for acl in self._by_principal.get(name, ())]
+
+    def may(self, who: Asker, *more: Acl) -> bool:
+        """Whether InitProducerId is allowed by them and by ``more``."""
+        authorizer, context = self._asked(who, more)
+        if authorizer.is_allowed(context, _ON_CLUSTER):
+            return True
+        of_any = authorizer.authorize_by_resource_type(context, Operation.WRITE, ResourceType.TOPIC)
+        return of_any is ALLOWED
+
+    def would_show(self, who: Asker) -> bool:
+        """Whether Kafka logs that it was allowed."""
+        authorizer, context = self._asked(who, ())
+        return any(authorizer.is_allowed(context, each) for each in (_ON_CLUSTER, _BY_NAME))
+
+    @property
+    def has_allows(self) -> bool:
+        return any(is_allow(acl) for acls in self._by_principal.values() for acl in acls)
+
+    @property
+    def principals(self) -> Collection[str]:
+        return self._by_principal.keys()
+
+    @property
+    def hosts(self) -> Collection[str]:
+        return {acl.host for acls in self._by_principal.values() for acl in acls}
+
+    def _asked(self, who: Asker, more: Iterable[Acl]) -> tuple[StandardAuthorizer, RequestContext]:
+        acls = [*self.of(who), *more]
+        return StandardAuthorizer.from_acls(acls), RequestContext(who.principal, who.host)
+
+
+def starts_producers(acl: Acl) -> bool:
+    """Whether it says anything of who may start one."""
+    if acl.resource_type is ResourceType.TOPIC:
+        return concerns(acl, Operation.WRITE)
+    return acl.resource_type is ResourceType.CLUSTER and concerns(acl, Operation.IDEMPOTENT_WRITE)
+
+
+def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
+    """Those who asked something in ``window``, or wait, and today's ACLs let start a producer, of
+    whom it would not show in the audit logs. Who left no line at all is not among them."""
+    lives = lives_in(tables)
+    today = Starts(lives.at(None))
+    if not today.has_allows or _shown_by_default(tables, lives.acls):
+        return frozenset()
+    edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
+    all_the_time = Starts(
+        acl for acl, own in lives.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
+    )
+    return frozenset(
+        who
+        for who in _askers(tables, window, today)
+        if today.may(who) and not all_the_time.would_show(who)
+    )
+
+
+def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
+    """Whether the default rule, as long as there is a history, allowed WRITE on HARDCODE, which is
+    logged, as no ACL ever reached it."""
+    return tables.once(CONFIGURATION, _is_always_open) and not any(
+        AclIndex.of(tuple(acls)).reaching(ResourceType.TOPIC, HARDCODE)
+    )
+
+
+def _is_always_open(configuration: DataFrame) -> bool:
+    found = {bool(row["allow_everyone"]) for row in configuration.collect()}
+    return found == {True}
+
+
+def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
+    """As many as the ACLs have principals and hosts, however many asked."""
+    asked = with_waiting(usage_in(tables, window), tables).select("principal", "host")
+    supers = config_now(tables).super_users
+    named = _naming(frozenset(today.principals), frozenset(today.hosts), frozenset(supers))
+    for principal, host in asked.distinct().mapInArrow(named, _ASKERS).distinct().collect():
+        yield Asker(principal, host)
+
+
+def _naming(
+    principals: frozenset[str], hosts: frozenset[str], super_users: frozenset[str]
+) -> Mapped:
+    def naming(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = (column.to_pylist() for column in batch.columns)
+            found = {
+                (
+                    principal if principal in principals else WILDCARD_PRINCIPAL,
+                    host if host in hosts else WILDCARD,
+                )
+                for principal, host in zip(*columns, strict=True)
+                if principal is not None and principal not in super_users
+            }
+            yield batch_of(sorted(found), _ASKERS)
+
+    return naming
+
+
+def spared(
+    unseen: Iterable[Asker], today: Iterable[Acl], going: Mapping[Acl, int]
+) -> frozenset[Acl]:
+    """Those of ``going`` without which one of ``unseen`` could start no producer any more, if all
+    others of them went: at most one for each, that which matches the most requests."""
+    rest, candidates = Starts(acl for acl in today if acl not in going), Starts(going)
+    kept = set()
+    for who in sorted(unseen):
+        if rest.may(who):
+            continue
+        for acl in sorted(candidates.of(who), key=lambda each: (-going[each], each)):
+            if rest.may(who, acl):
+                rest.add(acl)
+                kept.add(acl)
+                break
+    return frozenset(kept)
+
+
+def narrowest(
+    unseen: Iterable[Asker], today: Iterable[Acl], least: Iterable[Acl]
+) -> frozenset[Acl]:
+    """What ``least`` lacks for all of ``unseen`` to start producers: of what one ALLOW of today's
+    allows as little as will do, rather on a topic that the principal has in ``least``."""
+    has, enough, topics = Starts(today), Starts(()), dict[str, set[str]]()
+    for acl in least:
+        enough.add(acl)
+        if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
+            topics.setdefault(acl.principal, set()).add(acl.resource_name)
+    found = set()
+    for who in sorted(unseen):
+        if enough.may(who):
+            continue
+        names = topics.get(who.principal, set())
+        grants = [acl for acl in has.of(who) if is_allow(acl)]
+        parts = sorted(part for acl in grants for part in _parts(acl, names))
+        _, acl = next(each for each in parts if enough.may(who, each[1]))
+        enough.add(acl)
+        found.add(acl)
+    return frozenset(found)
+
+
+def losing(
+    unseen: Iterable[Asker], proposed: Iterable[Acl], super_users: Collection[str]
+) -> list[str]:
+    """The principals among ``unseen`` who could start no producer by ``proposed``."""
+    then = Starts(proposed)
+    lost = {who.principal for who in unseen if not then.may(who)}
+    return sorted(lost.difference(super_users))
+
+
+def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
+    """What of ``acl`` lets a producer start, the lower the number the less else that allows."""
+    if acl.resource_type is ResourceType.CLUSTER:
+        yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
+        return
+    written = acl._replace(operation=Operation.WRITE)
+    is_literal = acl.pattern_type is PatternType.LITERAL
+    if is_literal and acl.resource_name != WILDCARD:
+        yield 1 if acl.resource_name in names else 2, written
+        return
+    for name in {*names, HARDCODE}:
+        if is_literal or name.startswith(acl.resource_name):
+            one = written._replace(resource_name=name, pattern_type=PatternType.LITERAL)
+            yield 1 if name in names else 2, one
+    yield 3, written
