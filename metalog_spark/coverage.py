@@ -32,6 +32,12 @@ _STATE: Final = (
     f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
     f" ELSE '{NOTHING}' END AS state"
 )
+_NEXT: Final = "lead(hour) OVER (PARTITION BY broker ORDER BY hour) AS next"
+_LONGEST_SILENCE: Final = "INTERVAL 8784 HOUR"
+_UNTIL_NEXT: Final = (
+    f"explode(sequence(hour, CASE WHEN next <= hour + {_LONGEST_SILENCE}"
+    " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS hour"
+)
 
 
 def counted(requests: DataFrame) -> DataFrame:
@@ -58,15 +64,11 @@ def counted_before(coverage: DataFrame) -> DataFrame:
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
-    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last.
-    In hours of which lines were ``lost`` nothing is sure."""
+    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last,
+    but for silences of more than a year. In hours of which lines were ``lost`` nothing is sure."""
     from pyspark.sql import functions as f
 
-    hours = (
-        counts.groupBy("broker")
-        .agg(f.min("hour").alias("first"), f.max("hour").alias("last"))
-        .selectExpr("broker", "explode(sequence(first, last, INTERVAL 1 HOUR)) AS hour")
-    )
+    hours = counts.selectExpr("broker", "hour", _NEXT).selectExpr("broker", _UNTIL_NEXT)
     begin_us, of = f.unix_micros("hour"), f.col("of")
     is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
     is_of &= begin_us + HOUR_US > f.col("from_us")

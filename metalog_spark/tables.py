@@ -71,13 +71,14 @@ COVERAGE: Final = Table(
     "coverage",
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
     " controller BOOLEAN, day DATE",
-    ("day",),
 )
 """Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
 NOTHING: ambiguous lines are counted, and do not make it BOTH, nor
 does any line where a topic deleted others before they were read. Kafka logs what it allows only at
 DEBUG: where that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a
-controller writes."""
+controller writes. Of a silence of more than a year there are no rows: a broker's clock may have
+stood at 1970, or at 9999. Hours without a row are as those of NOTHING, and no finding counts
+either."""
 
 DECISIONS: Final = Table(
     "decisions",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
 from metalog_spark.arrow import frame_of
-from metalog_spark.coverage import counted, counted_before, covered
+from metalog_spark.coverage import counted, counted_before, covered, seen_hours
+from metalog_spark.folder import Tables
 from metalog_spark.tables import COVERAGE
 
 if TYPE_CHECKING:
@@ -74,6 +76,24 @@ def test_in_an_hour_that_lost_lines_nothing_is_sure(spark: SparkSession) -> None
     hours = {"1": [both] * 8, "2": [both, (0, 0), both]}
     lost = ("1", 2.5, 3.5), ("1", 5, 5.9), (None, 7, 1_000), ("1", 3, 3), (None, 0.5, 0.5)
     assert states(spark, hours, *lost) == {"1": "DBDDBDBD", "2": "DNB"}
+
+
+def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As brokers log until it is set: 70 million rows of silence, or as many folders of days, would
+    come of a line. Hours between that have no row are not seen, as those that have one."""
+    start, end = datetime(2025, 9, 1, tzinfo=UTC), datetime(2026, 1, 1, 1, tzinfo=UTC)
+    clocks = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
+    lines = [("b", at, 1, 0, True, False) for at in (*clocks, start, end)]
+    tables = Tables.make(spark, tmp_path)
+    tables.replace(COVERAGE, covered(frame_of(spark, lines, COUNTED)))
+    assert len(list((tmp_path / "coverage").rglob("*"))) < 50
+    found = tables.read(COVERAGE)
+    edges = f.unix_seconds(f.min("hour")), f.unix_seconds(f.max("hour"))
+    [row] = found.agg(f.count("*"), *seen_hours(f.lit(True)), *edges).collect()
+    between = (end - start) // timedelta(hours=1) - 1
+    assert tuple(row) == (4 + between, 4, 4, 0, *(round(each.timestamp()) for each in clocks))
 
 
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(

@@ -16,7 +16,10 @@ from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
 from metalog_spark.contents import NOTHING
 from metalog_spark.folder import Tables
-from metalog_spark.tables import COVERAGE, HISTORY, TABLES
+from metalog_spark.tables import HISTORY, TABLES, Table
+
+COUNTED = Table("counted", "allowed BIGINT, day DATE", ("day",))
+"""One that is divided by day."""
 
 
 def history(spark: SparkSession, *sources: str) -> DataFrame:
@@ -24,13 +27,9 @@ def history(spark: SparkSession, *sources: str) -> DataFrame:
     return frame_of(spark, rows, HISTORY.schema)
 
 
-def coverage(spark: SparkSession, *days: tuple[str, int]) -> DataFrame:
+def counts(spark: SparkSession, *days: tuple[str, int]) -> DataFrame:
     return spark.sql(
-        " UNION ALL ".join(
-            f"SELECT 'b' broker, TIMESTAMP '{day} 01:00:00' hour, {allowed}L allowed, 0L denied,"
-            f" 'BOTH' state, false controller, DATE '{day}' day"
-            for day, allowed in days
-        )
+        " UNION ALL ".join(f"SELECT {allowed}L allowed, DATE '{day}' day" for day, allowed in days)
     )
 
 
@@ -86,8 +85,8 @@ def test_what_was_not_written_to_its_end_is_not_there(spark: SparkSession, tmp_p
 
 
 def days(tables: Tables) -> dict[str, int]:
-    rows = tables.read(COVERAGE)
-    assert tuple(rows.columns) == COVERAGE.columns
+    rows = tables.read(COUNTED)
+    assert tuple(rows.columns) == COUNTED.columns
     return {str(row.day): row.allowed for row in rows.collect()}
 
 
@@ -98,13 +97,13 @@ def test_days_are_replaced_as_days(
     monkeypatch.setattr("metalog_spark.folder._MOST_DAYS", 2)
     tables = Tables.make(spark, tmp_path)
     first, second = "2026-01-01", "2026-01-02"
-    tables.replace_days(COVERAGE, coverage(spark, (first, 1), (second, 2)), [first, second])
+    tables.replace_days(COUNTED, counts(spark, (first, 1), (second, 2)), [first, second])
     for allowed in (3, 4, 4, 5):
-        tables.replace_days(COVERAGE, coverage(spark, (second, allowed)), [second])
+        tables.replace_days(COUNTED, counts(spark, (second, allowed)), [second])
         assert days(tables) == days(Tables.open(spark, tmp_path)) == {first: 1, second: allowed}
-    tables.replace_days(COVERAGE, tables.read(COVERAGE).where("false"), [first])
+    tables.replace_days(COUNTED, tables.read(COUNTED).where("false"), [first])
     assert days(Tables.open(spark, tmp_path)) == {second: 5}
-    assert {path.name for path in (tmp_path / "coverage").iterdir()} == {
+    assert {path.name for path in (tmp_path / "counted").iterdir()} == {
         *("place=a", "place=a1", "place=a2", "place=a3", "place=b", "place=b1", "place=b2")
     }
     with pytest.raises(InvalidRequest, match="history is not divided"):
@@ -118,14 +117,14 @@ def test_a_place_is_written_anew_as_a_whole_where_sessions_replace_partitions(
     would keep the days that a killed process left there."""
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     try:
-        left = coverage(spark, ("2026-01-01", 1))
+        left = counts(spark, ("2026-01-01", 1))
         tables = Tables.make(spark, tmp_path)
         for place in ("batch-0", "a"):
-            left.write.partitionBy("day").parquet(str(tmp_path / "coverage" / f"place={place}"))
-        again = coverage(spark, ("2026-01-02", 2))
-        tables.commit("batch-0", added={COVERAGE: again}, replaced={})
+            left.write.partitionBy("day").parquet(str(tmp_path / "counted" / f"place={place}"))
+        again = counts(spark, ("2026-01-02", 2))
+        tables.commit("batch-0", added={COUNTED: again}, replaced={})
         assert days(tables) == {"2026-01-02": 2}
-        tables.commit("batch-1", added={}, replaced={COVERAGE: again})
+        tables.commit("batch-1", added={}, replaced={COUNTED: again})
         assert days(tables) == {"2026-01-02": 2}
     finally:
         spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
@@ -154,12 +153,12 @@ def test_what_is_changed_at_once_is_so_as_a_whole_wherever_it_is_killed(
 ) -> None:
     tables = Tables.make(spark, tmp_path)
     tables.replace(HISTORY, history(spark, "old"))
-    tables.replace(COVERAGE, coverage(spark, ("2026-01-01", 1), ("2026-01-02", 2)))
+    tables.replace(COUNTED, counts(spark, ("2026-01-01", 1), ("2026-01-02", 2)))
 
     def change() -> None:
         with tables.at_once():
             tables.replace(HISTORY, history(spark, "new"))
-            tables.replace_days(COVERAGE, coverage(spark, ("2026-01-02", 3)), ["2026-01-02"])
+            tables.replace_days(COUNTED, counts(spark, ("2026-01-02", 3)), ["2026-01-02"])
             tables.state(of="the new")
             assert sources(tables) == ["new"]
 
