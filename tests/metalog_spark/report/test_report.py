@@ -7,6 +7,8 @@ metadata log is lost.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 READ, WRITE = Operation.READ, Operation.WRITE
 BOB, CAROL, MALLORY, EVE = "User:bob", "User:carol", "User:mallory", "User:eve"
-TRIED = [f"guess-{number:03}" for number in range(OF_A_PAGE.denied + 1)]
+FORMULA = '=HYPERLINK("http://evil.example")'
+TRIED = [FORMULA, *(f"guess-{number:03}" for number in range(OF_A_PAGE.denied))]
 OWNERS = f"""\
 shop:
   - principal: {BOB}
@@ -273,6 +276,19 @@ def test_a_table_is_printed_whole(
     assert [row["name"] for row in rows] == ["payments", *TRIED]
     assert [row["name"] for row in rows[: len(shown)]] == shown
     assert (rows[0]["denied"], rows[0]["last"]) == (7, "2026-01-01T03:30:00Z")
+
+
+def test_what_anybody_may_have_asked_for_is_no_formula_of_a_spreadsheet(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A topic's name may be any text, as the client chooses; JSON has it as it was."""
+    section = ("--section", "denied", "-o", "csv")
+    done = run_here(capsys, "pipeline", "report", folder / "tables", *section)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    assert not [cell for row in rows for cell in row if cell[:1] in tuple("=+-@\t\r")]
+    names = [row[rows[0].index("name")] for row in rows[1:]]
+    assert names == ["payments", f"'{FORMULA}", *TRIED[1:]]
 
 
 @pytest.mark.parametrize(
