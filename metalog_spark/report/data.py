@@ -165,8 +165,11 @@ def _access(found: Gathered, whose: _Whose, judged: Sequence[Row]) -> Access:
     made = access([*judged, *map(_unjudged, later)], order)
     says = f"{made.says}, by the ACLs in force at {log_end(parts.history, parts.window)}."
     if any(row["excess"] > 0 for row in own):
-        first = "The" if whose.team is None else "The team's own principals come first, of them the"
-        says += f" {first} most excess{' comes first' if whose.team is None else ''}."
+        says += (
+            " The most excess comes first."
+            if whose.team is None
+            else " The team's own principals come first, those with the most excess before."
+        )
     if judged and later:
         says += f" The use of {counted(len(later), 'ACL')} that came after this window is unknown."
     return made._replace(says=says)
