@@ -180,7 +180,10 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
     done = run_here(capsys, "pipeline", "report", tables.path, *options)
     assert done.returncode == 0, done.stderr
     first, _, _, *rows = (" ".join(line.split()) for line in done.stdout.splitlines())
-    assert first == f"2 ACLs came or went against {staging}; a remedy makes it as it was meant."
+    assert first == (
+        f"2 ACLs came or went against {staging}, up to the log's end, 2 January 2026, after this"
+        " window; a remedy makes it as it was meant."
+    )
     command = 'kafka-acls --bootstrap-server "$BOOTSTRAP"'
     assert rows == [
         f"warning removed User:carol DENY WRITE TOPIC payments {command} --add --deny-principal"
