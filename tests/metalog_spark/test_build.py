@@ -133,7 +133,8 @@ def test_bit_by_bit_is_as_in_one_go(
     with monkeypatch.context() as patch:
         patch.setattr("metalog_spark.build.usage", killed)
         assert fault(pipeline, "--out", tmp_path / "bits", "--requests", again) == "metalog: killed"
-    check_ctrl_c_says_what_came_of_it(pipeline, "bits", "build.usage", "nothing was changed")
+    for place in ("build.check_log", "build.usage"):
+        check_ctrl_c_says_what_came_of_it(pipeline, "bits", place, "nothing was changed")
     check_ctrl_c_says_what_came_of_it(pipeline, "first", "summary.summary", "all was built")
     assert sorted((tmp_path / "bits" / "changes").iterdir()) == changes
 
@@ -267,7 +268,7 @@ def killed(decisions: object) -> None:
 
 
 def check_ctrl_c_says_what_came_of_it(pipeline: Pipeline, out: str, at: str, said: str) -> None:
-    def interrupted(_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:

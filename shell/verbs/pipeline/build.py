@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -117,6 +117,11 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest(
             "no requests are given: name audit logs by --audit, or a table by --requests"
         )
+    with _said_if_broken_off(output) as watch:
+        return _built(arguments, output, watch)
+
+
+def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
     given = _given(arguments, output)
     with output.busy("looking at what there is"):
         _check(given, arguments)
@@ -128,11 +133,11 @@ def run(arguments: Namespace, output: Output) -> int:
         from metalog_spark.summary import summary
 
         tables = Tables.make(session, arguments.out)
-        with _said_if_broken_off(tables, output):
-            with output.busy("looking at what there is") as progress:
-                told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
-            with output.busy("counting"):
-                found = summary(tables)
+        watch(tables)
+        with output.busy("looking at what there is") as progress:
+            told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
+        with output.busy("counting"):
+            found = summary(tables)
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
         _say_shared(told, given.requests, output)
@@ -141,13 +146,13 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 @contextmanager
-def _said_if_broken_off(tables: Tables, output: Output) -> Iterator[None]:
-    """By Ctrl-C, what has come of it."""
-    before = tables.contents.places
+def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
+    """By Ctrl-C, what has come of it for the tables that what is given is told of, if any."""
+    watched: list[tuple[Tables, Mapping[str, str]]] = []
     try:
-        yield
+        yield lambda tables: watched.append((tables, tables.contents.places))
     except KeyboardInterrupt:
-        is_built = tables.contents.places != before
+        is_built = any(tables.contents.places != before for tables, before in watched)
         output.note(f"broken off; {'all was built' if is_built else 'nothing was changed'}")
         raise
 
