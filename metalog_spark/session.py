@@ -14,6 +14,7 @@ import locale
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
@@ -187,7 +189,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log), names_in_utf8(), _by_this_python(master):
+    with _uninterrupted(), _errors_into(log), names_in_utf8(), _by_this_python(master):
         return builder.getOrCreate()
 
 
@@ -199,7 +201,7 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
     builder = SparkSession.builder.remote(remote)
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    with _errors_into(log), names_in_utf8(), _by_this_python(remote):
+    with _uninterrupted(), _errors_into(log), names_in_utf8(), _by_this_python(remote):
         return builder.getOrCreate()
 
 
@@ -252,6 +254,26 @@ def check_java(environ: Mapping[str, str]) -> None:
     found = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
     if not found:
         raise InvalidRequest(_NO_JAVA if java is None else f"{java}: not there; {_NO_JAVA}")
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C is heeded when what is within is over: a JVM that nobody waits for any more when it
+    has started goes on for good. PySpark's own way with Ctrl-C, which comes with a session, stays.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    asked = []
+    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
+    ours = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is ours:
+            signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -92,6 +94,31 @@ def test_what_spark_was_started_with_is_not_left_to_others(spark: SparkSession) 
     """``SPARK_HOME`` would tell a command that is started from here that Spark is elsewhere."""
     ask = udf(lambda _: os.environ["SPARK_HOME"])
     assert spark.range(1).select(ask("id")).first() != (os.environ.get("SPARK_HOME"),)
+
+
+def test_ctrl_c_while_spark_starts_leaves_no_jvm() -> None:
+    """PySpark takes away the folder by which a JVM would tell where it is; the JVM goes on."""
+    code = (
+        "import os, signal, threading\n"
+        "from metalog_spark.session import open_session\n"
+        "os.setsid()\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    open_session(master='local[1]')\n"
+        "except KeyboardInterrupt:\n"
+        "    print(os.getpid())"
+    )
+    done = run_python("-c", code)
+    group = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(group, signal.SIGKILL)
+    raise AssertionError("the JVM goes on")
 
 
 def test_spark_is_started_or_asked() -> None:
