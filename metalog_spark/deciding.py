@@ -8,7 +8,6 @@ a request only picks from it. This module must not know Spark, nor where the col
 
 from __future__ import annotations
 
-import gc
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -32,6 +31,7 @@ from authorizer.decide import (
 )
 from authorizer.timeline import Edge, Timeline
 from metalog.acl import Operation, ResourceType
+from metalog.collector import resting_collector
 from metalog.errors import InvalidRequest
 from metalog.ids import uuid_text
 from metalog.records.text import decode_text
@@ -95,9 +95,8 @@ def deciding(state: bytes, eras: tuple[Era, ...]) -> Deciding:
     """One for each state and configuration, made when this process first needs it. A worker of
     PySpark's collects garbage after each task: this, of which no part refers to itself, it need
     not look through."""
-    made = Deciding(unpacked(state), eras)
-    gc.freeze()
-    return made
+    with resting_collector():
+        return Deciding(unpacked(state), eras)
 
 
 class Deciding:

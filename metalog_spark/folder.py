@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
 from metalog_spark.contents import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
+from metalog_spark.interrupts import uninterrupted
 from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class Tables:
             self._held = None
         if held:
             self._contents = self._written
-            with _uninterrupted():
+            with uninterrupted():
                 self._note({"all": held})
 
     def mark(self, name: str, number: int) -> None:
@@ -260,23 +259,6 @@ class Tables:
     def _append(self, place: str, line: str) -> None:
         said = frame_of(self.session, [(line,)], "value STRING")
         said.write.mode("append").text(self._inside(place))
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C, which comes to the main thread alone, waits for the end of the block."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: came.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came.is_set():
-        signal.raise_signal(signal.SIGINT)
 
 
 def _place(table: Table, name: str) -> str:

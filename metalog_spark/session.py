@@ -14,7 +14,6 @@ import locale
 import os
 import re
 import shutil
-import signal
 import socket
 import sys
 import tempfile
@@ -22,11 +21,12 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import current_thread, main_thread
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
 from metalog.wire.hosts import Address, parse_addresses
+from metalog_spark.interrupts import first_ctrl_c
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -189,8 +189,16 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
-    with _uninterrupted(), _errors_into(log), names_in_utf8(), _by_this_python(master):
-        return builder.getOrCreate()
+    with first_ctrl_c() as asked, _errors_into(log), names_in_utf8(), _by_this_python(master):
+        session = builder.getOrCreate()
+    _heed(asked)
+    return session
+
+
+def _heed(asked: Event) -> None:
+    """Now that the JVM is up, and ends with us: one that nobody waits for goes on for good."""
+    if asked.is_set():
+        raise KeyboardInterrupt
 
 
 def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:
@@ -201,7 +209,7 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
     builder = SparkSession.builder.remote(remote)
     for key, value in {**_ALWAYS, **settings}.items():
         builder = builder.config(key, value)
-    with _uninterrupted(), _errors_into(log), names_in_utf8(), _by_this_python(remote):
+    with _errors_into(log), names_in_utf8(), _by_this_python(remote):
         return builder.getOrCreate()
 
 
@@ -254,26 +262,6 @@ def check_java(environ: Mapping[str, str]) -> None:
     found = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
     if not found:
         raise InvalidRequest(_NO_JAVA if java is None else f"{java}: not there; {_NO_JAVA}")
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C is heeded when what is within is over: a JVM that nobody waits for any more when it
-    has started goes on for good. PySpark's own way with Ctrl-C, which comes with a session, stays.
-    """
-    if current_thread() is not main_thread():
-        yield
-        return
-    asked = []
-    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
-    ours = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if signal.getsignal(signal.SIGINT) is ours:
-            signal.signal(signal.SIGINT, before)
-    if asked:
-        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -6,12 +6,8 @@ This module must not know how a batch is carried out, nor what deserves an alert
 from __future__ import annotations
 
 import re
-import signal
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from time import sleep
 from typing import TYPE_CHECKING, Any, Final
 
@@ -261,13 +257,15 @@ def _tell_until_it_ends(
     query: StreamingQuery, tables: Tables, unseen: _Unseen, output: Output
 ) -> Tables:
     """The folder as it is when it is over."""
+    from metalog_spark.interrupts import first_ctrl_c
+
     told, now = _tell(tables, tables.marked(_TOLD), output), tables
     seen = None
     is_over = False
-    with _ctrl_c() as is_asked_to_end:
+    with first_ctrl_c() as asked:
         while not is_over:
             is_over = _is_over(query)
-            if not is_over and is_asked_to_end():
+            if not is_over and asked.is_set():
                 _stop(query, output)
                 is_over = True
             progress = query.lastProgress
@@ -277,24 +275,6 @@ def _tell_until_it_ends(
                 now = _opened_anew(tables)
                 told = _tell(now, told, output)
     return now
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[Callable[[], bool]]:
-    """Tells whether somebody asked by Ctrl-C to end: by the first, which interrupts nothing. The
-    next does what it always did."""
-    asked = Event()
-    before = signal.getsignal(signal.SIGINT)
-
-    def ask(*_: object) -> None:
-        asked.set()
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:

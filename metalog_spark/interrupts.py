@@ -1,0 +1,48 @@
+"""Ctrl-C where what it interrupts must not be left half done.
+
+It comes to the main thread, by a handler that whoever had it before gets back; elsewhere, and
+where Ctrl-C is ignored, nothing here changes that. This module must not know what is done.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, current_thread, main_thread
+
+
+@contextmanager
+def first_ctrl_c() -> Iterator[Event]:
+    """Set by the first Ctrl-C, which interrupts nothing; the next does what it always did."""
+    with _asked(once=True) as asked:
+        yield asked
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block."""
+    with _asked(once=False) as asked:
+        yield
+    if asked.is_set():
+        signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _asked(*, once: bool) -> Iterator[Event]:
+    asked, before = Event(), signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):
+        yield asked
+        return
+
+    def ask(*_: object) -> None:
+        asked.set()
+        if once:
+            signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        if signal.getsignal(signal.SIGINT) is ask:
+            signal.signal(signal.SIGINT, before)
