@@ -37,7 +37,7 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
     """The teams in the file's order; ``InvalidRequest`` with the place of a mistake."""
     owned: dict[str, list[Own]] = {}
     for document in yaml_documents(text, file):
-        for name, node in fields_of(document, "the owners", None).items():
+        for name, node in fields_of(document, "the list of owners", None).items():
             if not name.strip():
                 raise fault(node.place, "a team has no name")
             owns = [own for item in items_of(node, name) for own in read_own(item)]
