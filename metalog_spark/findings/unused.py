@@ -6,7 +6,7 @@ Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -154,7 +154,7 @@ def judged(
 
 
 def _spared(
-    found: Iterable[Verdict], today: Iterable[Acl], unseen: Iterable[Asker]
+    found: Sequence[Verdict], today: Iterable[Acl], unseen: Iterable[Asker]
 ) -> Iterator[Verdict]:
     going = {each.acl: each.matched for each in found if each.can_go}
     kept = spared(unseen, today, going)
