@@ -31,7 +31,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 class Era(NamedTuple):
     """``config`` held from ``from_us`` (microseconds since 1970; None is the beginning) on,
-    until the next one; ``source`` is the file that says so, or ``ASSUMED``."""
+    until the next one; ``source`` is the file that says so, or ``ASSUMED``.
+
+    ``config`` has what decides a request, super users and the default rule, and the defaults
+    of all other keys: those are a broker's own, and the tables do not keep them.
+    """
 
     from_us: int | None
     config: AuthorizerConfig
@@ -120,17 +124,19 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
+    """What decides requests in the file at ``path``, and its oddities, a line each."""
     properties = _properties(path, files)
     try:
         config, warnings = from_properties(properties)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}") from None
+    decides = AuthorizerConfig(config.super_users, config.allow_everyone)
     odd = [f"{path}: {warning}" for warning in warnings]
     if not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
         odd.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"
         )
-    return config, odd
+    return decides, odd
 
 
 def _properties(path: Path, files: Files) -> Mapping[str, str]:

@@ -44,6 +44,18 @@ def test_each_file_holds_from_its_moment_on(files: Path) -> None:
     assert odd == []
 
 
+def test_keys_that_decide_no_request_make_no_other_configuration(files: Path) -> None:
+    """KIP-801: early.start.listeners, which is controller.listener.names where it is not set,
+    says when a listener opens."""
+    (files / "node.properties").write_text(
+        "super.users=User:a;User:b\ncontroller.listener.names=CONTROLLER\n"
+        "early.start.listeners=CONTROLLER\nstale.deny.after.ms=60000\n"
+    )
+    of_node, _ = read_configuration(["node.properties"])
+    of_old, _ = read_configuration(["old.properties"])
+    assert of_node.at(0) == of_old.at(0)
+
+
 def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
     assumed = "assumed super.users= and allow.everyone.if.no.acl.found=false"
     configuration, [odd] = read_configuration([])

@@ -59,6 +59,18 @@ ADMIN = READ_T._replace(
     operation=Operation.ALTER,
 )
 
+AS_OF_A_KRAFT_NODE = """
+process.roles=controller
+node.id=1
+controller.listener.names=CONTROLLER
+listeners=CONTROLLER://127.0.0.1:9093
+early.start.listeners=CONTROLLER
+stale.deny.after.ms=60000
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=
+"""
+"""Every KRaft node names its controllers' listeners, and none of these keys decides a request."""
+
 
 class Followed:
     """A world, and the folder that it is followed into."""
@@ -67,11 +79,14 @@ class Followed:
         self.log = WrittenLog(folder / "log")
         self.audit: Path | str = folder / "audit"
         self.out = folder / "out"
+        self.config = folder / "server.properties"
+        self.config.write_text(AS_OF_A_KRAFT_NODE)
 
     @property
     def words(self) -> list[str | Path]:
         return [
             *("--log", self.log.folder, "--audit", self.audit, "--out", self.out),
+            *("--config", self.config),
             *("--once", "--at-once", "2", "--storm", str(STORM)),
         ]
 
@@ -213,9 +228,10 @@ def check_decisions_stay_true(
     followed: Followed, tables: Tables, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The last decision is of second 55."""
-    other = followed.out.parent / "server.properties"
+    other = followed.out.parent / "other.properties"
     other.write_text("super.users=User:bad\n")
-    done = run_here(capsys, "pipeline", "follow", *followed.words, "--config", other)
+    words = [other if word == followed.config else word for word in followed.words]
+    done = run_here(capsys, "pipeline", "follow", *words)
     assert done.returncode == 2
     assert "what was asked up to 2026-01-01T00:00:55.000Z is decided by another" in done.stderr
     era = Era(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
