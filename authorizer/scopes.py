@@ -22,12 +22,13 @@ from authorizer.decide import (
     DENIED,
     AuthorizationResult,
     Decision,
+    concerns,
     session,
 )
-from authorizer.index import AclIndex
+from authorizer.index import PATTERN_TYPES, AclIndex
 from authorizer.prefixes import Prefix
-from metalog.acl import WILDCARD, Operation, PatternType, ResourceType
-from metalog.errors import AuthorizerNotReady
+from metalog.acl import WILDCARD, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import AuthorizerNotReady, InvalidRequest
 
 REMEMBERED = 1 << 17
 """How many answers, over all scopes, a decider remembers before it starts again; what
@@ -67,6 +68,8 @@ class Decider:
         return self.scopes[resource_type].get(identity) or self._open(resource_type, identity)
 
     def _open(self, resource_type: ResourceType, identity: Identity) -> Scope:
+        if resource_type is ResourceType.ANY:
+            raise InvalidRequest("a resource has one type: name it, ANY is for filters only")
         if identity[1] in self.super_users:
             scope = Scope(self, resource_type, identity, is_super_user=True)
         elif self.is_open:
@@ -243,18 +246,46 @@ class Scope:
         return allowed, denied
 
     def _may_on_some(self, operation: Operation) -> bool:
-        if self._wildcard_masks is not None and self._wildcard_masks[1] >> operation & 1:
+        wildcard = self._literals.get(WILDCARD)
+        if wildcard is not None and self._denies_by_type(wildcard, operation):
             return False
+        prefix_denies: dict[Prefix | None, bool] = {None: False}
         allowing = self._decider.index.allowing(self._who, operation, self._resource_type)
         for pattern_type, name in allowing:
-            denied = self._masks_up_from(self._prefixed.names.longest_prefix(name))[1]
-            if pattern_type is PatternType.LITERAL:
-                if name == WILDCARD:
-                    return True
-                denied |= self._literals[name].masks(self._who)[1]
-            if not denied >> operation & 1:
+            is_literal = pattern_type is PatternType.LITERAL
+            if is_literal and name == WILDCARD:
+                return True
+            if is_literal and self._denies_by_type(self._literals[name], operation):
+                continue
+            longest = self._prefixed.names.longest_prefix(name)
+            if not self._prefixes_deny(longest, operation, prefix_denies):
                 return True
         return False
+
+    def _prefixes_deny(
+        self, longest: Prefix | None, operation: Operation, known: dict[Prefix | None, bool]
+    ) -> bool:
+        """Whether ``longest`` or a shorter prefix denies; ``known`` spares each a second look."""
+        unknown: list[Prefix] = []
+        while longest is not None and longest not in known:
+            unknown.append(longest)
+            longest = longest.shorter
+        denies = known[longest]
+        for each in reversed(unknown):
+            bucket = self._prefixed.buckets[each.name]
+            denies = known[each] = denies or self._denies_by_type(bucket, operation)
+        return denies
+
+    def _denies_by_type(self, bucket: Bucket, operation: Operation) -> bool:
+        """Unlike a decision on one name, Kafka skips permissions and patterns that it does not
+        know here."""
+        return any(
+            acl.permission_type is PermissionType.DENY
+            and acl.pattern_type in PATTERN_TYPES
+            and concerns(acl, operation)
+            and self._who.is_meant_by(acl)
+            for acl in bucket.of(self._who)
+        )
 
 
 NO_SCOPES: Final[dict[Identity, Scope]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Set
 from authorizer import decide as d
 from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
 
-LITERAL, ALLOW = PatternType.LITERAL, PermissionType.ALLOW
+LITERAL, ALLOW, DENY = PatternType.LITERAL, PermissionType.ALLOW, PermissionType.DENY
 Who = tuple[Set[str], str]  # the principals of a session, and its host
 
 
@@ -47,8 +47,10 @@ def decide(
 def is_allowed_by_resource_type(
     acls: Collection[Acl], who: Who, op: Operation, kind: ResourceType, default: bool
 ) -> bool:
-    found = [a for a in acls if a.resource_type is kind and matches(a, who, op)]
-    denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is not ALLOW}
+    patterns = (LITERAL, PatternType.PREFIXED)
+    of_kind = [a for a in acls if a.resource_type is kind and a.pattern_type in patterns]
+    found = [a for a in of_kind if matches(a, who, op)]
+    denied = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is DENY}
     allowed = {(a.pattern_type, a.resource_name) for a in found if a.permission_type is ALLOW}
     if decide(acls, who, op, kind, "hardcode", default).result is d.ALLOWED:
         return True
