@@ -8,6 +8,7 @@ they lie, and put together here. This module must not know Spark.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, islice
 from operator import itemgetter
@@ -19,6 +20,7 @@ from metalog.acl import Acl
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.ids import SnapshotId, Uuid
 from metalog.image.policy import doubt_about
+from metalog.loader.screen import Screen
 from metalog.log.single import SegmentSplit
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch
@@ -128,6 +130,7 @@ def scan(piece: Piece) -> Scanned:
 
 def _telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
     if batch.is_control:
+        deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
         return
     for offset, raw in enumerate(batch.raw_records(), batch.base_offset):
         value = raw.value or b""

@@ -2,9 +2,10 @@
 
 Nothing that decides who may do what, or who somebody is, may fail open: a record of
 those types that cannot be read, contradicts the state or may not mean what it seems to
-stops a strict loader. So does a record whose type cannot be told, and a transaction's
-marker, since either may stand for such a record. Any other is counted and passed over:
-a partition that nobody understands must not keep a revoked ACL in force.
+stops a strict loader. So does a record whose type cannot be told, a control record that
+Kafka would stop at, and a transaction's marker, since each may stand for such a record.
+Any other is counted and passed over: a partition that nobody understands must not keep a
+revoked ACL in force.
 
 This module must not know logs, offsets or what is committed.
 """
@@ -45,10 +46,13 @@ _CONCERNING: Final = _MARKERS | frozenset(
 )
 
 _WITHOUT_TYPE: Final = "record without a type"
+_CONTROL: Final = "unreadable control record"
 
 
 def concerns_authorization(message: Any) -> bool:
     """Whether a strict loader must not pass over ``message``."""
+    if type(message) is Undecodable and message.control_type is not None:
+        return message.lenient is None
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY
     return api_key is None or api_key in _CONCERNING
 
@@ -62,6 +66,8 @@ def name_of(message: Any) -> str:
     """What ``message`` is, for a count by type."""
     if type(message) is not Undecodable:
         return str(message.TYPE_NAME)
+    if message.control_type is not None:
+        return _CONTROL if message.lenient is None else message.lenient.TYPE_NAME
     if message.api_key is None:
         return _WITHOUT_TYPE
     kind = message_type(message.api_key)
@@ -71,7 +77,7 @@ def name_of(message: Any) -> str:
 def names_that_concern_authorization() -> frozenset[str]:
     """What ``name_of`` gives for the messages that ``concerns_authorization`` is about."""
     kinds = filter(None, map(message_type, _CONCERNING))
-    return frozenset(kind.TYPE_NAME for kind in kinds) | {_WITHOUT_TYPE}
+    return frozenset(kind.TYPE_NAME for kind in kinds) | {_WITHOUT_TYPE, _CONTROL}
 
 
 class Doubt(NamedTuple):

@@ -292,7 +292,7 @@ class Loader:
         if first > base or end < batch.next_offset:
             parts = [*messages_of(parts)[first - base : end - base]]
         if batch.is_control:
-            for part in parts:
+            for part in self._screen.readable(batch, parts, first):
                 if isinstance(part, LeaderChangeMessage):
                     self._leader = Leader(part.leader_id, batch.epoch)
         else:

@@ -8,7 +8,7 @@ This module must not know what is committed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog, UnreadableRecord
@@ -16,6 +16,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.policy import concerns_authorization, doubt_about, name_of
 from metalog.ports import Gap
 from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
 
 _LOST: Final = "offsets that the log does not have"
 
@@ -57,8 +58,7 @@ class Screen:
         """
 
         def refuse(offset: int, message: Any, fault: CorruptLog) -> None:
-            if self._tolerant or not concerns_authorization(message):
-                _count(self._skipped, name_of(message), offset, fault.problem)
+            if self._passes(offset, message, fault):
                 return
             batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
             raise fault.located(file=batch.file, offset=offset, byte=batch.position)
@@ -67,6 +67,23 @@ class Screen:
         delta.replay_all(records, refuse)
         if delta.doubtful > doubtful:
             self._judge_doubts(span, batches)
+
+    def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
+        """The control records of ``batch``, the first at offset ``first``, but for those that
+        cannot be read and need not stop the replay."""
+        for offset, message in enumerate(controls, first):
+            if not isinstance(message, Undecodable):
+                yield message
+                continue
+            fault = UnreadableRecord(message.reason)
+            if not self._passes(offset, message, fault):
+                raise fault.located(file=batch.file, offset=offset, byte=batch.position)
+
+    def _passes(self, offset: int, message: Any, fault: CorruptLog) -> bool:
+        if not self._tolerant and concerns_authorization(message):
+            return False
+        _count(self._skipped, name_of(message), offset, fault.problem)
+        return True
 
     def pass_gap(self, gap: Gap) -> None:
         """Let ``gap`` pass, unless records were lost in it that ought to be there."""

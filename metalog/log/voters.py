@@ -13,9 +13,12 @@ from typing import NamedTuple, Protocol
 
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
+from metalog.image.policy import concerns_authorization
 from metalog.log.layout import QuorumState
 from metalog.ports import Appended, Log
 from metalog.records.batch import Batch
+from metalog.records.bulk import AnyMessage
+from metalog.records.frame import Undecodable
 from metalog.records.message import ControlMessage
 from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 
@@ -91,6 +94,8 @@ def _said_by(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
                 quorum = quorum._replace(kraft_version=message.kraft_version)
             elif isinstance(message, VotersRecord):
                 quorum = quorum._replace(voters=message)
+            elif _may_name_voters(message):
+                quorum = quorum._replace(voters=None)
     return quorum
 
 
@@ -121,7 +126,8 @@ def _before_data(batch: Batch) -> bool:
 def last_voters(batches: Iterable[Batch]) -> Voters | None:
     """The voters that the last of the control batches to name them names.
 
-    KRAFT_VOTERS outranks LEADER_CHANGE, whose voters are those that its leader asked.
+    KRAFT_VOTERS outranks LEADER_CHANGE, whose voters are those that its leader asked. A control
+    record that cannot be read may have named others, so behind it they are not known.
     """
     by_record = by_leader = None
     for batch in batches:
@@ -134,4 +140,12 @@ def last_voters(batches: Iterable[Batch]) -> Voters | None:
             elif isinstance(message, LeaderChangeMessage):
                 ids = tuple(sorted(voter.voter_id for voter in message.voters))
                 by_leader = Voters(ids, f"LEADER_CHANGE at offset {batch.base_offset}")
+            elif _may_name_voters(message):
+                why = f"a control record cannot be read in the batch of offset {batch.base_offset}"
+                return Voters((), why)
     return by_record or by_leader
+
+
+def _may_name_voters(message: AnyMessage) -> bool:
+    """Whether ``message`` cannot be read, so that it may be a KRAFT_VOTERS or LEADER_CHANGE."""
+    return isinstance(message, Undecodable) and concerns_authorization(message)

@@ -1,8 +1,9 @@
 """Control records: the key (version and type) and the message that it announces.
 
 Only the types that a metadata quorum writes have messages here. Any other (a producer's
-transaction markers, a type of a later Kafka) becomes an ``Undecodable``. This module
-must not know batches.
+transaction markers, a type of a later Kafka) becomes an ``Undecodable``, and so does every
+record that Kafka's own reader throws on. As in Kafka, the version in the key says nothing
+unless it is negative. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -26,11 +27,10 @@ def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage
     """The version in which a control record was written, and its message."""
     if key is None or len(key) < _KEY.size:
         return UNKNOWN_VERSION, Undecodable(value, "a control record without a type in its key")
-    kind: int = _KEY.unpack_from(key)[1]
+    key_version, kind = _KEY.unpack_from(key)
     message_class = control_type(kind)
-    if message_class is None:
-        name = _TRANSACTION_MARKERS.get(kind)
-        reason = f"a transaction marker ({name})" if name else f"control type {kind} is not known"
+    if message_class is None or key_version < 0:
+        reason = _why_no_message(key_version, kind)
         return UNKNOWN_VERSION, Undecodable(value, reason, control_type=kind)
     version = UNKNOWN_VERSION
     try:
@@ -48,6 +48,13 @@ def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage
             value, reason, version=version, control_type=kind, lenient=message
         )
     return version, message
+
+
+def _why_no_message(key_version: int, kind: int) -> str:
+    if key_version < 0:
+        return f"a control record whose key has version {key_version}"
+    name = _TRANSACTION_MARKERS.get(kind)
+    return f"a transaction marker ({name})" if name else f"control type {kind} is not known"
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:

@@ -319,6 +319,16 @@ def test_an_acl_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     ]
 
 
+def test_a_control_record_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
+    ArchiveFolder(tmp_path / "a").segment(0, ace(1))
+    [path] = (tmp_path / "a").rglob("*.log")
+    marker = RawRecord(0, 0, 0, b"\0\0\0\1", bytes(6), ())
+    unread = assemble_batch(2, 1, 2000, [marker], is_control=True)
+    path.write_bytes(path.read_bytes() + batch_bytes(unread))
+    with pytest.raises(CorruptLog, match=r"offset 2, byte .*a transaction marker \(COMMIT\)"):
+        told(tmp_path / "a")
+
+
 def test_what_a_transaction_does_comes_at_its_end_or_never(tmp_path: Path) -> None:
     ArchiveFolder(tmp_path / "a").segment(
         0, BEGIN, ace(1), END, BEGIN, ace(2), ABORT, BEGIN, ace(3)

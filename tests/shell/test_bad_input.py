@@ -15,7 +15,10 @@ import pytest
 from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
 from command import Run
 
+from metalog.log.directory import DirectoryLog
+from metalog.records.batch import assemble_batch, batch_bytes
 from metalog.records.checksum import crc32c
+from metalog.records.record import RawRecord
 
 LOG_DIR = DEMO / "log-dir"
 PARTITION = "__cluster_metadata-0"
@@ -210,6 +213,24 @@ def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl(run: Run) -> Non
     assert "warning: offset 23: a record was left out: " in explained.stderr
     known = kafka_case("frames-crafted/unknown-record-type").log_dir
     assert run("can", known, *question).returncode == 1
+
+
+def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) -> None:
+    """It may stand for any other; what Kafka throws on is in ``test_control_records``."""
+    log = DirectoryLog(log_dir)
+    last = log.folder.segment_path(log.folder.segments[-1])
+    record = RawRecord(0, 0, 0, struct.pack(">hh", 0, 99), b"\0\0", ())
+    end = log.bounds().end
+    unknown = assemble_batch(end, log.bounds().epoch, 0, [record], is_control=True)
+    last.write_bytes(last.read_bytes() + batch_bytes(unknown))
+    reason = f"offset {end}: a record was left out: control type 99 is not known"
+    done = run("can", log_dir, "User:billing", "read", "topic:payments")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+    shown = run("status", log_dir)
+    assert shown.returncode == 1
+    assert reason in shown.stdout
+    assert "1  unreadable control record" in shown.stdout
 
 
 def test_a_record_that_may_mislead_is_pointed_out(run: Run) -> None:

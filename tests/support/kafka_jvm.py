@@ -51,6 +51,11 @@ class ToolsProcess:
         self._exit_codes = self._java.util.ArrayList()
         self._have_exits_thrown()
 
+    @property
+    def classes(self) -> Any:
+        """Kafka's classes and Java's own, by their packages."""
+        return self._gateway.jvm
+
     def _captured(self, setter: str) -> Any:
         """Set once and emptied each time: Scala's own console keeps the first that it sees."""
         stream = self._java.io.ByteArrayOutputStream()

@@ -77,6 +77,7 @@ def test_any_control_record_decodes_or_is_undecodable(key, value):
         (b"\0\0\0\1", b"\0\0\0\0\0\0", r"a transaction marker (COMMIT)", 1),
         (b"\0\0\0\7", b"", "control type 7 is not known", 7),
         (b"\0\0\xff\xff", b"", "control type -1 is not known", -1),
+        (b"\xff\xff\0\4", b"\0\0\0", "key has version -1", 4),
         (b"\0\0\0\4", b"", "SNAPSHOT_FOOTER cannot be read", 4),
         (b"\0\0\0\4", b"\0\0\0x", "1 bytes follow SNAPSHOT_FOOTER", 4),
         (b"\0\0\0\4", b"\0\3\0", "no version 3", 4),
