@@ -40,19 +40,29 @@ def properties_mapping(properties: Iterable[Property]) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Each line that holds a property, continued lines joined, and where it begins.
+
+    As long as nothing but continued blanks came, blank lines and comments are skipped, even
+    after a backslash; a file that ends in such a backslash ends in an empty property.
+    """
+    naturals = _LINE_END.split(text)
+    if text.endswith(("\r", "\n")):
+        naturals.pop()
     continued: list[str] = []
     first = 0
-    for number, natural in enumerate(_LINE_END.split(text), 1):
+    for number, natural in enumerate(naturals, 1):
         line = natural.lstrip(_BLANKS)
         if not continued:
             if not line or line[0] in "#!":
                 continue
             first = number
-        if _ends_in_open_backslash(line):
+        if not _ends_in_open_backslash(line):
+            yield first, "".join(continued) + line
+            continued.clear()
+        elif continued or len(line) > 1:
             continued.append(line[:-1])
-            continue
-        yield first, "".join(continued) + line
-        continued.clear()
+        elif number == len(naturals) and not text.endswith("\r\n"):
+            yield first, ""
     if continued:
         yield first, "".join(continued)
 

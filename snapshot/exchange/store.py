@@ -22,7 +22,9 @@ from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import Document, Entry, ScramUser, joined
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
-SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", ".sh")
+_SCRIPT: Final = ".sh"
+"""Read without its byte order mark left out: to bash it is part of the first word."""
+SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")
 _DEEPEST: Final = 8
@@ -65,7 +67,7 @@ class FileStore:
 
             return read_avro(data, str(path))
         try:
-            text = data.decode("utf-8-sig")
+            text = data.decode("utf-8" if path.suffix == _SCRIPT else "utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
@@ -81,7 +83,7 @@ def _reader(path: Path) -> Callable[[str, str], Document]:
         from snapshot.exchange.formats.csv import read_csv
 
         return read_csv
-    if path.suffix == ".sh":
+    if path.suffix == _SCRIPT:
         from snapshot.exchange.formats.kafka_acls import read_kafka_acls
 
         return read_kafka_acls

@@ -6,7 +6,6 @@ This module must not know what the nodes mean.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -14,7 +13,7 @@ from typing import Final, TypeVar
 
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.document import Place
-from snapshot.exchange.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
+from snapshot.exchange.formats.nodes import MAX_DEPTH, Fields, Items, Lines, Node, Text, fault
 
 Short = TypeVar("Short")
 
@@ -63,8 +62,7 @@ _PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain)
 class _Reader:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
-        self._file = file
-        self._lines = [match.end() for match in re.finditer("\n", text)]
+        self._lines = Lines(text, file)
         self.position = 0
         self.skip()
 
@@ -84,10 +82,10 @@ class _Reader:
         return None if found is None else (found, end)
 
     def place(self) -> Place:
-        return self._place(self.position)
+        return self._lines.place(self.position)
 
     def value(self, depth: int) -> Node:
-        place, start = self._place(self.position), self._text[self.position : self.position + 1]
+        place, start = self.place(), self._text[self.position : self.position + 1]
         if depth > MAX_DEPTH:
             raise fault(place, f"nested more than {MAX_DEPTH} deep")
         if start == '"':
@@ -103,7 +101,7 @@ class _Reader:
         return Text(None if plain[0] == "null" else plain[0], place)
 
     def _string(self) -> Text:
-        place = self._place(self.position)
+        place = self.place()
         try:
             value, self.position = scanstring(self._text, self.position + 1, True)
         except JSONDecodeError as error:
@@ -145,10 +143,5 @@ class _Reader:
         self.position += 1
         self.skip()
 
-    def _place(self, position: int) -> Place:
-        line = bisect_right(self._lines, position)
-        start = self._lines[line - 1] if line else 0
-        return Place(self._file, line + 1, position - start + 1)
-
     def _wrong(self, problem: str) -> InvalidRequest:
-        return fault(self._place(self.position), f"no JSON: {problem}")
+        return fault(self.place(), f"no JSON: {problem}")

@@ -7,6 +7,8 @@ module must not know ACLs.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
@@ -36,6 +38,18 @@ class Fields(NamedTuple):
 
 
 Node = Text | Items | Fields
+
+
+class Lines:
+    """Where a position of ``text`` is, by line and column, without going through it again."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, position: int) -> Place:
+        line = bisect_right(self._starts, position)
+        return Place(self._file, line, position - self._starts[line - 1] + 1)
 
 
 def fault(place: Place | None, problem: str) -> InvalidRequest:
