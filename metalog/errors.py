@@ -157,3 +157,7 @@ class CorruptSnapshot(CorruptLog):
 
 class UnreadableRecord(CorruptLog):
     """A record that concerns authorization and that this version cannot read."""
+
+
+class UncertainSource(CorruptLog):
+    """What may concern authorization could not be read, so no answer is certain."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from authorizer.config import AuthorizerConfig
-    from metalog.loader import Skipped
+    from metalog.loader import Doubt, Skipped
     from metalog.ports import Log
     from snapshot.exchange.moment import ResolvedMoment
     from snapshot.exchange.replay import Replayed
@@ -101,9 +101,18 @@ def opened_text(text: str, arguments: Namespace) -> Source:
 
 
 def replayed_source(
-    arguments: Namespace, output: Output, source: Source | None = None, *, warn: bool = True
+    arguments: Namespace,
+    output: Output,
+    source: Source | None = None,
+    *,
+    warn: bool = True,
+    shows: bool = False,
 ) -> Replayed:
-    """The state of SOURCE that the arguments ask for; what is odd about it is said."""
+    """The state of SOURCE that the arguments ask for; what is odd about it is said.
+
+    ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
+    what a log holds, or that asks ``refuse_doubts_of`` itself.
+    """
     from snapshot.exchange.moment import parse_moment
     from snapshot.exchange.replay import replay_source
 
@@ -125,7 +134,24 @@ def replayed_source(
         for problem in problems_of(replayed):
             output.warn(problem)
         _say_unproven(replayed, output)
+    if not shows:
+        refuse_doubts_of(replayed, arguments, output)
     return replayed
+
+
+def refuse_doubts_of(replayed: Replayed, arguments: Namespace, output: Output) -> None:
+    """``UncertainSource`` at a doubt; with ``--salvage`` the output says what is missing."""
+    refuse_doubts_about(replayed.doubts, arguments, output)
+
+
+def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: Output) -> None:
+    """``refuse_doubts_of`` for doubts that come from elsewhere than a replay's end."""
+    if not doubts:
+        return
+    from snapshot.exchange.certainty import doubt_fields, doubt_line, refuse_doubts
+
+    refuse_doubts(doubts, salvage=arguments.salvage)
+    output.say_missing(map(doubt_line, doubts), map(doubt_fields, doubts))
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
@@ -149,8 +175,16 @@ def problems_of(replayed: Replayed) -> list[str]:
     return [
         *replayed.problems,
         *map(skipped_said, replayed.skipped.values()),
-        *map(_doubt_said, replayed.doubts.values()),
+        *map(_doubt_said, _doubts_about_read(replayed)),
     ]
+
+
+def _doubts_about_read(replayed: Replayed) -> list[Doubt]:
+    """Those about records that were not left out, which ``skipped`` has."""
+    if replayed.loader is None:
+        return []
+    left_out = {each.offset for each in replayed.skipped.values()}
+    return [each for each in replayed.loader.doubts.values() if each.offset not in left_out]
 
 
 def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedMoment | None:
@@ -170,7 +204,7 @@ def skipped_said(skipped: Skipped) -> str:
     return f"from offset {skipped.offset} on, {skipped.records:,} records: {skipped.reason}"
 
 
-def _doubt_said(doubt: Skipped) -> str:
+def _doubt_said(doubt: Doubt) -> str:
     more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
     return f"offset {doubt.offset}: may not mean what it seems to{more}: {doubt.reason}"
 

@@ -5,8 +5,8 @@ This module must not know how a question was typed or how an answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.insight.json import answer_json
@@ -14,7 +14,13 @@ from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
 from metalog.ids import Uuid, uuid_text
-from shell.context import Context, opened_source, read_config, replayed_source, skipped_said
+from shell.context import (
+    Context,
+    opened_source,
+    read_config,
+    refuse_doubts_of,
+    replayed_source,
+)
 from shell.known import Unknown, unknown_names
 
 if TYPE_CHECKING:
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
     from authorizer.decide import Decision
     from authorizer.insight.explain import Explanation
     from authorizer.standard import StandardAuthorizer
-    from metalog.loader import Skipped
     from shell.output import Output
     from snapshot.exchange.replay import Replayed
 
@@ -38,13 +43,16 @@ _HARDCODE: Final = "hardcode"
 class Judge:
     """Decides, traces and explains under the ACLs of what was replayed.
 
-    A strict one answers nothing where a record that cannot be read may be an ACL.
+    ``refuse_doubts`` raises where no answer may be taken from it. Super users are answered all
+    the same, since no ACL is asked for them.
     """
 
-    def __init__(self, replayed: Replayed, context: Context, *, strict: bool = False) -> None:
+    def __init__(
+        self, replayed: Replayed, context: Context, refuse_doubts: Callable[[], None]
+    ) -> None:
         self.image = replayed.image
         self.context = context
-        self._strict = strict
+        self._refuse_doubts = refuse_doubts
         self._replayed = replayed
 
     def trace(self, question: Question) -> Trace:
@@ -136,20 +144,7 @@ class Judge:
                 "no committed record was read, so no authorizer could answer yet; "
                 "metalog status says what there is"
             )
-        if self._strict and self._unread is not None:
-            raise AuthorizerNotReady(
-                f"{skipped_said(self._unread)}; yes or no may hang on it; "
-                "metalog explain goes by the others"
-            )
-
-    @cached_property
-    def _unread(self) -> Skipped | None:
-        """Records left out that may be ACLs or take some away."""
-        from metalog.image.policy import names_that_concern_authorization
-
-        names = names_that_concern_authorization()
-        skipped = self._replayed.skipped.items()
-        return next((each for name, each in skipped if name in names), None)
+        self._refuse_doubts()
 
     def id_of(self, acl: Acl) -> Uuid | None:
         """The lowest id that ``acl`` is bound to; a store has no ids."""
@@ -179,9 +174,9 @@ class Judge:
         }
 
 
-def judge_of(arguments: Namespace, output: Output, *, strict: bool = False) -> Judge:
+def judge_of(arguments: Namespace, output: Output) -> Judge:
     """The judge for a verb's SOURCE and configuration."""
     source = opened_source(arguments)
     context = read_config(arguments, source, output)
-    replayed = replayed_source(arguments, output, source)
-    return Judge(replayed, context, strict=strict)
+    replayed = replayed_source(arguments, output, source, shows=True)
+    return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

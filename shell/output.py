@@ -31,6 +31,12 @@ _STYLES: Final = {
     "warn": "33",
     "name": "36",
 }
+_MISSING_LEADS: Final = {
+    "markdown": "**missing**: ",
+    "csv": "# missing: ",
+    "commands": "# missing: ",
+    "github": "::warning title=metalog --salvage::missing: ",
+}
 _ROWS_MEASURED: Final = 500
 _WIDEST: Final = 120
 _HANG: Final = 4
@@ -66,6 +72,9 @@ class Output:
         self._out = out
         self._pager: Callable[[], TextIO | None] | None = pager
         self._encode: Callable[[Any], str] | None = None
+        self.missing: tuple[str, ...] = ()
+        self._missing_fields: tuple[Mapping[str, Any], ...] = ()
+        self._has_said_missing = True
         self._progress: Progress | None = None
 
     @property
@@ -101,6 +110,7 @@ class Output:
 
     def line(self, text: str = "") -> None:
         """One line of text, which is safe already."""
+        self._say_missing_once()
         self.out.write(text + "\n")
 
     def prose(self, text: str, indent: int = 0) -> None:
@@ -119,12 +129,37 @@ class Output:
             from json import JSONEncoder
 
             self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        if self._missing_fields:
+            record = {**record, "missing": self._missing_fields}
+            self._has_said_missing = True
         self.out.write(safe(self._encode(record)) + "\n")
 
     def raw(self, data: bytes) -> None:
-        """Bytes of a format that is not ours to change."""
+        """Bytes of a format that is not ours to change, and that itself names the ``missing``."""
+        self._has_said_missing = True
         self.out.flush()
         self.out.buffer.write(data)
+
+    def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
+        """What the output lacks, in ``lines`` and as JSON: on stderr, and in the output itself.
+
+        Each JSON object gets the key ``missing``; Markdown, CSV, commands and GitHub's
+        annotations begin with it. SARIF, JUnit and raw bytes take it from ``missing``.
+        """
+        found = tuple(lines)
+        for line in found:
+            self.warn(f"missing in what follows: {line}")
+        self.missing += found
+        self._missing_fields += tuple(fields)
+        self._has_said_missing = False
+
+    def _say_missing_once(self) -> None:
+        if self._has_said_missing:
+            return
+        self._has_said_missing = True
+        lead = _MISSING_LEADS.get(self.format)
+        for line in self.missing if lead is not None else ():
+            self.out.write(f"{lead}{safe(line)}\n")
 
     def note(self, text: str) -> None:
         """What a person may want to know beside the answer; ``-q`` leaves it out."""
@@ -202,6 +237,7 @@ class Output:
     def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         import csv
 
+        self._say_missing_once()
         writer = csv.writer(self.out, lineterminator="\n")
         writer.writerow(keys)
         writer.writerows(rows)
@@ -213,6 +249,9 @@ class Output:
             self.line(f"| {' | '.join(_markdown_cell(value) for value in row)} |")
 
     def flush(self) -> None:
+        if self.format == "json" and not self._has_said_missing:
+            self.record({})
+        self._say_missing_once()
         self._out.flush()
         self.err.flush()
 

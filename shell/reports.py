@@ -47,6 +47,11 @@ def print_junit(suite: str, cases: Sequence[Case], output: Output) -> None:
     output.line('<?xml version="1.0" encoding="UTF-8"?>')
     output.line(f"<testsuites {counts}>")
     output.line(f"  <testsuite name={_attribute(suite)} {counts}>")
+    if output.missing:
+        output.line("    <properties>")
+        for each in output.missing:
+            output.line(f'      <property name="missing" value={_attribute(each)}/>')
+        output.line("    </properties>")
     for case in cases:
         for line in _case_lines(suite, case):
             output.line(line)

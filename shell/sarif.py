@@ -33,9 +33,19 @@ def print_sarif(results: Sequence[Found], looked: Looked, output: Output) -> Non
         for finding in result.found or ()
     ]
     driver = {"name": "metalog lint", "semanticVersion": VERSION, "rules": rules}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": found}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints"}
+    if output.missing:
+        run["invocations"] = [_invocation(output.missing)]
+    run["results"] = found
     report = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     output.line(safe(json.dumps(report, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _invocation(missing: Sequence[str]) -> dict[str, Any]:
+    notifications = [
+        {"level": "warning", "message": {"text": f"missing: {line}"}} for line in missing
+    ]
+    return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
 
 
 def _result(rule: int, check: str, finding: Finding, looked: Looked) -> dict[str, Any]:

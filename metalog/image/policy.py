@@ -74,12 +74,6 @@ def name_of(message: Any) -> str:
     return f"record type {message.api_key}" if kind is None else kind.TYPE_NAME
 
 
-def names_that_concern_authorization() -> frozenset[str]:
-    """What ``name_of`` gives for the messages that ``concerns_authorization`` is about."""
-    kinds = filter(None, map(message_type, _CONCERNING))
-    return frozenset(kind.TYPE_NAME for kind in kinds) | {_WITHOUT_TYPE, _CONTROL}
-
-
 class Doubt(NamedTuple):
     """A record that can be read, and why it may not mean what it seems to."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from metalog.loader.delivery import PublisherFault
 from metalog.loader.replay import BUFFER_LIMIT, Diverged, Loader, feed
-from metalog.loader.screen import Skipped
+from metalog.loader.screen import Doubt, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
 
 __all__ = [
     "BUFFER_LIMIT",
     "Diverged",
+    "Doubt",
     "Loader",
     "Loading",
     "PublisherFault",

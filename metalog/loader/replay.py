@@ -32,7 +32,7 @@ from metalog.image.manifest import (
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
-from metalog.loader.screen import Screen, Skipped
+from metalog.loader.screen import Doubt, Screen, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
 from metalog.ports import (
     Appended,
@@ -144,8 +144,8 @@ class Loader:
         return self._screen.skipped
 
     @property
-    def doubts(self) -> Mapping[str, Skipped]:
-        """The records that a tolerant loader applied although they may mislead, by type."""
+    def doubts(self) -> Mapping[str, Doubt]:
+        """What a tolerant loader went past where a strict one stops, by kind."""
         return self._screen.doubts
 
     def note_fault(self, fault: Exception) -> None:

@@ -1,7 +1,7 @@
 """Records that a loader cannot take as they are: stop there, or count and go on.
 
 ``metalog.image.policy`` says which records concern authorization. A strict screen stops
-at those; a tolerant one, for tools that show what a log holds, counts them too.
+at those; a tolerant one, for tools that show what a log holds, keeps a ``Doubt`` of each.
 
 This module must not know what is committed.
 """
@@ -29,11 +29,30 @@ class Skipped(NamedTuple):
     reason: str
 
 
+class Doubt(NamedTuple):
+    """Why an image may not be the one that Kafka's authorizer would decide by.
+
+    ``fault`` is the first of so many ``records``, with its place; a strict loader stops there.
+    No answer may be taken from an image with a doubt.
+    """
+
+    records: int
+    fault: CorruptLog
+
+    @property
+    def offset(self) -> int | None:
+        return self.fault.offset
+
+    @property
+    def reason(self) -> str:
+        return self.fault.problem
+
+
 class Screen:
     def __init__(self, *, tolerant: bool) -> None:
         self._tolerant = tolerant
         self._skipped: dict[str, Skipped] = {}
-        self._doubts: dict[str, Skipped] = {}
+        self._doubts: dict[str, Doubt] = {}
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
@@ -41,9 +60,19 @@ class Screen:
         return dict(self._skipped)
 
     @property
-    def doubts(self) -> Mapping[str, Skipped]:
-        """The records applied although they may mislead, by type; none of a strict screen."""
+    def doubts(self) -> Mapping[str, Doubt]:
+        """All that a strict screen would have stopped at, by kind; none of a strict screen."""
         return dict(self._doubts)
+
+    def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
+        """Stop at ``fault``; or, if tolerant, note that no answer is certain from here on.
+
+        Raises ``fault`` itself. ``kind`` groups equal doubts: only the first is kept whole.
+        """
+        if not self._tolerant:
+            raise fault
+        first = self._doubts.get(kind, Doubt(0, fault))
+        self._doubts[kind] = first._replace(records=first.records + records)
 
     def replay(
         self,
@@ -58,10 +87,8 @@ class Screen:
         """
 
         def refuse(offset: int, message: Any, fault: CorruptLog) -> None:
-            if self._passes(offset, message, fault):
-                return
             batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
-            raise fault.located(file=batch.file, offset=offset, byte=batch.position)
+            self._pass_over(batch, offset, message, fault)
 
         doubtful = delta.doubtful
         delta.replay_all(records, refuse)
@@ -75,26 +102,24 @@ class Screen:
             if not isinstance(message, Undecodable):
                 yield message
                 continue
-            fault = UnreadableRecord(message.reason)
-            if not self._passes(offset, message, fault):
-                raise fault.located(file=batch.file, offset=offset, byte=batch.position)
+            self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
 
-    def _passes(self, offset: int, message: Any, fault: CorruptLog) -> bool:
-        if not self._tolerant and concerns_authorization(message):
-            return False
+    def _pass_over(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
+        if concerns_authorization(message):
+            place = fault.located(file=batch.file, offset=offset, byte=batch.position)
+            self.doubt(name_of(message), place)
         _count(self._skipped, name_of(message), offset, fault.problem)
-        return True
 
     def pass_gap(self, gap: Gap) -> None:
         """Let ``gap`` pass, unless records were lost in it that ought to be there."""
         if not gap.lost:
             return
-        if not self._tolerant:
-            raise CorruptLog(
-                f"the records from offset {gap.start} up to {gap.end} are not there",
-                offset=gap.start,
-                advice="begin with a snapshot that ends after them",
-            )
+        missing = CorruptLog(
+            f"the records from offset {gap.start} up to {gap.end} are not there",
+            offset=gap.start,
+            advice="begin with a snapshot that ends after them",
+        )
+        self.doubt(_LOST, missing, gap.end - gap.start)
         _count(self._skipped, _LOST, gap.start, "not there", gap.end - gap.start)
 
     def _judge_doubts(self, span: range, batches: Sequence[Batch]) -> None:
@@ -103,15 +128,14 @@ class Screen:
                 doubt = doubt_about(record.value or b"") if record.offset in span else None
                 if doubt is None:
                     continue
-                if not self._tolerant:
-                    raise UnreadableRecord(
-                        doubt.problem,
-                        file=batch.file,
-                        offset=record.offset,
-                        byte=batch.position,
-                        advice="it concerns authorization, so replay stops before it",
-                    )
-                _count(self._doubts, doubt.record_type, record.offset, doubt.problem)
+                fault = UnreadableRecord(
+                    doubt.problem,
+                    file=batch.file,
+                    offset=record.offset,
+                    byte=batch.position,
+                    advice="it concerns authorization, so replay stops before it",
+                )
+                self.doubt(f"{doubt.record_type} that may mislead", fault)
 
 
 def _count(counts: dict[str, Skipped], kind: str, offset: int, reason: str, by: int = 1) -> None:

@@ -52,12 +52,12 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
         many = Many(arguments)
-        return _answer_many(many, judge_of(arguments, output, strict=True), output)
+        return _answer_many(many, judge_of(arguments, output), output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        return answer_checklist(checklist, judge_of(arguments, output, strict=True), output)
+        return answer_checklist(checklist, judge_of(arguments, output), output)
     asked = read_question(arguments)
-    return _answer(asked, judge_of(arguments, output, strict=True), output)
+    return _answer(asked, judge_of(arguments, output), output)
 
 
 def _answer(asked: Asked, judge: Judge, output: Output) -> int:

@@ -30,7 +30,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from shell.browser import run as browse
 
     source = opened_source(arguments)
-    replayed = replayed_source(arguments, output, source._replace(opened=source.log))
+    replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
     command = [*arguments.command, *arguments.rest]
     live = None
     if source.kind == "quorum" and arguments.at is None and replayed.loader is not None:

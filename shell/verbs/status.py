@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from snapshot.exchange.replay import survey_source, without_advice
 
-    replayed = replayed_source(arguments, output, warn=False)
+    replayed = replayed_source(arguments, output, warn=False, shows=True)
     end = replayed.bounds.end
     with output.busy("counting records") as progress:
         survey = survey_source(

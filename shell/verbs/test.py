@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     expected = read_expectations(arguments.files)
-    judge = judge_of(arguments, output, strict=True)
+    judge = judge_of(arguments, output)
     outcomes = hold((each.expectation for each in expected), judge.decide)
     held = [Held(*pair) for pair in zip(expected, outcomes, strict=True)]
     failed = [each for each in held if not each.outcome.is_met]

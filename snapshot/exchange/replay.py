@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from metalog.collector import resting_collector
@@ -18,7 +17,7 @@ from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
-from metalog.loader import Loader, Ready, Skipped
+from metalog.loader import Doubt, Loader, Ready, Skipped
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.several import FoldersLog
@@ -45,7 +44,8 @@ class Replayed(NamedTuple):
 
     ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
     replay began with, None where it began with the log. ``skipped`` counts the records
-    that could not be read, ``doubts`` those that may not mean what they seem to.
+    that could not be read. ``doubts`` are all the reasons for which no answer may be taken
+    from ``image``: see ``snapshot.exchange.certainty``.
     ``problems`` are lines for a person, each about something odd that did not stop the
     replay. ``ready``: an authorizer would answer from it; never from
     ``is_bootstrap``, the records of a folder on which no node has started yet.
@@ -63,7 +63,7 @@ class Replayed(NamedTuple):
     skipped: Mapping[str, Skipped]
     problems: tuple[str, ...]
     is_bootstrap: bool = False
-    doubts: Mapping[str, Skipped] = MappingProxyType({})
+    doubts: tuple[Doubt, ...] = ()
     loader: Loader | None = None
     """With which the replay of a log can go on."""
 
@@ -133,7 +133,7 @@ def replay_source(
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
             raise log.damage
-        replay.problems.append(f"{without_advice(log.damage)}; salvaged is what stands before it")
+        replay.note_damage(log.damage)
     with resting_collector():
         loader = replay.run(progress)
     return Replayed(
@@ -147,7 +147,7 @@ def replay_source(
         moment=moment,
         ready=isinstance(loader.state, Ready) and replay.limit > 0,
         is_bootstrap=replay.is_bootstrap,
-        doubts=loader.doubts,
+        doubts=(*loader.doubts.values(), *replay.doubts),
         skipped=loader.skipped,
         problems=(*log.problems, *unproven, *replay.problems),
         loader=loader,
@@ -192,7 +192,13 @@ class _Replay:
         self._salvage = salvage
         self.base: SnapshotId | None = None
         self.problems: list[str] = []
+        self.doubts: list[Doubt] = []
         self.is_bootstrap = False
+
+    def note_damage(self, error: CorruptLog, left: str = "stands before it") -> None:
+        """Says that salvaged is only what is ``left`` of what ``error`` is about."""
+        self.problems = [f"{without_advice(error)}; salvaged is what {left}"]
+        self.doubts = [Doubt(1, error)]
 
     def run(self, progress: Progress | None) -> Loader:
         loader = self._from_base()
@@ -205,13 +211,13 @@ class _Replay:
             if not self._salvage or reached >= self.limit:
                 raise
             self.limit = reached
-            self.problems = [f"{without_advice(error)}; salvaged is what stands before it"]
+            self.note_damage(error)
             return self.run(progress)
         return loader
 
     def _from_base(self) -> Loader:
         """A loader that holds the best whole base; if there is none, the first damage."""
-        damage: MetalogError | None = None
+        damage: CorruptLog | InvalidSource | None = None
         candidates = self._candidates()
         for base in candidates:
             try:
@@ -223,7 +229,8 @@ class _Replay:
                 )
         newest = next((base for base in candidates if base is not None), None)
         if damage is not None and newest is not None and self._salvage:
-            self.problems = [f"{without_advice(damage)}; salvaged is what can be read of it"]
+            fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
+            self.note_damage(fault, "can be read of it")
             return self._loaded(newest, self._left)
         raise damage or self._nothing_reaches()
 
@@ -257,7 +264,7 @@ class _Replay:
         loader.handle(HighWatermark(self.limit))
         start = loader.position
         if self.base is None and (begin := self._log.bounds().start) > start:
-            loader.handle(Gap(start, begin, lost=False))
+            loader.handle(Gap(start, begin, lost=True))
             start = begin
         if start >= self.limit:
             return

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from cases import KafkaCase, kafka_case
 
+from metalog.errors import CorruptLog
 from shell.main import main
+from snapshot.exchange.moment import AtOffset
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
 
 Lines = list[dict[str, Any]]
 
@@ -42,6 +46,32 @@ def expected_state(case: KafkaCase, what: str) -> Lines | None:
         if case.expects(name):
             return list(case.json(name))
     return None
+
+
+def answered(case: KafkaCase, ask: Any, *arguments: str) -> Answer:
+    """The answer; with ``--salvage``, and without its ``missing``, where a strict loader stops,
+    for there the verb has none."""
+    verb, *others = arguments
+    found: Answer = ask(verb, case.log_dir, *others)
+    at = int(others[-1]) if others else None
+    if case.is_invalid or is_certain(case, at):
+        return found
+    assert (found, found.code) == ([], 2)
+    assert "--salvage" in found.err
+    salvaged: Answer = ask(verb, case.log_dir, *others, "--salvage")
+    assert "missing in what follows" in salvaged.err
+    assert all(record.pop("missing") for record in salvaged)
+    salvaged[:] = filter(None, salvaged)
+    return salvaged
+
+
+def is_certain(case: KafkaCase, at: int | None) -> bool:
+    source = open_source(str(case.log_dir), environ={})
+    try:
+        replay_source(source, at=None if at is None else AtOffset(at))
+    except CorruptLog:
+        return False
+    return True
 
 
 def check_state(case: KafkaCase, what: str, found: Answer) -> None:
@@ -97,11 +127,11 @@ def test_dump_of_the_bootstrap_records(kafka_case: KafkaCase, ask: Any) -> None:
 
 
 def test_acls(kafka_case: KafkaCase, ask: Any) -> None:
-    check_state(kafka_case, "acls", ask("acls", kafka_case.log_dir))
+    check_state(kafka_case, "acls", answered(kafka_case, ask, "acls"))
 
 
 def test_users(kafka_case: KafkaCase, ask: Any) -> None:
-    check_state(kafka_case, "scram", ask("users", kafka_case.log_dir))
+    check_state(kafka_case, "scram", answered(kafka_case, ask, "users"))
 
 
 def test_acls_at_a_moment(kafka_case: KafkaCase, ask: Any) -> None:
@@ -110,7 +140,7 @@ def test_acls_at_a_moment(kafka_case: KafkaCase, ask: Any) -> None:
             continue
         moments = sorted(kafka_case.json(name).items(), key=lambda pair: int(pair[0]))
         for offset, ids in moments[:: max(1, len(moments) // 12)]:
-            found = ask("acls", kafka_case.log_dir, "--at", offset)
+            found = answered(kafka_case, ask, "acls", "--at", offset)
             assert [acl["id"] for acl in found] == ids, offset
 
 

@@ -1,0 +1,52 @@
+"""From which sources answers may be taken: from those without a doubt.
+
+A doubt is whatever a strict loader stops at: a record that cannot be read, one that may not
+mean what it seems to, records that are missing. One rule holds for every verb whose output
+rests on ACLs or SCRAM users: with a doubt there is no answer, unless the caller asks to
+salvage; then the output itself says what is missing. Verbs that show a log go on.
+
+This module must not know verbs, nor how anything is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from metalog.errors import CorruptLog, UncertainSource
+from metalog.loader import Doubt
+
+_ADVICE: Final = "no answer is certain without it; --salvage goes by the rest"
+
+
+def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool) -> None:
+    """``UncertainSource`` with the first doubt, unless the caller asks to ``salvage``."""
+    if doubts and not salvage:
+        first = doubts[0].fault
+        more = len(doubts) - 1
+        others = f" (and {more:,} doubt{'' if more == 1 else 's'} of another kind)" if more else ""
+        raise UncertainSource(
+            f"{first.problem}{others}",
+            file=first.file,
+            offset=first.offset,
+            byte=first.byte,
+            advice=_ADVICE,
+        )
+
+
+def doubt_line(doubt: Doubt) -> str:
+    """One line for a person: where, what, and how many records more."""
+    fault = doubt.fault
+    said = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
+    return said if doubt.records <= 1 else f"{said} ({doubt.records:,} records)"
+
+
+def doubt_fields(doubt: Doubt) -> dict[str, Any]:
+    """A doubt as JSON has it; ``offset`` and ``file`` are null where they are not known."""
+    fault = doubt.fault
+    return {
+        "file": fault.file,
+        "offset": fault.offset,
+        "records": doubt.records,
+        "reason": fault.problem,
+    }
