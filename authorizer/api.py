@@ -9,10 +9,11 @@ This module must not know how a decision is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from metalog.acl import CLUSTER_NAME, Operation, PatternType, ResourceType
+from metalog.client_host import client_host, peer_host
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 
@@ -118,10 +119,10 @@ class Action(_Value):
 class RequestContext(_Value):
     """Who asks, and from where.
 
-    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address in
-    Java's text. ``additional_principals``, such as ``Group:…``, match ACLs as the
-    session's does, but make nobody a super user; Kafka has none. ``identity`` is all of
-    this that a decision depends on.
+    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, kept in
+    Java's text (``metalog.client_host``). ``additional_principals``, such as ``Group:…``,
+    match ACLs as the session's does, but make nobody a super user; Kafka has none.
+    ``identity`` is all of this that a decision depends on.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")
@@ -140,8 +141,22 @@ class RequestContext(_Value):
                 f"additional_principals: give a list of them, as [{additional_principals!r}]"
             )
         self.principal: Final = str(principal)
+        if ":" in host:  # the call costs more than the look, and most hosts are IPv4
+            host = client_host(host)
         self.host: Final = host
         self.listener: Final = listener
         self.request_name: Final = request_name
         self.additional_principals: Final = tuple(additional_principals)
         self.identity: Final = (host, self.principal, *self.additional_principals)
+
+    @classmethod
+    def from_peer(
+        cls,
+        principal: str | KafkaPrincipal,
+        peer: Sequence[Any],
+        listener: str = "",
+        request_name: str = "",
+        additional_principals: Iterable[str] = (),
+    ) -> RequestContext:
+        """From a socket's ``getpeername()``, which has the zone of a link-local address apart."""
+        return cls(principal, peer_host(peer), listener, request_name, additional_principals)

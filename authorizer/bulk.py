@@ -19,6 +19,7 @@ from authorizer.decide import Decision
 from authorizer.index import AclIndex
 from authorizer.scopes import REMEMBERED, Decider, Scope
 from metalog.acl import Operation, ResourceType
+from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 
 _OPERATIONS: Final = {operation.name: operation for operation in Operation}
@@ -26,7 +27,7 @@ _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in
 
 
 class Columns(NamedTuple):
-    """A request is a row: ``Type:name``, an address in Java's text, Kafka's name of an operation
+    """A request is a row: ``Type:name``, an address, Kafka's name of an operation
     and of a resource type (``READ``, ``TOPIC``), and the resource's name."""
 
     principals: Sequence[str]
@@ -83,7 +84,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
 
     def __missing__(self, asked: tuple[str, str, str]) -> _Names:
         principal, host, resource_type = asked
-        identity = (_text(host), _text(principal))
+        identity = (client_host(_text(host)), _text(principal))
         scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
         names = self[asked] = _Names(scope)
         return names

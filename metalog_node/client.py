@@ -12,14 +12,12 @@ import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from ipaddress import ip_address
 from typing import Any, Final, NamedTuple, TypeVar
 
 from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire.frames import framed
-from metalog.wire.hosts import host_text
 from metalog.wire.messages import read_request, write_response
 from metalog.wire.schema import Body
 from metalog.wire.versions import Versions
@@ -188,11 +186,6 @@ async def _settled(answered: Answer) -> Body | bytes:
         done: Any = await asyncio.wrap_future(answered)
         return done
     return answered
-
-
-def host_of(peer: Sequence[Any]) -> str:
-    """A client's address in Java's text."""
-    return host_text(ip_address(str(peer[0]).partition("%")[0]).packed)
 
 
 def _certified(door: Door, writer: asyncio.StreamWriter | Encrypted) -> KafkaPrincipal:

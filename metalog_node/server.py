@@ -15,10 +15,11 @@ import socket
 import ssl
 from typing import Final
 
+from metalog.client_host import peer_host
 from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
 from metalog_node.apis import spoken
-from metalog_node.client import CHUNK, Client, Door, host_of
+from metalog_node.client import CHUNK, Client, Door
 from metalog_node.encrypted import Encrypted
 from metalog_node.handlers.question import Services
 
@@ -90,7 +91,7 @@ class OpenListener:
                 _log.warning("%s: a client cannot be taken: %s", name, _said(error))
                 await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
                 continue
-            host = host_of(peer)
+            host = peer_host(peer)
             if not self._door.seats.take(name, host):
                 connected.close()
                 continue

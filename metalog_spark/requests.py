@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
 from authorizer.audit import by_plain_name
 from authorizer.audit_layout import TIMES_END_US
 from authorizer.decide import AuthorizationResult
 from metalog.acl import Operation, PatternType, ResourceType
+from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
@@ -23,7 +26,6 @@ from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from authorizer.audit_layout import Zone
@@ -88,8 +90,6 @@ def _numbered(session: SparkSession, files: Sequence[Named]) -> list[Told]:
 
 def _counted(session: SparkSession, parts: Sequence[Part]) -> dict[Part, int]:
     def count(task: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         yield pa.record_batch({"task": [task], "lines": [count_lines(parts[task])]})
 
     if not parts:
@@ -115,9 +115,9 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
     """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``.
 
     It needs the columns that say what was asked and answered, and when, ``time`` as a timestamp
-    or text; words may be spelt as any Kafka does. Of the others, where they are lacking or null,
-    ``broker`` is the table's name, ``pattern_type`` LITERAL, ``ambiguous`` false, and the rest
-    null.
+    or text; words may be spelt as any Kafka does, and hosts as anybody does. Of the others, where
+    they are lacking or null, ``broker`` is the table's name, ``pattern_type`` LITERAL,
+    ``ambiguous`` false, and the rest null.
     """
     from pyspark.sql import functions as f
 
@@ -135,6 +135,7 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
         for field in frame_of(session, [], REQUESTS.schema).schema
     }
     columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
+    columns["host"] = _java_text(columns["host"])
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
     is_lacking = f.greatest(*(_is_lacking(columns[name]) for name in NEEDED))
     reason = f.when(is_lacking, _LACKING).when(_is_out_of_time(columns["time"]), _OUT_OF_TIME)
@@ -176,6 +177,23 @@ def _word(column: Column, known: Mapping[str, Enum]) -> Column:
     plain = f.upper(f.replace(f.trim(column), f.lit("_"), f.lit("")))
     pairs = (f.lit(each) for plain, member in known.items() for each in (plain, member.name))
     return f.try_element_at(f.create_map(*pairs), plain)
+
+
+def _java_text(hosts: Column) -> Column:
+    """As brokers write hosts; each different one is looked at once a batch."""
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    def spell(column: pa.Array) -> pa.Array:
+        coded = column.dictionary_encode()
+        spelled = [_client_host(host) for host in coded.dictionary.cast(pa.binary()).to_pylist()]
+        return pa.array(spelled, pa.binary()).view(column.type).take(coded.indices)
+
+    return arrow_udf(spell, "STRING")(hosts)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
+
+
+def _client_host(host: bytes) -> bytes:
+    """What is not ASCII, be it UTF-8 or not, is not an address."""
+    return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
 
 
 def _parquet(session: SparkSession, path: str) -> DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from authorizer.insight.hosts import java_text
+from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 from metalog.ids import parse_uuid
 
@@ -42,6 +42,6 @@ def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
         node_id, host = int(match["id"]), match["six"] or match["host"]
         if node_id in found:
             raise InvalidRequest(f"--initial-controllers: node {node_id} stands in it twice")
-        endpoint = Endpoint(listener, java_text(host) or host, int(match["port"]))
+        endpoint = Endpoint(listener, client_host(host), int(match["port"]))
         found[node_id] = Controller(node_id, endpoint, directory_id)
     return tuple(found.values())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
+from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
 from shell.resources import add_resources, resources
@@ -120,11 +121,7 @@ def asked(
 
 def as_java_writes(host: str | None) -> str | None:
     """The text that a broker has of a client's address, which is what ACLs are held against."""
-    if host is None or host.replace(".", "").isdigit():
-        return host
-    from authorizer.insight.hosts import java_text
-
-    return java_text(host) or host
+    return None if host is None else client_host(host)
 
 
 def read_audit_line(text: str) -> Asked:

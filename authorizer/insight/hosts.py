@@ -15,6 +15,7 @@ from typing import NamedTuple
 from authorizer.insight.kinds import NearMissKind
 from authorizer.trace import Attribute, Candidate, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
+from metalog.client_host import java_text
 
 IPAddress = IPv4Address | IPv6Address
 
@@ -25,24 +26,6 @@ class HostAnswer(NamedTuple):
     host: str
     allowed: bool
     acl: Acl
-
-
-def java_text(host: str) -> str | None:
-    """``host`` as Java's ``InetAddress.getHostAddress`` writes it; None if it is no address.
-
-    IPv6 is lower-case hex without leading zeros and never shortened, a scope follows ``%``,
-    an IPv4-mapped address is IPv4.
-    """
-    address = _address(host)
-    if address is None:
-        return None
-    if isinstance(address, IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    packed = address.packed
-    text = ":".join(f"{packed[i] << 8 | packed[i + 1]:x}" for i in range(0, 16, 2))
-    return f"{text}%{address.scope_id}" if address.scope_id else text
 
 
 def can_be_a_client(host: str) -> bool:

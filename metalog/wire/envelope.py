@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from kio.schema.default_principal_data.v0.data import DefaultPrincipalData
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
+from metalog.client_host import host_text
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire import reader
 from metalog.wire.frames import Malformed
-from metalog.wire.hosts import host_text
 from metalog.wire.messages import write_data
 from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, request_type, response_type

@@ -1,4 +1,4 @@
-"""Addresses: a host as Kafka's authorizer sees it, and HOST:PORT as people write it.
+"""HOST:PORT as people write it; ``metalog.client_host`` has a host as Kafka's authorizer sees it.
 
 This module must not resolve names.
 """
@@ -6,7 +6,6 @@ This module must not resolve names.
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -34,16 +33,3 @@ def _address(text: str) -> Address:
     if match is None or not 0 < int(match["port"]) < 1 << 16:
         raise InvalidRequest(f"{text!r} is no HOST:PORT")
     return Address(match["v6"] or match["name"], int(match["port"]))
-
-
-def host_text(packed: bytes) -> str:
-    """An address of 4 or 16 bytes in Java's text: no ``::``, and IPv4 where it is mapped."""
-    if len(packed) == 4:
-        return str(IPv4Address(packed))
-    if len(packed) != 16:
-        raise InvalidRequest(f"an address of {len(packed)} bytes; 4 or 16 are one")
-    mapped = IPv6Address(packed).ipv4_mapped
-    if mapped is not None:
-        return str(mapped)
-    groups = (packed[at : at + 2] for at in range(0, 16, 2))
-    return ":".join(f"{int.from_bytes(group, 'big'):x}" for group in groups)

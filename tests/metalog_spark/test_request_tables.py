@@ -64,6 +64,16 @@ def test_words_may_be_spelt_as_any_kafka_does(spark: SparkSession, tmp_path: Pat
     ]
 
 
+def test_hosts_are_written_as_brokers_write_them(spark: SparkSession, tmp_path: Path) -> None:
+    hosts = ["10.0.0.9", "::ffff:10.0.0.9", "::1", "proxy-1", "\u00e4:b", "::1"]
+    read = read_table(spark, written(tmp_path / "t", *({"host": host} for host in hosts)))
+    found = requests_of(read).orderBy("line").select("host").collect()
+    local = "0:0:0:0:0:0:0:1"
+    assert [row["host"] for row in found] == [
+        *("10.0.0.9", "10.0.0.9", local, "proxy-1", "\u00e4:b", local)
+    ]
+
+
 def test_what_is_no_request_is_rejected_and_no_evidence(
     spark: SparkSession, tmp_path: Path
 ) -> None:

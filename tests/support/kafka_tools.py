@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import SystemRandom
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cases import BUILD
 
@@ -72,6 +72,13 @@ class KafkaTools(NamedTuple):
         from kafka_jvm import tools_process
 
         return tools_process(self).run(main, [str(argument) for argument in arguments])
+
+    @property
+    def classes(self) -> Any:
+        """The classes of Java and Kafka, to be called from here; see ``kafka_jvm``."""
+        from kafka_jvm import tools_process
+
+        return tools_process(self).classes
 
     def run(self, main: str, *arguments: str | Path) -> str:
         """Standard output of the tool; RuntimeError with all it printed if it failed."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.insight.hosts import host_kind, java_text
+from authorizer.insight.hosts import host_kind
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.lint.finding import Check, Finding, Severity, Subject
 from metalog.acl import WILDCARD, Acl
+from metalog.client_host import java_text
 
 _SAID = {
     NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",

@@ -1,0 +1,69 @@
+"""Writes a client's host as Java's ``InetAddress.getHostAddress`` does.
+
+Kafka compares an ACL's host with that text and nothing else, so each host of a client passes
+through here before a decision: IPv6 is lower-case hex without leading zeros and never shortened,
+a zone follows ``%``, an IPv4-mapped address is IPv4. This module must not resolve names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from metalog.errors import InvalidRequest
+
+_SPELLINGS: Final = 1 << 12
+"""So many hosts with a colon are remembered."""
+
+
+def client_host(host: str) -> str:
+    """``host`` as Java writes it; a text that is not an address stays as it is.
+
+    Only a text with a colon can be an address in another spelling than Java's.
+    """
+    return _client_host(host) if ":" in host else host
+
+
+@lru_cache(_SPELLINGS)
+def _client_host(host: str) -> str:
+    return java_text(host) or host
+
+
+def java_text(host: str) -> str | None:
+    """``host``, which may stand in brackets, as Java writes it; None if it is not an address."""
+    from ipaddress import IPv4Address, ip_address  # a verb without an IPv6 host does without it
+
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    text = host_text(address.packed)
+    if isinstance(address, IPv4Address) or not address.scope_id or ":" not in text:
+        return text
+    return f"{text}%{address.scope_id}"
+
+
+def host_text(packed: bytes) -> str:
+    """An address of 4 or 16 bytes; ``InvalidRequest`` for any other number of them."""
+    if len(packed) == 16 and packed[:12] == _MAPPED:
+        packed = packed[12:]
+    if len(packed) == 4:
+        return ".".join([str(byte) for byte in packed])
+    if len(packed) != 16:
+        raise InvalidRequest(f"an address of {len(packed)} bytes; 4 or 16 are one")
+    return ":".join([f"{packed[at] << 8 | packed[at + 1]:x}" for at in range(0, 16, 2)])
+
+
+_MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+def peer_host(peer: Sequence[Any]) -> str:
+    """The host of a socket's ``getpeername()``, or of asyncio's ``peername``.
+
+    Java writes the zone of a link-local address as the number of the interface.
+    """
+    host, zone = str(peer[0]).partition("%")[0], peer[3] if len(peer) > 3 else 0
+    return client_host(f"{host}%{zone}" if zone else host)
