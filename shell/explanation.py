@@ -349,7 +349,8 @@ def _caution(remedy: Remedy, question: Question) -> str:
     """In what the change does more than was asked for."""
     more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
     if remedy.ends_default:
-        more.append("ends allow.everyone.if.no.acl.found here for all others")
+        where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"
+        more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
     return f", which {' and '.join(more)}" if more else ", no wider than the question"
 
 

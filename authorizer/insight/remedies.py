@@ -3,8 +3,8 @@
 For a denied question: remove the DENYs that match, add the narrowest ALLOW where none
 matches, or mend an ACL that nearly matched. For an allowed one: remove the ALLOWs, or
 add the narrowest DENY. Never ``User:*``, never the operation ALL, never a wildcard name.
-Each remedy says in which attributes it changes more than was asked for.
-It must not know how ACLs are stored or changed.
+Each remedy says in which attributes it changes more than was asked for, and was asked again:
+with it applied, the answer is the other one. It must not know how ACLs are stored or changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from authorizer.insight.commands import Change, kafka_acls_command
 from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.near_misses import NearMiss
-from authorizer.trace import Attribute, Question, Trace, is_allow
+from authorizer.trace import Attribute, Question, Trace, is_allow, trace
 from metalog.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -49,8 +49,9 @@ class Remedy(NamedTuple):
 
     ``widens`` are the attributes in which the change reaches further than the question: all
     of them where names may lose their last ACL to allow.everyone.if.no.acl.found;
-    ``ends_default`` tells that nobody else falls under allow.everyone.if.no.acl.found on
-    this resource any more; ``mends`` is the near miss that this puts right.
+    ``ends_default`` tells that ``add`` is the first ACL to reach some names, where nobody else
+    falls under allow.everyone.if.no.acl.found any more; ``mends`` is the near miss that this
+    puts right.
     """
 
     remove: tuple[Acl, ...]
@@ -81,10 +82,8 @@ def remedies(
         if traced.decision.acl is None:
             found += _mended(near, question)
     if config.allow_everyone:
-        found = [
-            remedy._replace(widens=_OF_A_QUESTION) if _may_open_names(remedy, traced) else remedy
-            for remedy in found
-        ]
+        found = [_beyond_the_default(remedy, traced) for remedy in found]
+    found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
     return tuple(sorted(distinct.values(), key=_cost))
 
@@ -102,12 +101,7 @@ def _to_allow(traced: Trace, question: Question) -> list[Remedy]:
 
 def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> list[Remedy]:
     found = [
-        Remedy(
-            (),
-            (acl,),
-            _beyond((acl,), question),
-            config.allow_everyone and traced.decision.acl is None,
-        )
+        Remedy((), (acl,), _beyond((acl,), question))
         for acl in _narrow_acls(question, PermissionType.DENY)
     ]
     allows = tuple(each.acl for each in traced.candidates if not each.mismatches)
@@ -178,6 +172,21 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
     return tuple(attribute for attribute in Attribute if attribute in beyond)
 
 
+def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
+    """Whether the question, asked again with ``remedy`` applied, has the other answer."""
+    left = [each.acl for each in traced.candidates if each.acl not in remedy.remove]
+    return trace((*left, *remedy.add), config, question).allowed is not traced.allowed
+
+
+def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
+    """With what it does to others where everybody is allowed as long as there is no ACL."""
+    if _may_open_names(remedy, traced):
+        remedy = remedy._replace(widens=_OF_A_QUESTION)
+    before = [each.acl for each in traced.candidates]
+    is_first = any(not any(_covers(other, acl) for other in before) for acl in remedy.add)
+    return remedy._replace(ends_default=is_first)
+
+
 def _may_open_names(remedy: Remedy, traced: Trace) -> bool:
     """Whether other names may be left without an ACL, and so to everyone."""
     left = [each.acl for each in traced.candidates if each.acl not in remedy.remove]
@@ -193,14 +202,18 @@ def _reaches_many(acl: Acl) -> bool:
 
 
 def _covers(wide: Acl, acl: Acl) -> bool:
-    """Whether ``wide`` reaches all names that ``acl`` does, for patterns of many names."""
-    if wide.pattern_type is acl.pattern_type and wide.resource_name == acl.resource_name:
+    """Whether ``wide``, which reaches a name that ``acl`` does, reaches all names that it does."""
+    if not _reaches_many(acl):
         return True
-    if PatternType.LITERAL in (wide.pattern_type, acl.pattern_type):
-        return False
+    if wide.pattern_type is PatternType.LITERAL:
+        is_same = acl.pattern_type is PatternType.LITERAL
+        is_plain = acl.resource_name != "" and not acl.resource_name.startswith(WILDCARD)
+        return wide.resource_name == WILDCARD and (is_same or is_plain)
+    if acl.pattern_type is PatternType.LITERAL:
+        return wide.resource_name == ""
     return acl.resource_name.startswith(wide.resource_name)
 
 
-def _cost(remedy: Remedy) -> tuple[int, int, int]:
+def _cost(remedy: Remedy) -> tuple[bool, int, int, int]:
     changes = len(remedy.remove) + len(remedy.add)
-    return len(remedy.widens), changes, len(remedy.add)
+    return remedy.ends_default, len(remedy.widens), changes, len(remedy.add)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from small_world import for_many_worlds
+from small_world import NAMES, for_many_worlds
 
 from authorizer.config import AuthorizerConfig
 from authorizer.insight.explain import explain
 from authorizer.insight.kinds import NearMissKind
-from authorizer.trace import Attribute, Question, trace
+from authorizer.trace import Attribute, Question, reaches, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
 CLOSED = AuthorizerConfig(frozenset(), False)
@@ -32,6 +32,21 @@ def test_every_remedy_turns_the_answer(acls, config, question):
         assert set(remedy.remove) <= set(acls)
         changed = (set(acls) - set(remedy.remove)) | set(remedy.add)
         assert trace(changed, config, question).allowed is not explanation.trace.allowed
+
+
+@for_many_worlds
+def test_whoever_loses_by_the_default_rule_is_spoken_of(acls, config, question):
+    """A name's first ACL shuts out whoever was let in by allow.everyone.if.no.acl.found."""
+    kind = question.resource_type
+    for remedy in explain(acls, config, question).remedies:
+        names = {*NAMES, *(f"{acl.resource_name}~" for acl in remedy.add)}
+        first = [
+            name
+            for name in names
+            if any(reaches(acl, kind, name) for acl in remedy.add)
+            and not any(reaches(acl, kind, name) for acl in acls)
+        ]
+        assert remedy.ends_default is (config.allow_everyone and bool(first))
 
 
 @for_many_worlds
@@ -110,6 +125,15 @@ def test_it_is_said_where_a_removal_may_leave_other_names_to_everybody():
 def test_a_first_acl_ends_the_default_for_everybody_else():
     for remedy in explain([], OPEN, ASKED).remedies:
         assert remedy.ends_default
+
+
+def test_under_the_default_rule_a_remedy_that_shuts_others_out_comes_last():
+    literal = GRANT._replace(resource_name="pay*", host="*")
+    other = GRANT._replace(principal="User:b")
+    remedies = explain([literal, other], OPEN, ASKED).remedies
+    assert [remedy.ends_default for remedy in remedies] == [False, False, True]
+    assert remedies[-1].mends
+    assert not any(remedy.ends_default for remedy in explain([literal], CLOSED, ASKED).remedies)
 
 
 def test_a_grant_for_a_host_that_java_spells_otherwise_is_replaced():
