@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.insight.commands import Change as Command
-from authorizer.insight.commands import kafka_acls_commands
+from authorizer.insight.commands import kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from shell.acl_files import held_by
@@ -208,7 +208,8 @@ def print_commands(steps: Sequence[Step], output: Output) -> None:
     """In the order of the steps, all that there are; a removal asks, as kafka-acls does."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.unsayable:
-        output.warn(f"kafka-acls cannot {change.name.lower()} {sentence(acl)}")
+        why = why_no_command(acl)
+        output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
     if said.held_back:
         output.warn(
             f"left out: {said.held_back:,} command{'' if said.held_back == 1 else 's'}, which "

@@ -49,16 +49,39 @@ _RESOURCE_OPTIONS: Final[dict[ResourceType, str]] = {
 }
 
 
+def why_no_command(acl: Acl) -> str | None:
+    """Why kafka-acls can neither add nor remove ``acl``; None where it can."""
+    values = {"principal": acl.principal, "host": acl.host, "resource name": acl.resource_name}
+    for field, value in values.items():
+        if (problem := _lost_of(value)) is not None:
+            return f"kafka-acls {problem} the {field}"
+    if ":" not in acl.principal:
+        return "kafka-acls takes only principals such as User:name"
+    supported = SUPPORTED_OPERATIONS.get(acl.resource_type, frozenset())
+    kind = acl.resource_type.name
+    if acl.operation is not Operation.ALL and acl.operation not in supported:
+        return f"kafka-acls refuses the operation {acl.operation.name} on {kind}"
+    if _resource_words(acl) is None:
+        name = f" {quoted(acl.resource_name)}" if acl.resource_type is ResourceType.CLUSTER else ""
+        return f"kafka-acls has no option for {acl.pattern_type.name} {kind}{name}"
+    if acl.permission_type not in (PermissionType.ALLOW, PermissionType.DENY):
+        return f"kafka-acls has no option for the permission {acl.permission_type.name}"
+    return None
+
+
+def acl_comment(acl: Acl) -> str:
+    """``acl`` on one line, its names quoted as a shell would have them."""
+    return (
+        f"{acl.permission_type.name} {quoted(acl.principal)} {acl.operation.name} on"
+        f" {acl.pattern_type.name} {acl.resource_type.name} {quoted(acl.resource_name)}"
+        f" from host {quoted(acl.host)}"
+    )
+
+
 def kafka_acls_command(change: Change, acl: Acl) -> str | None:
     """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot."""
-    values = (acl.principal, acl.host, acl.resource_name)
-    if not all(map(_is_sayable, values)) or ":" not in acl.principal:
-        return None
-    supported = SUPPORTED_OPERATIONS.get(acl.resource_type, frozenset())
-    if acl.operation is not Operation.ALL and acl.operation not in supported:
-        return None
     resource = _resource_words(acl)
-    if resource is None or acl.permission_type not in (PermissionType.ALLOW, PermissionType.DENY):
+    if resource is None or why_no_command(acl) is not None:
         return None
     permission = acl.permission_type.name.lower()
     words = ["kafka-acls", BOOTSTRAP, change.value]
@@ -128,14 +151,18 @@ def _option(option: str, value: str) -> str:
     return f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
 
 
-def _is_sayable(value: str) -> bool:
-    """Whether ``value`` survives the command line, and Java's ``trim()``."""
-    if not value or "\0" in value or value[0] <= " " or value[-1] <= " ":
-        return False
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+def _lost_of(value: str) -> str | None:
+    """What the command line, or Java's ``trim()``, does to ``value``; None where it survives."""
+    if not value:
+        return "takes no empty text for"
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        return "cannot be given, as one word of a command line,"
+    if value[0] <= " " or value[-1] <= " ":
+        return "cuts the blanks at the ends of"
+    return None
 
 
 def _escaped(character: str) -> str:
     if character.isprintable() and character not in _MEANS_SOMETHING_ESCAPED:
         return character
-    return "".join(f"\\x{byte:02x}" for byte in character.encode())
+    return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogatepass"))

@@ -12,21 +12,30 @@ from datetime import date
 from typing import Final
 
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import Change, kafka_acls_commands
+from authorizer.insight.commands import (
+    Change,
+    acl_comment,
+    kafka_acls_commands,
+    why_no_command,
+)
 from authorizer.insight.lint import all_topics, everyone, super_user_like
 from authorizer.insight.lint.finding import Severity, Subject
 from metalog.acl import Acl
 
-NO_COMMAND: Final = "# kafka-acls has no words for it; metalog apply --prune can"
-"""A comment, since it stands among commands."""
 _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[Change, Acl]]) -> str:
-    """The commands for ``changes``, in their order; ``NO_COMMAND`` at the end where one has
-    none."""
+    """The commands for ``changes``, in their order; then a comment for each change that has
+    no command, with the reason."""
     said = kafka_acls_commands(changes)
-    return "\n".join([*said.lines, NO_COMMAND] if said.unsayable else said.lines)
+    return "\n".join([*said.lines, *(_comment(*change) for change in said.unsayable)])
+
+
+def _comment(change: Change, acl: Acl) -> str:
+    verb = "add" if change is Change.ADD else "remove"
+    advice = "metalog apply" if change is Change.ADD else "metalog apply --prune"
+    return f"# cannot {verb} {acl_comment(acl)}: {why_no_command(acl)}; {advice} can"
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:

@@ -170,14 +170,14 @@ def _strimzi(document: Document, output: Output) -> str:
 
 
 def _commands(document: Document, output: Output) -> str:
-    from authorizer.insight.commands import Change, kafka_acls_command
+    from authorizer.insight.commands import Change, kafka_acls_command, why_no_command
 
     lines = []
     left_out = []
     for entry in in_order(document.entries):
         command = kafka_acls_command(Change.ADD, entry.acl)
         if command is None:
-            left_out.append((entry.acl, "kafka-acls cannot say it"))
+            left_out.append((entry.acl, str(why_no_command(entry.acl))))
         else:
             lines.append(command + "\n")
     _say_left_out(left_out, output)

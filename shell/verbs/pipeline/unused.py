@@ -49,6 +49,19 @@ are asked (CREATE, DELETE, ALTER, …).
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
+_WHY: Final = {
+    "YOUNGER": "it was not in force all the time, as far as is known",
+    "GAP": "it may have decided requests in a gap of the metadata log",
+    "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
+    "DISAGREES": "brokers answered otherwise than the log says",
+    "WAS_SUPER": "who would have used it was a super user then, and is none now",
+    "SHADOW_GONE": "what decided in its stead is gone",
+    "COVERAGE": "hours without the lines that would show it",
+    "CONTROLLER": "brokers pass on what needs it, and hours have no controller's log",
+    "UNLOGGED": "an idempotent producer may start by it, which leaves no audit line",
+    "OPENS": "with allow.everyone.if.no.acl.found, what no ACL reaches is open",
+}
+"""Why nothing is said of a grant, by the name of the ``Reason``."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -78,6 +91,9 @@ def run(arguments: Namespace, output: Output) -> int:
         asked = Asked(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.totals.requests, said, output)
         print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
+        for verdict, why in _unknown(found):
+            if is_allow(verdict.acl):
+                output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
     else:
         _print(found, arguments, output)
     return 1 if _going(found) else 0
@@ -106,7 +122,7 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
 
 
 def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
-    from metalog_spark.findings.uses import Reason, Sight, State
+    from metalog_spark.findings.uses import Sight, State
 
     going = _going(found)
     for sight, title in (
@@ -123,20 +139,17 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
             if not is_allow(each.acl) and each.is_alive and each.state is State.UNUSED
         ],
     )
-    unknown = [each for each in found.verdicts if each.reason is not None and each.is_alive]
-    for reason, why in (
-        (Reason.YOUNGER, "it was not in force all the time, as far as is known"),
-        (Reason.GAP, "it may have decided requests in a gap of the metadata log"),
-        (Reason.WAITS, "requests that wait for the log, or are not counted yet, may be its uses"),
-        (Reason.DISAGREES, "brokers answered otherwise than the log says"),
-        (Reason.WAS_SUPER, "who would have used it was a super user then, and is none now"),
-        (Reason.SHADOW_GONE, "what decided in its stead is gone"),
-        (Reason.COVERAGE, "hours without the lines that would show it"),
-        (Reason.CONTROLLER, "brokers pass on what needs it, and hours have no controller's log"),
-        (Reason.UNLOGGED, "an idempotent producer may start by it, which leaves no audit line"),
-        (Reason.OPENS, "with allow.everyone.if.no.acl.found, what no ACL reaches is open"),
-    ):
-        yield f"Not known: {why}", [each for each in unknown if each.reason is reason]
+    unknown = list(_unknown(found))
+    for why in _WHY.values():
+        yield f"Not known: {why}", [each for each, its in unknown if its == why]
+
+
+def _unknown(found: Judged) -> Iterable[tuple[Verdict, str]]:
+    """The ACLs in force of which it is not known whether they are used, and why."""
+    for why_name, why in _WHY.items():
+        for each in found.verdicts:
+            if each.is_alive and each.reason is not None and each.reason.value == why_name:
+                yield each, why
 
 
 def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.insight.commands import Change, kafka_acls_command, kafka_acls_commands, quoted
+from authorizer.insight.commands import (
+    Change,
+    acl_comment,
+    kafka_acls_command,
+    kafka_acls_commands,
+    quoted,
+    why_no_command,
+)
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 
 GRANT = Acl(
@@ -57,21 +64,38 @@ def test_the_cluster_has_no_name_on_the_command_line():
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason"),
     [
-        {"resource_name": "trailing "},
-        {"resource_name": "nul\0"},
-        {"resource_name": "\ud800"},
-        {"resource_name": ""},
-        {"principal": "nobody"},
-        {"operation": Operation.CLUSTER_ACTION},
-        {"permission_type": PermissionType.UNKNOWN},
-        {"pattern_type": PatternType.UNKNOWN},
-        {"resource_type": ResourceType.CLUSTER, "operation": Operation.ALTER},
+        ({"resource_name": "trailing "}, "cuts the blanks at the ends of the resource name"),
+        ({"host": " 10.0.0.1"}, "cuts the blanks at the ends of the host"),
+        (
+            {"resource_name": "nul\0"},
+            "cannot be given, as one word of a command line, the resource",
+        ),
+        (
+            {"resource_name": "\ud800"},
+            "cannot be given, as one word of a command line, the resource",
+        ),
+        ({"resource_name": ""}, "takes no empty text for the resource name"),
+        ({"principal": "nobody"}, "takes only principals such as User:name"),
+        ({"operation": Operation.CLUSTER_ACTION}, "refuses the operation CLUSTER_ACTION on TOPIC"),
+        ({"permission_type": PermissionType.UNKNOWN}, "no option for the permission UNKNOWN"),
+        ({"pattern_type": PatternType.UNKNOWN}, "no option for UNKNOWN TOPIC"),
+        (
+            {"resource_type": ResourceType.CLUSTER, "operation": Operation.ALTER},
+            "no option for LITERAL CLUSTER",
+        ),
     ],
 )
-def test_what_kafka_acls_cannot_say_gets_no_command(change):
-    assert kafka_acls_command(Change.ADD, GRANT._replace(**change)) is None
+def test_an_acl_without_a_command_has_a_reason(change, reason):
+    acl = GRANT._replace(**change)
+    assert kafka_acls_command(Change.ADD, acl) is None
+    assert reason in why_no_command(acl)
+    assert "\n" not in acl_comment(acl)
+
+
+def test_an_acl_with_a_command_has_no_reason():
+    assert why_no_command(GRANT) is None
 
 
 def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHO
 
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
+from metalog_spark.findings.uses import Reason
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
+from shell.verbs.pipeline import unused
 from snapshot.exchange.formats.document import Document, Entry
 from snapshot.exchange.formats.yaml import read_yaml, write_yaml
 from snapshot.exchange.plan import make_plan, saved, write_saved
@@ -67,9 +70,8 @@ def test_commands_say_what_they_are_based_on(
     dark = SHOP._replace(dark=frozenset({("1", 7)})).folder(spark, tmp_path / "it's\ndark").path
     words = ("--to", "2026-01-02", "--tolerate", "5%", "-o", "commands")
     done = run_here(capsys, "pipeline", verb, dark, *words)
-    begins = [each for each in done.stdout.splitlines() if not each.startswith("kafka-acls ")]
-    assert done.stdout.splitlines()[: len(begins)] == begins
-    assert begins == [
+    lines = done.stdout.splitlines()
+    assert list(takewhile(lambda line: not line.startswith("kafka-acls "), lines)) == [
         "# By 1,528 answers of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z, in the tables"
         f' of "{tmp_path}/it\'s\\u000adark".',
         "# Tolerated: 5% of the brokers' hours may be without allowed lines.",
@@ -77,6 +79,25 @@ def test_commands_say_what_they_are_based_on(
         " --tolerate accepts.",
         *more,
     ]
+
+
+def test_every_grant_that_is_not_used_has_its_command_or_its_reason(
+    tables: Tables, capsys: Captured
+) -> None:
+    rows = run_here(capsys, "pipeline", "unused", tables.path, "--json").stdout.splitlines()
+    grants = [row for row in map(json.loads, rows) if row["alive"]]
+    grants = [row for row in grants if row["permissionType"] == "ALLOW" and row["state"] != "USED"]
+    done = run_here(capsys, "pipeline", "unused", tables.path, "-o", "commands").stdout
+    commands = [line for line in done.splitlines() if line.startswith("kafka-acls ")]
+    kept = [line for line in done.splitlines() if line.startswith("# kept: ALLOW ")]
+    assert len(commands) == sum(row["canGo"] for row in grants) > 0
+    assert len(kept) == sum(row["state"] == "UNKNOWN" for row in grants) > 0
+    assert len(commands) + len(kept) == len(grants)
+    assert all(": not known: " in line for line in kept)
+
+
+def test_every_reason_has_words() -> None:
+    assert set(unused._WHY) == {reason.value for reason in Reason}
 
 
 def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
