@@ -90,9 +90,22 @@ def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) 
     return bytes(map(operator.xor, client_key, signature))
 
 
-def server_signature(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
+def is_client_proof(
+    mechanism: ScramMechanism, stored_key: bytes, proof: bytes, auth_message: bytes
+) -> bool:
+    """Whether ``proof`` is RFC 5802's ClientProof of whoever has the password of ``stored_key``."""
+    import hashlib
+    import hmac
+
+    signature = hmac.digest(stored_key, auth_message, mechanism.hash_name)
+    if len(proof) != len(signature):
+        return False
+    client_key = bytes(map(operator.xor, proof, signature))
+    return hmac.compare_digest(hashlib.new(mechanism.hash_name, client_key).digest(), stored_key)
+
+
+def server_signature(mechanism: ScramMechanism, server_key: bytes, auth_message: bytes) -> bytes:
     """RFC 5802's ServerSignature: that the server knows the password's ServerKey."""
     import hmac
 
-    server_key = hmac.digest(salted, b"Server Key", mechanism.hash_name)
     return hmac.digest(server_key, auth_message, mechanism.hash_name)

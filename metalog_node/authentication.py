@@ -1,8 +1,9 @@
-"""The server's side of SASL: who a client is, by SCRAM (through scramp) or by PLAIN.
+"""The server's side of SASL: who a client is, by SCRAM or by PLAIN.
 
-An unknown user is led through the same exchange as a known one and told the same at its end,
-so that nobody learns which names exist. Names are taken as they come, without SASLprep, as
-Kafka takes them. This module must not know how tokens travel, nor show what is secret.
+An unknown user is led through the same exchange as a known one, with the same work and the
+same answer at its end, so that nobody learns which names exist. Names are taken as they come,
+without SASLprep, as Kafka takes them, up to ``MOST_NAME_BYTES``. This module must not know how
+tokens travel, nor show what is secret.
 """
 
 from __future__ import annotations
@@ -11,16 +12,29 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-import scramp
-
-from metalog.errors import InvalidRequest
+from metalog.errors import ErrorCode, InvalidRequest
 from metalog.ids import Entropy
 from metalog.ports import CredentialLookup
 from metalog.principal import KafkaPrincipal
-from metalog.scram import SALT_BYTES, ScramCredential, ScramMechanism
-from metalog_node.decoys import LEAST_SALT_BYTES
+from metalog.scram import (
+    MIN_ITERATIONS,
+    SALT_BYTES,
+    ScramCredential,
+    ScramMechanism,
+    is_client_proof,
+    server_signature,
+)
+from metalog_node.scram_messages import (
+    ClientFirst,
+    read_client_final,
+    read_client_first,
+    server_final,
+    server_first,
+)
 
 PLAIN: Final = "PLAIN"
+MOST_NAME_BYTES: Final = 1 << 10
+"""A longer name logs in nowhere here, whoever has it."""
 
 _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (PLAIN, *_SCRAM)
@@ -32,12 +46,24 @@ _SHOWN: Final = 100
 class LoginRefused(InvalidRequest):
     """The one answer to every login that fails, in Kafka's words; the reason is for the log."""
 
+    code = ErrorCode.SASL_AUTHENTICATION_FAILED
+
     def __init__(self, mechanism: str, reason: str) -> None:
         super().__init__(
             "Authentication failed during authentication due to invalid credentials "
             f"with SASL mechanism {mechanism}"
         )
         self.reason = reason
+
+
+class NotReadyForLogins(InvalidRequest):
+    """The node has not replayed its log, so nobody can say yet whether a password is right.
+
+    Clients close the connection at any error here; unlike a refused login, this one makes them
+    try again.
+    """
+
+    code = ErrorCode.BROKER_NOT_AVAILABLE
 
 
 class Login(Protocol):
@@ -53,8 +79,13 @@ class Login(Protocol):
 class Users(CredentialLookup, Protocol):
     """Those who may log in by SCRAM, and what everybody else is shown."""
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it is known who there is."""
+        ...
+
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """Of a ``user`` that does not exist, always the same: nobody's password."""
+        """A dummy credential for ``user``: always the same, and nobody's password."""
         ...
 
 
@@ -90,6 +121,8 @@ class _Plain:
             raise LoginRefused(PLAIN, "a token that RFC 4616 does not know") from None
         if authorization_id not in ("", user):
             raise LoginRefused(PLAIN, "the client asks to act as somebody else")
+        if _is_too_long(user):
+            raise LoginRefused(PLAIN, _TOO_LONG)
         known = self._passwords.get(user, "")
         is_right = hmac.compare_digest(known.encode(), password.encode())
         if not (user and password and is_right):
@@ -99,56 +132,88 @@ class _Plain:
 
 
 class _Scram:
+    """RFC 5802's server, by Kafka's reading of the messages."""
+
     def __init__(self, mechanism: ScramMechanism, logins: Logins) -> None:
         self._mechanism = mechanism
-        self._logins = logins
+        self._users = logins.users
+        self._nonce = logins.entropy(SALT_BYTES).hex()
         self._user = ""
-        self._trouble: str | None = None
-        nonce = logins.entropy(SALT_BYTES).hex()
-        declared = scramp.ScramMechanism(mechanism.mechanism_name)
-        self._server = declared.make_server(lambda _: self._known(), s_nonce=nonce)
         self._next: Callable[[str], str] = self._first
         self.principal: KafkaPrincipal | None = None
 
     def answer(self, token: bytes) -> bytes:
+        if not self._users.is_loaded:
+            raise NotReadyForLogins(
+                "the node is not ready: it has not loaded its users yet; try again"
+            )
         try:
             return self._next(token.decode()).encode()
-        except Exception as error:  # scramp lets TypeError and others out where a message is odd
-            reason = f"{self._trouble or error} (user {self._user[:_SHOWN]!r})"
-            raise LoginRefused(self._mechanism.mechanism_name, reason) from None
+        except ValueError as error:
+            about = f" (user {self._user[:_SHOWN]!r})" if self._user else ""
+            raise LoginRefused(self._mechanism.mechanism_name, f"{error}{about}") from None
 
     def _first(self, message: str) -> str:
-        self._user = _user_of(message)
-        self._server.set_client_first(message)
-        self._next = self._final
-        return str(self._server.get_server_first())
-
-    def _final(self, message: str) -> str:
         self._next = _nothing_more
-        self._server.set_client_final(message)
-        answer = str(self._server.get_server_final())
-        self.principal = KafkaPrincipal(_USER, self._user)
+        asked = read_client_first(message)
+        if _is_too_long(asked.user):
+            raise ValueError(_TOO_LONG)
+        self._user = asked.user
+        if asked.authorization_id not in ("", asked.user):
+            raise ValueError("the client asks to act as somebody else")
+        known = self._users.scram(self._mechanism, asked.user)
+        decoy = self._users.decoy(self._mechanism, asked.user)
+        trouble = self._trouble(asked, known)
+        shown = decoy if known is None or trouble else known
+        nonce = asked.nonce + self._nonce
+        answer = server_first(nonce, shown)
+        self._next = lambda message: self._final(
+            message, asked, nonce, answer, credential=shown, trouble=trouble
+        )
         return answer
 
-    def _known(self) -> tuple[bytes, bytes, bytes, int]:
-        """A decoy's for an unknown user, and for one whose salt scramp does not take."""
-        users, mechanism = self._logins.users, self._mechanism
-        known = users.scram(mechanism, self._user)
+    def _trouble(self, asked: ClientFirst, known: ScramCredential | None) -> str | None:
+        """Why nobody can log in so, whatever the password."""
+        name = self._mechanism.mechanism_name
         if known is None:
-            self._trouble = f"nobody of that name logs in by {mechanism.mechanism_name}"
-        elif len(known.salt) < LEAST_SALT_BYTES:
-            self._trouble = f"a salt of less than {LEAST_SALT_BYTES} bytes; set the password anew"
-        if known is None or self._trouble is not None:
-            known = users.decoy(mechanism, self._user)
-        return known.salt, known.stored_key, known.server_key, known.iterations
+            return f"nobody of that name logs in by {name}"
+        if asked.is_by_token:
+            return "delegation tokens log in nowhere here"
+        if known.iterations < MIN_ITERATIONS:
+            return f"less than {MIN_ITERATIONS} iterations; set the password anew"
+        return None
+
+    def _final(
+        self,
+        message: str,
+        asked: ClientFirst,
+        nonce: str,
+        server_first_message: str,
+        *,
+        credential: ScramCredential,
+        trouble: str | None,
+    ) -> str:
+        self._next = _nothing_more
+        final = read_client_final(message)
+        if final.channel_binding != asked.gs2_header.encode():
+            raise ValueError("its channel binding is not that of its first message")
+        if final.nonce != nonce:
+            raise ValueError("its nonce is not that of the exchange")
+        text = ",".join((asked.bare, server_first_message, final.without_proof)).encode()
+        mechanism, (_, stored_key, server_key, _) = self._mechanism, credential
+        is_proven = is_client_proof(mechanism, stored_key, final.proof, text)
+        signature = server_signature(mechanism, server_key, text)
+        if trouble is not None or not is_proven:
+            raise ValueError(trouble or "wrong password")
+        self.principal = KafkaPrincipal(_USER, self._user)
+        return server_final(signature)
 
 
-def _user_of(client_first: str) -> str:
-    """The name in a client-first-message, by RFC 5802: ``=2C`` and ``=3D`` are escapes."""
-    for attribute in client_first.split(",")[2:]:
-        if attribute.startswith("n="):
-            return attribute[2:].replace("=2C", ",").replace("=3D", "=")
-    raise ValueError("a first message without a user's name")
+_TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
+
+
+def _is_too_long(user: str) -> bool:
+    return len(user.encode()) > MOST_NAME_BYTES
 
 
 def _nothing_more(message: str) -> str:

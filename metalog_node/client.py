@@ -21,13 +21,14 @@ from metalog.wire.frames import framed
 from metalog.wire.messages import read_request, write_response
 from metalog.wire.schema import Body
 from metalog.wire.versions import Versions
-from metalog_node.authentication import Logins
+from metalog_node.authentication import LoginRefused, Logins
 from metalog_node.connection import Asked, ServerConnection
 from metalog_node.encrypted import Encrypted
 from metalog_node.handlers.question import Answer, Api, Question, Services, answer
 from metalog_node.listeners import Listener
 from metalog_node.metrics import Metrics
 from metalog_node.principals import Rule, principal_of
+from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import Seats
 from metalog_node.tls import ServerTls
 
@@ -61,6 +62,7 @@ class Door(NamedTuple):
     refused_after_s: float
     metrics: Metrics
     seats: Seats
+    refusals: RefusalLog
 
 
 class Client:
@@ -97,14 +99,15 @@ class Client:
 
     async def serve(self) -> None:
         """Until either side hangs up."""
+        reason = None
         try:
             await self._converse()
         except InvalidRequest as error:
-            self._note(str(error))
+            reason = str(error)
         except TimeoutError:
             self._writer.transport.abort()
             is_known = self._connection.principal is not None
-            self._note(
+            reason = (
                 "idle for too long, or too slow to take its answer"
                 if is_known
                 else "too slow to say who it is"
@@ -113,9 +116,24 @@ class Client:
             _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
         finally:
             await self._hang_up()
-        if self._connection.failed_login is not None:
-            self._door.metrics.count_failed_login(self._door.listener.name)
-            self._note(f"login refused: {self._connection.failed_login.reason}")
+        self._account_for(reason)
+
+    def _account_for(self, reason: str | None) -> None:
+        """Count a login that failed or was not finished, and note ``reason`` or that."""
+        refused, name = self._connection.failed_login, self._door.listener.name
+        if isinstance(refused, LoginRefused):
+            self._door.metrics.count_failed_login(name)
+            reason = f"login refused: {refused.reason}"
+        elif refused is not None:
+            self._door.metrics.count_unfinished_login(name)
+            reason = f"login put off: {refused}"
+        elif self._connection.is_amid_login or (
+            reason is not None and self._connection.principal is None
+        ):
+            self._door.metrics.count_unfinished_login(name)
+            reason = reason or "it hung up before its login was done"
+        if reason is not None and not self._is_leaving:
+            self._door.refusals.note(name, self._host, reason)
 
     async def _converse(self) -> None:
         while not (self._connection.is_over or self._is_leaving):
@@ -129,6 +147,7 @@ class Client:
                 self._is_asked = False
                 if self._is_leaving:
                     return
+                await asyncio.sleep(0)  # the others' turn, however much this one has sent
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""
@@ -171,9 +190,6 @@ class Client:
         return framed(
             await _apart_if(len(payload) > _LARGE, write_response, answered, correlation_id)
         )
-
-    def _note(self, why: str) -> None:
-        _log.info("%s: %s: connection closed: %s", self._door.listener.name, self._host, why)
 
 
 async def _apart_if(is_long: bool, work: Callable[..., R], *arguments: Any) -> R:

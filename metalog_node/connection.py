@@ -21,12 +21,11 @@ from metalog.wire.messages import Head, Request, read_head, read_request, write_
 from metalog.wire.schema import UnsupportedVersion, response_type
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, Versions, versions_response
-from metalog_node.authentication import Login, LoginRefused, Logins
+from metalog_node.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
 """The longest frame of a client that has not logged in yet."""
 
-_SASL_AUTHENTICATION_FAILED: Final = KafkaErrorCode(58)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
@@ -61,7 +60,7 @@ class ServerConnection:
     ) -> None:
         self.is_over = False
         """Close, once all that was given out is sent."""
-        self.failed_login: LoginRefused | None = None
+        self.failed_login: LoginRefused | NotReadyForLogins | None = None
         self._spoken = spoken
         self._logins = logins
         self._principal = principal if logins is None else None
@@ -75,6 +74,11 @@ class ServerConnection:
     def principal(self) -> KafkaPrincipal | None:
         """Who asks; None before the login."""
         return self._principal
+
+    @property
+    def is_amid_login(self) -> bool:
+        """Whether the client has sent something, and not yet proven who it is."""
+        return self._principal is None and not self._is_new
 
     def receive(self, data: bytes) -> Iterator[bytes | Asked]:
         """In order: bytes to send, and requests whose answers are to be sent in their place.
@@ -154,9 +158,9 @@ class ServerConnection:
             return _answered(request, refusal)
         try:
             token = self._take(request.body.auth_bytes)
-        except LoginRefused as refused:
+        except (LoginRefused, NotReadyForLogins) as refused:
             answer = declared(
-                error_code=_SASL_AUTHENTICATION_FAILED, error_message=str(refused), auth_bytes=b""
+                error_code=KafkaErrorCode(refused.code), error_message=str(refused), auth_bytes=b""
             )
             return _answered(request, answer)
         answer = declared(error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token)
@@ -166,7 +170,7 @@ class ServerConnection:
         """After SaslHandshake version 0 tokens come without headers, and a refusal is silence."""
         try:
             return framed(self._take(token))
-        except LoginRefused:
+        except (LoginRefused, NotReadyForLogins):
             return b""
 
     def _take(self, token: bytes) -> bytes:
@@ -174,7 +178,7 @@ class ServerConnection:
             raise Malformed("a token without a login")
         try:
             answer = self._login.answer(token)
-        except LoginRefused as refused:
+        except (LoginRefused, NotReadyForLogins) as refused:
             self.is_over, self.failed_login = True, refused
             raise
         if self._login.principal is not None:

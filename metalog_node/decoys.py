@@ -1,72 +1,132 @@
-"""The credentials of users that do not exist, so that their logins fail like any other.
+"""Dummy credentials: users that do not exist get a salt and iterations like those of real users.
 
-Before a client has proven anything it is shown a salt and a number of iterations. For a name
-that nobody has they are in the form of somebody's credential, and follow from it: they are the
-same on every node of a cluster and after every restart, and change when that password changes.
-This module must not know logins.
+Before a client has proven anything it sees a salt and a number of iterations. For an unknown
+name they have the form of one real credential, its model, and follow from that model's stored
+key: all nodes of a cluster show the same, after a restart too, and they change with the model's
+password, as a real user's would. Rendezvous hashing chooses the model: each candidate's score
+for a name is a keyed hash, so neighbours by name have nothing in common, and a change of one
+user moves only the names that choose it. The candidates are a few users of each form, weighted
+by how many have it, so that the work is bounded however many users there are. This module must
+not know logins.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
-from bisect import bisect
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable
+from heapq import nsmallest
+from math import log
+from typing import Final, NamedTuple
 
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
-LEAST_SALT_BYTES: Final = 12
-"""A shorter one cannot be logged in by (scramp takes none)."""
+MOST_CANDIDATES: Final = 64
+"""So many scores are computed for each name that a client sends."""
 
-_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_OF_EACH_FORM: Final = 4
+_BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKAS_BITS: Final = 130
 """Kafka's tools make a salt of a number of so many bits, written to the base 36."""
 _KAFKAS_LENGTHS: Final = range(20, 27)
+_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PRINTABLE: Final = bytes(range(0x20, 0x7F))
+_ALPHABETS: Final = (
+    b"0123456789abcdef",
+    b"0123456789ABCDEF",
+    _BASE_36,
+    b"0123456789" + _LETTERS,
+    b"0123456789+/=" + _LETTERS,
+    _PRINTABLE,
+)
+"""What the salts of other tools are written in, the narrowest first; else in any bytes."""
+_ANY_BYTES: Final = bytes(range(256))
+_SCORE_BYTES: Final = 8
+
+
+class _Form(NamedTuple):
+    """What a client sees of a credential, but for the salt's value. Kafka's own salts have no
+    ``size``: it follows from the number."""
+
+    alphabet: bytes
+    size: int | None
+    iterations: int
+
+
+class _Candidate(NamedTuple):
+    form: _Form
+    stored_key: bytes
+    weight: float
 
 
 class Decoys:
-    """``known`` are all that log in by ``mechanism``; ``secret`` is what follows where there is
-    none."""
+    """``known`` are the credentials of all that log in by ``mechanism``; ``secret`` is the
+    key where there is none."""
 
     def __init__(
-        self, mechanism: ScramMechanism, known: Mapping[str, ScramCredential], secret: bytes
+        self, mechanism: ScramMechanism, known: Iterable[ScramCredential], secret: bytes
     ) -> None:
         self._mechanism = mechanism
-        self._known = known
-        self._names = sorted(
-            name for name, each in known.items() if len(each.salt) >= LEAST_SALT_BYTES
-        )
-        self._nobody = ScramCredential(b"", secret, b"", MIN_ITERATIONS)
+        self._key_bytes = hashlib.new(mechanism.hash_name).digest_size
+        self._candidates = _candidates(known) or [
+            _Candidate(_Form(_BASE_36, None, MIN_ITERATIONS), secret, 1.0)
+        ]
 
     def of(self, user: str) -> ScramCredential:
-        """Nobody's password, in the form of the next user's by name."""
-        model = self._nobody
-        if self._names:
-            model = self._known[self._names[bisect(self._names, user) % len(self._names)]]
-
-        def part(name: str) -> bytes:
-            seed = f"{name} {self._mechanism.name} {user}".encode()
-            return hmac.digest(model.stored_key, seed, "sha512")
-
-        size = len(model.stored_key)
+        """A credential that no password fits. The work is the same for every ``user``."""
+        seed = f"{self._mechanism.name} {user}".encode()
+        model = max(self._candidates, key=lambda each: _score(each, seed))
+        size = model.form.size
+        drawn = hashlib.shake_256(hmac.digest(model.stored_key, b"decoy " + seed, "sha512"))
+        wanted = (_KAFKAS_BITS + 7) // 8 if size is None else size
+        random = drawn.digest(2 * self._key_bytes + wanted)
+        stored_key, rest = random[: self._key_bytes], random[self._key_bytes :]
+        server_key, salt = rest[: self._key_bytes], rest[self._key_bytes :]
         return ScramCredential(
-            _in_the_form_of(model.salt, part("salt")),
-            part("stored key")[:size],
-            part("server key")[:size],
-            model.iterations,
+            _written(salt, model.form), stored_key, server_key, model.form.iterations
         )
 
 
-def _in_the_form_of(salt: bytes, random: bytes) -> bytes:
-    if salt and not _is_kafkas(salt):
-        return (random * (len(salt) // len(random) + 1))[: len(salt)]
+def _candidates(known: Iterable[ScramCredential]) -> list[_Candidate]:
+    """Of each form those of the lowest stored keys: a sample that nobody without the keys knows,
+    and of which a change of one user changes one."""
+    forms: dict[_Form, list[bytes]] = {}
+    for each in known:
+        if each.stored_key and each.iterations >= MIN_ITERATIONS:
+            forms.setdefault(_form(each), []).append(each.stored_key)
+    found = [
+        _Candidate(form, stored_key, len(keys) / min(len(keys), _OF_EACH_FORM))
+        for form, keys in forms.items()
+        for stored_key in nsmallest(_OF_EACH_FORM, keys)
+    ]
+    return nsmallest(MOST_CANDIDATES, found, key=lambda each: each.stored_key)
+
+
+def _score(candidate: _Candidate, seed: bytes) -> float:
+    """Weighted rendezvous hashing: a candidate wins with a probability in proportion to its
+    weight."""
+    drawn = hmac.digest(candidate.stored_key, b"model " + seed, "sha256")[:_SCORE_BYTES]
+    share = (int.from_bytes(drawn) + 0.5) / (1 << 8 * _SCORE_BYTES)
+    return -candidate.weight / log(share)
+
+
+def _form(credential: ScramCredential) -> _Form:
+    salt, iterations = credential.salt, credential.iterations
+    if salt.translate(None, _PRINTABLE):
+        return _Form(_ANY_BYTES, len(salt), iterations)
+    alphabet = next(each for each in _ALPHABETS if not salt.translate(None, each))
+    if len(salt) in _KAFKAS_LENGTHS and not salt.translate(None, _BASE_36):
+        return _Form(_BASE_36, None, iterations)
+    return _Form(alphabet, len(salt), iterations)
+
+
+def _written(random: bytes, form: _Form) -> bytes:
+    if form.size is not None:
+        alphabet = form.alphabet
+        return bytes(alphabet[each * len(alphabet) >> 8] for each in random)
     number = int.from_bytes(random) >> (len(random) * 8 - _KAFKAS_BITS)
-    digits = ""
+    digits = bytearray()
     while number:
-        number, digit = divmod(number, len(_DIGITS))
-        digits = _DIGITS[digit] + digits
-    return digits.encode()
-
-
-def _is_kafkas(salt: bytes) -> bool:
-    return len(salt) in _KAFKAS_LENGTHS and set(salt) <= set(_DIGITS.encode())
+        number, digit = divmod(number, len(_BASE_36))
+        digits.append(_BASE_36[digit])
+    return bytes(reversed(digits))

@@ -65,6 +65,12 @@ class Metrics:
             ("listener",),
             registry=self.registry,
         )
+        self._unfinished_logins = Counter(
+            "metalog_authentication_unfinished",
+            "Clients that began a login and left, or were too slow, before its end",
+            ("listener",),
+            registry=self.registry,
+        )
         self._syncs = Histogram(
             "metalog_log_sync_seconds",
             "How long a write to the log took to be durable (fsync)",
@@ -83,6 +89,9 @@ class Metrics:
 
     def count_failed_login(self, listener: str) -> None:
         self._failed_logins.labels(listener).inc()
+
+    def count_unfinished_login(self, listener: str) -> None:
+        self._unfinished_logins.labels(listener).inc()
 
     def observe_sync(self, seconds: float) -> None:
         self._syncs.observe(seconds)

@@ -43,6 +43,7 @@ from metalog_node.listings import Listings
 from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.publishers import Credentials, Readiness
+from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import seats_for
 from metalog_node.served_log import ServedLog
 from metalog_node.server import OpenListener
@@ -84,6 +85,7 @@ class Node:
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
         self._seats = seats_for(config.max_connections, config.max_connections_per_ip)
+        self._refusals = RefusalLog()
         self._starting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
@@ -168,6 +170,7 @@ class Node:
         if self._feed is not None:
             await asyncio.to_thread(self._feed.close)
         await asyncio.gather(*closing)
+        self._refusals.end_period()
         await asyncio.to_thread(self._passwords.threads.shutdown)
         await asyncio.to_thread(self._listings.close)
         if self._forwarder is not None:
@@ -296,6 +299,7 @@ class Node:
             config.refused_after_s,
             self.metrics,
             self._seats,
+            self._refusals,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()

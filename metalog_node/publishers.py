@@ -13,6 +13,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage
+from metalog.image.table import EMPTY as NO_CREDENTIALS
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.decoys import Decoys
 
@@ -22,25 +23,32 @@ class Credentials:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._image = MetadataImage().scram
-        self._decoys: tuple[ScramImage, dict[ScramMechanism, Decoys]] = self._image, {}
+        self._newest = self._with_decoys(MetadataImage().scram)
+        self.is_loaded = False
+        """Whether the log was replayed: before that nobody can say who there is."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        self._image = image.scram
+        if image.scram is not self._newest[0]:
+            self._newest = self._with_decoys(image.scram)
+
+    def complete_initial_load(self) -> None:
+        self.is_loaded = True
+
+    def note_staleness(self, for_ms: int) -> None:
+        """The last good image goes on to be what users log in by."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        return self._image.credential(mechanism, user)
+        return self._newest[0].credential(mechanism, user)
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """For one thread; made when first asked for after a change."""
-        image = self._image
-        if self._decoys[0] is not image:
-            self._decoys = image, {}
-        kept = self._decoys[1]
-        if mechanism not in kept:
-            known = image.mechanisms.get(mechanism)
-            kept[mechanism] = Decoys(mechanism, known or {}, self._secret)
-        return kept[mechanism].of(user)
+        return self._newest[1][mechanism].of(user)
+
+    def _with_decoys(self, image: ScramImage) -> tuple[ScramImage, dict[ScramMechanism, Decoys]]:
+        """On the replica's thread: it looks at every credential."""
+        return image, {
+            each: Decoys(each, image.mechanisms.get(each, NO_CREDENTIALS).values(), self._secret)
+            for each in ScramMechanism
+        }
 
 
 class Readiness:

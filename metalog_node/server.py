@@ -161,7 +161,7 @@ class OpenListener:
             return
         self._door.metrics.count_failed_login(name)
         why = f"no TLS: {_said(error)}" if isinstance(error, OSError) else str(error)
-        _log.info("%s: %s: connection closed: %s", name, host, why)
+        self._door.refusals.note(name, host, why)
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:

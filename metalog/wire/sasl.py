@@ -1,9 +1,8 @@
 """The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
 
-By hand, since scramp comes with the ``node`` extra only and SCRAM's mathematics are here for
-the server's side anyway. Names and passwords are taken as UTF-8 without SASLprep, as Kafka
-takes them. A server that cannot prove that it knows the password is refused too. This module
-must not know how tokens travel; nothing it raises or shows holds a secret.
+SCRAM's mathematics are ``metalog.scram``'s. Names and passwords are taken as UTF-8 without
+SASLprep, as Kafka takes them. A server that cannot prove that it knows the password is refused
+too. This module must not know how tokens travel; nothing it raises or shows holds a secret.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from metalog.scram import (
     MIN_ITERATIONS,
     ScramMechanism,
     client_proof,
+    credential_of,
     salted_password,
     server_signature,
 )
@@ -119,7 +119,8 @@ class _Scram:
         salted = salted_password(self._mechanism, self._password, _decoded(fields["s"]), iterations)
         bare = f"c={b64encode(_GS2_HEADER.encode()).decode()},r={nonce}"
         message = b",".join((self._bare.encode(), challenge, bare.encode()))
-        self._expected = server_signature(self._mechanism, salted, message)
+        server_key = credential_of(self._mechanism, salted, b"", iterations).server_key
+        self._expected = server_signature(self._mechanism, server_key, message)
         self._next = self._verify
         proof = client_proof(self._mechanism, salted, message)
         return f"{bare},p={b64encode(proof).decode()}".encode()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import hoarders
 import pytest
 from running_node import running_in
+from scraping import scraped
+from waiting import eventually
 from written_log import formatted
 
 import metalog_node
 from metalog.wire.hosts import Address
 from metalog_node import client as client_module
+from metalog_node import refusal_log
 from metalog_node.node import Node
 
 LOGIN = {
@@ -91,6 +96,61 @@ def test_there_are_no_more_than_max_connections(
                     assert not is_let_in(third)
             assert "no more clients than 2 together, by max.connections" in caplog.text
             assert any(comes_later(first) for _ in range(1000))
+
+
+@pytest.mark.parametrize("how", ["hangs up", "is refused"])
+def test_who_ends_amid_its_login_is_counted_and_has_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """Whoever only looks whether somebody listens is neither."""
+    watched = {"metrics.listener": "http://127.0.0.1:0"}
+    with running(tmp_path, caplog, **LOGIN, **watched) as node:
+        address = node.addresses["CLIENT"]
+        with connected(address):
+            pass
+        with hoarders.of_a_login(address) as client:
+            if how == "is refused":
+                client.sendall(b"\0")
+                assert client.recv(1000) == b""
+        counted = "metalog_authentication_unfinished_total", "CLIENT"
+        assert eventually(lambda: counted in scraped(node.watch_address))
+        assert scraped(node.watch_address)[counted] == 1
+    assert caplog.text.count("CLIENT: 127.0.0.1: connection closed: ") == 1
+
+
+def test_strangers_do_not_fill_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some lines in each period, and then how many more there were."""
+    monkeypatch.setattr(refusal_log, "PERIOD_S", 3600.0)
+    with running(tmp_path, caplog, **LOGIN) as node:
+        for _ in range(3 * refusal_log.MOST_LINES_OF_ADDRESS):
+            with connected(node.addresses["CLIENT"]) as client:
+                client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                assert client.recv(100) == b""
+    most = refusal_log.MOST_LINES_OF_ADDRESS
+    assert caplog.text.count("CLIENT: 127.0.0.1: connection closed: ") == most
+    said = f"in 3600 s: {2 * most}, {2 * most} of them of 127.0.0.1"
+    assert caplog.text.count(said) == 1
+
+
+def test_the_log_of_refusals_is_bounded_over_all_addresses(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory too; and the next period begins anew."""
+    caplog.set_level("INFO", logger=metalog_node.__name__)
+
+    async def note() -> None:
+        refusals = refusal_log.RefusalLog()
+        for each in range(5000):
+            refusals.note("CLIENT", f"10.0.{each // 256}.{each % 256}", "why")
+        refusals.end_period()
+        refusals.note("CLIENT", "10.0.0.1", "why")
+        refusals.end_period()
+
+    asyncio.run(note())
+    assert caplog.text.count("connection closed: why") == refusal_log.MOST_LINES + 1
+    assert "in 10 s: 4900, 3876 of them of other addresses" in caplog.text
 
 
 def is_let_in(client: socket.socket) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import re
+from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -13,14 +16,20 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
-from metalog.scram import ScramCredential, ScramMechanism, credential_of, salted_password
+from metalog.scram import (
+    ScramCredential,
+    ScramMechanism,
+    client_proof,
+    credential_of,
+    salted_password,
+)
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import write_request
 from metalog.wire.sasl import AuthenticationFailed, Credentials
 from metalog.wire.schema import request_type
 from metalog.wire.session import Session
 from metalog.wire.versions import VersionRange, Versions
-from metalog_node.authentication import MECHANISMS, LoginRefused, Logins
+from metalog_node.authentication import MECHANISMS, MOST_NAME_BYTES, LoginRefused, Logins
 from metalog_node.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
 from metalog_node.decoys import Decoys
 
@@ -34,21 +43,23 @@ SPOKEN: Versions = {
 DESCRIBE_ACLS = 29
 NAME, PASSWORD = "al=ice,of Ünit", "pencil"
 """A name that RFC 5802 wants escaped, and that SASLprep would leave alone."""
+SALT = b"0123456789abcdefghijklmn"
+KEPT = {
+    each: credential_of(each, salted_password(each, PASSWORD, SALT, 4096), SALT, 4096)
+    for each in ScramMechanism
+}
 
 
 class OneUser:
     """Each mechanism's credential of NAME."""
 
+    is_loaded = True
+
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        return Decoys(mechanism, {}, b"secret").of(user)
+        return Decoys(mechanism, (), b"secret").of(user)
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        if user != NAME:
-            return None
-        salt = b"0123456789abcdefghijklmn"
-        return credential_of(
-            mechanism, salted_password(mechanism, PASSWORD, salt, 4096), salt, 4096
-        )
+        return KEPT[mechanism] if user == NAME else None
 
 
 def logins() -> Logins:
@@ -121,34 +132,169 @@ def test_an_unknown_user_is_told_what_a_wrong_password_is(
     assert connection.failed_login is not None
 
 
-class ShortSalt(OneUser):
+class FewIterations(OneUser):
+    """Kafka lets nobody in by so few."""
+
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        salted = salted_password(mechanism, PASSWORD, b"salt", 4096)
-        return credential_of(mechanism, salted, b"salt", 4096) if user == NAME else None
+        known = super().scram(mechanism, user)
+        return None if known is None else known._replace(iterations=4095)
 
 
-@pytest.mark.parametrize("users", [OneUser(), ShortSalt()])
+@pytest.mark.parametrize("users", [OneUser(), FewIterations()])
 @pytest.mark.parametrize("name", [NAME, "nobody"])
 def test_the_first_answer_does_not_tell_who_is_there(users: OneUser, name: str) -> None:
     """A server's first message is a nonce, a salt and a number of iterations, whoever asks."""
     login = logins()._replace(users=users).begin("SCRAM-SHA-256")
     assert login is not None
-    escaped = name.replace("=", "=3D").replace(",", "=2C")
-    message = login.answer(f"n,,n={escaped},r=abc".encode()).decode()
+    message = login.answer(first_message(name)).decode()
     assert re.fullmatch(r"r=abc[0-9a-f]{48},s=[A-Za-z0-9+/]{30,}=*,i=4096", message)
 
 
-def test_the_log_tells_what_the_client_is_not_told() -> None:
-    """And no more of a name than fits a line."""
+def first_message(name: str, more: str = "", authorization: str = "") -> bytes:
+    escaped = name.replace("=", "=3D").replace(",", "=2C")
+    return f"n,{authorization},n={escaped},r=abc{more}".encode()
+
+
+def exchanged(users: OneUser, first: bytes, name: str, password: str) -> KafkaPrincipal | None:
+    """Who is let in by a client that does all the rest as it should."""
+    mechanism = ScramMechanism.SCRAM_SHA_256
+    login = logins()._replace(users=users).begin(mechanism.mechanism_name)
+    assert login is not None
+    challenge = login.answer(first)
+    fields = dict(each.split("=", 1) for each in challenge.decode().split(","))
+    salted = salted_password(mechanism, password, b64decode(fields["s"]), int(fields["i"]))
+    gs2, bare = first[: first.index(b",n=") + 1], first[first.index(b",n=") + 1 :]
+    final = f"c={b64encode(gs2).decode()},r={fields['r']}".encode()
+    proof = client_proof(mechanism, salted, b",".join((bare, challenge, final)))
+    login.answer(final + b",p=" + b64encode(proof))
+    return login.principal
+
+
+def test_an_exchange_that_is_right_lets_in_by_any_salt() -> None:
+    class ShortSalt(OneUser):
+        def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+            salted = salted_password(mechanism, PASSWORD, b"salt", 4096)
+            return credential_of(mechanism, salted, b"salt", 4096) if user == NAME else None
+
+    for users in (OneUser(), ShortSalt()):
+        assert exchanged(users, first_message(NAME), NAME, PASSWORD) == KafkaPrincipal("User", NAME)
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        (first_message(NAME, ",tokenauth=true"), "delegation tokens log in nowhere here"),
+        (first_message("nobody"), "nobody of that name"),
+        (first_message(NAME, authorization="a=bob"), "to act as somebody else"),
+        (first_message("n" * (MOST_NAME_BYTES + 1)), "a name of more than 1024 bytes"),
+        (b"n,,m=x,n=a,r=abc", "a first message that RFC 5802 does not know"),
+    ],
+)
+def test_who_is_not_let_in_with_the_right_password(first: bytes, reason: str) -> None:
+    """A delegation token's id (KIP-48) must not be taken for a user's name."""
+    with pytest.raises(LoginRefused) as refused:
+        exchanged(OneUser(), first, NAME, PASSWORD)
+    assert reason in refused.value.reason
+
+
+def test_who_has_too_few_iterations_is_not_let_in() -> None:
+    with pytest.raises(LoginRefused) as refused:
+        exchanged(FewIterations(), first_message(NAME), NAME, PASSWORD)
+    assert "less than 4096 iterations" in refused.value.reason
+
+
+@pytest.mark.parametrize("final", ["c=biws,r=abc,p=AAAA", "c=eSws,r=R,p=AAAA", "c=biws,r=R,p="])
+def test_a_final_message_belongs_to_its_exchange(final: str) -> None:
+    """By its nonce and its channel binding; and a proof is never empty."""
     login = logins().begin("SCRAM-SHA-512")
     assert login is not None
-    login.answer(b"n,,n=" + b"m" * 5000 + b",r=abc")
+    nonce = login.answer(first_message(NAME)).decode().split(",")[0][2:]
+    with pytest.raises(LoginRefused):
+        login.answer(final.replace("R", nonce).encode())
+    assert login.principal is None
+    with pytest.raises(LoginRefused):
+        login.answer(final.replace("R", nonce).encode())
+
+
+@pytest.mark.parametrize("users", [OneUser(), FewIterations()])
+def test_the_work_is_the_same_for_known_and_unknown_names(
+    users: OneUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look-up and each keyed hash, counted: time cannot tell what work does not."""
+    digested = hmac.digest
+
+    def work(name: str) -> Counter[str]:
+        counted: Counter[str] = Counter()
+
+        class Counted(OneUser):
+            def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+                counted["scram"] += 1
+                return users.scram(mechanism, user)
+
+            def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+                counted["decoy"] += 1
+                return users.decoy(mechanism, user)
+
+        def digest(key: bytes, message: bytes, kind: str) -> bytes:
+            counted["hmac"] += 1
+            return digested(key, message, kind)
+
+        monkeypatch.setattr(hmac, "digest", digest)
+        with pytest.raises(LoginRefused):
+            exchanged(Counted(), first_message(name), name, "wrong")
+        monkeypatch.undo()
+        return counted
+
+    assert work(NAME) == work("nobody")
+    assert work(NAME)["decoy"] == 1
+
+
+def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:
+    """SASLprep would make 18 letters of each U+FDFA, and ends here for U+0378, which Unicode 3.2
+    has not assigned."""
+    for name in ("\ufdfa" * (MOST_NAME_BYTES // 3), "\u0378", "a\u00adb", "\x01"):
+
+        class Users(OneUser):
+            def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+                return super().scram(mechanism, NAME) if user == name else None  # noqa: B023
+
+        assert exchanged(Users(), first_message(name), name, PASSWORD) == KafkaPrincipal(
+            "User", name
+        )
+
+
+@pytest.mark.parametrize("kind", ["PLAIN", "SCRAM-SHA-512"])
+def test_the_log_tells_what_the_client_is_not_told(kind: str) -> None:
+    """And no more of a name than fits a line."""
+    login = logins().begin(kind)
+    assert login is not None
+    if kind == "PLAIN":
+        last, reason = b"\0" + b"m" * 500 + b"\0x", "unknown user or wrong password: "
+    else:
+        challenge = login.answer(first_message("m" * 500)).decode()
+        last = f"c=biws,{challenge.split(',')[0]},p=AAAA".encode()
+        reason = f"nobody of that name logs in by {kind} (user "
     with pytest.raises(LoginRefused) as refused:
-        login.answer(b"c=biws,r=abc,p=AAAA")
-    assert refused.value.reason == (
-        f"nobody of that name logs in by SCRAM-SHA-512 (user '{'m' * 100}')"
-    )
+        login.answer(last)
+    assert refused.value.reason.rstrip(")") == f"{reason}'{'m' * 100}'"
     assert "nobody" not in str(refused.value)
+
+
+def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
+    class NotLoaded(OneUser):
+        is_loaded = False
+
+    connection = ServerConnection(
+        SPOKEN,
+        logins=logins()._replace(users=NotLoaded()),
+        principal=ANONYMOUS,
+        most_bytes=1000,
+    )
+    session = Session("test", Credentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom)
+    with pytest.raises(AuthenticationFailed, match="the node is not ready"):
+        joined(session, connection, cut=1 << 20)
+    assert connection.is_over
+    assert connection.principal is None
 
 
 def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None:

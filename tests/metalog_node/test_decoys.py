@@ -3,48 +3,72 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import os
+from collections import Counter
+from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_node.decoys import Decoys
+from metalog_node.decoys import MOST_CANDIDATES, Decoys
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
 KAFKAS_SALT = base64.b64decode("MWR0czdjamY4N3V0MDdlejNoeDM4ZTAzY3E=")
 """One that kafka-configs made."""
+NAMES = [f"user-{each}" for each in range(500)]
 
 
 def credential(
-    salt: bytes, iterations: int = 4096, stored_key: bytes = b"k" * 32
+    salt: bytes = KAFKAS_SALT, iterations: int = 4096, stored_key: bytes = b""
 ) -> ScramCredential:
-    return ScramCredential(salt, stored_key, b"s" * 32, iterations)
+    return ScramCredential(salt, stored_key or os.urandom(32), b"s" * 32, iterations)
 
 
-def decoy(user: str, known: dict[str, ScramCredential]) -> ScramCredential:
+def decoy(user: str, *known: ScramCredential) -> ScramCredential:
     """By a node that has just been started."""
     return Decoys(SHA_256, known, os.urandom(32)).of(user)
 
 
-@given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(12, 200))
+def shown(*known: ScramCredential) -> dict[str, tuple[bytes, int]]:
+    """What an attacker sees of NAMES."""
+    decoys = Decoys(SHA_256, known, b"secret")
+    return {each: (made.salt, made.iterations) for each in NAMES for made in [decoys.of(each)]}
+
+
+@given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(0, 200))
 def test_it_is_in_the_form_of_what_is_there(user: str, iterations: int, size: int) -> None:
-    made = decoy(user, {"alice": credential(os.urandom(size), iterations)})
+    made = decoy(user, credential(b"\xff" * size, iterations))
     assert (len(made.salt), made.iterations) == (size, iterations)
 
 
+@pytest.mark.parametrize(
+    "salt", [b"0123456789abcdef" * 2, b"DEADBEEF00112233", b"QUJDREVGR0g+/w==", b"not base64!"]
+)
+def test_a_salt_that_another_tool_wrote_as_text_is_answered_by_one(salt: bytes) -> None:
+    made = b"".join(decoy(name, credential(salt)).salt for name in NAMES[:50])
+    assert made.isascii()
+    assert made.decode().isprintable()
+    if b"Q" not in salt and b" " not in salt:
+        int(made, 16)
+
+
+def test_a_long_salt_is_random_to_its_end() -> None:
+    made = decoy("mallory", credential(b"\xff" * 128)).salt
+    assert made[:64] != made[64:]
+
+
 def test_who_cannot_log_in_is_nobodys_model() -> None:
-    """scramp takes no shorter salt: a decoy with it would fail earlier than others do."""
-    known = {"short": credential(b"salt"), "zoe": credential(bytes(30), 8192)}
-    made = decoy("mallory", known)
+    made = decoy("mallory", credential(iterations=4095), credential(bytes(30), 8192))
     assert (len(made.salt), made.iterations) == (30, 8192)
 
 
 def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
     """A number of 130 bits, to the base 36."""
-    known = {"alice": credential(KAFKAS_SALT)}
-    numbers = [int(decoy(f"user-{each}", known).salt, 36) for each in range(500)]
+    numbers = [int(salt, 36) for salt, _ in shown(credential()).values()]
     assert len(set(numbers)) == 500
     assert max(numbers) < 1 << 130
     assert max(numbers) > 1 << 129
@@ -52,22 +76,81 @@ def test_a_salt_as_kafkas_tools_make_them_is_answered_by_one() -> None:
 
 @pytest.mark.parametrize("salt", [KAFKAS_SALT, b"\x00" * 64])
 def test_every_node_shows_the_same_after_every_start(salt: bytes) -> None:
-    known = {"alice": credential(salt), "zoe": credential(salt)}
-    assert decoy("mallory", known) == decoy("mallory", known)
-    assert decoy("mallory", known) != decoy("mallet", known)
+    known = [credential(salt) for _ in range(100)]
+    assert decoy("mallory", *known) == decoy("mallory", *reversed(known))
+    assert decoy("mallory", *known) != decoy("mallet", *known)
 
 
-def test_it_changes_when_somebodys_password_does_and_with_nobody_elses() -> None:
-    """As the salt of a user that exists would."""
-    before = {name: credential(KAFKAS_SALT) for name in ("alice", "zoe")}
-    after = before | {"zoe": credential(KAFKAS_SALT, stored_key=b"n" * 32)}
-    assert decoy("mallory", before).salt != decoy("mallory", after).salt
-    assert decoy("aaron", before).salt == decoy("aaron", after).salt
+def test_a_change_of_one_user_changes_few_names_and_those_altogether() -> None:
+    """As many as have it for a model; the salts of all others stay, as those of users do."""
+    known = [credential() for _ in range(4)]
+    before, after = shown(*known), shown(*known[1:])
+    gone = {name for name in NAMES if before[name] != after[name]}
+    assert 0 < len(gone) < len(NAMES) // 2
+    anew = shown(credential(), *known[1:])
+    assert all(anew[name] != before[name] for name in gone)
+    assert {name for name in NAMES if anew[name] != after[name]} != gone
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
+    """One user among many has iterations of its own. Where the model is the next user by name,
+    they are shown by an interval of names whose end is that user, and a binary search finds it.
+
+    Here no two names are neighbours: what is shown of a name says nothing about the next one.
+    """
+    chance = Random(seed)
+    users = sorted({f"{chance.randrange(10**6):06}" for _ in range(20)})
+    known = {
+        user: credential(iterations=8192 if number % 2 else 4096)
+        for number, user in enumerate(users)
+    }
+    decoys = Decoys(SHA_256, known.values(), os.urandom(32))
+    asked = [f"{each:06}" for each in range(0, 10**6, 997)]
+    seen = [decoys.of(each).iterations for each in asked]
+    changes = sum(one != other for one, other in pairwise(seen))
+    assert changes > len(asked) // 4
+    beside = [decoys.of(user + letter).iterations for user in users for letter in "\0!az~"]
+    assert {4096, 8192} == set(beside)
+
+
+def test_names_show_each_form_as_often_as_users_have_it() -> None:
+    """So that what is shown of a name makes it no likelier that somebody has it."""
+    known = [credential(iterations=4096) for _ in range(900)]
+    known += [credential(iterations=8192) for _ in range(300)]
+    found = Counter(iterations for _, iterations in shown(*known).values())
+    assert 300 < found[4096] < 450
+    assert found[4096] + found[8192] == 500
+
+
+@pytest.mark.parametrize("forms", [1, 3, 500])
+def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
+    monkeypatch: pytest.MonkeyPatch, forms: int
+) -> None:
+    """However many users there are, and whoever of them is asked for."""
+    decoys = Decoys(
+        SHA_256, [credential(iterations=4096 + each % forms) for each in range(2000)], b""
+    )
+    digest, calls = hmac.digest, 0
+
+    def counted(*arguments: object) -> bytes:
+        nonlocal calls
+        calls += 1
+        return digest(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(hmac, "digest", counted)
+    work = set()
+    for name in NAMES[:50]:
+        calls = 0
+        decoys.of(name)
+        work.add(calls)
+    [most] = work
+    assert most <= MOST_CANDIDATES + 1
 
 
 def test_nobodys_key_is_that_of_another() -> None:
     """So that no password fits it, that of its model neither."""
-    model = credential(KAFKAS_SALT)
-    made = decoy("mallory", {"alice": model})
+    model = credential()
+    made = decoy("mallory", model)
     assert not {made.stored_key, made.server_key} & {model.stored_key, model.server_key}
     assert len(made.stored_key) == 32

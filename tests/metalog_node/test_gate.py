@@ -10,6 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -18,15 +19,17 @@ import every_request
 import pytest
 from admin_requests import Asker, acl_filter, create, creation, delete, describe
 from every_request import first_error
-from kafka_tools import free_ports
+from kafka_tools import KafkaTools, free_ports
 from running_node import BOTH_ROLES, running_in, starting
 from scraping import got, scraped
 from waiting import eventually
 from written_log import formatted
 
-from metalog.errors import InvalidTarget
+from metalog.controller.scram import AlterScramRequest, salted_upsertion
+from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.scram import ScramMechanism
 from metalog.wire.client import Connection
-from metalog.wire.security import PLAINTEXT
+from metalog.wire.security import PLAINTEXT, client_settings
 from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
@@ -47,12 +50,16 @@ NO_PERMISSION_ASKED = {
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 SECURITY_DISABLED = 54
+PASSWORD = "pencil-of-alice"
+ALICE = salted_upsertion("alice", ScramMechanism.SCRAM_SHA_512, PASSWORD, b"salt" * 6, 4096)
 
 
 def log_of_many_segments(folder: Path) -> list[Path]:
     formatted(folder, dynamic=False)
     with running_in(folder, **{"metadata.log.segment.ms": "1"}) as node:
         asker = Asker(node.addresses["PLAINTEXT"])
+        changed = AlterScramRequest(upsertions=[ALICE])
+        assert not node.replica.alter_scram(changed).result(10)["alice"]
         for each in range(5):
             asker.ask(create(creation(resource_name=f"kept-{each}")))
             time.sleep(0.01)
@@ -81,7 +88,7 @@ def damaged(request: pytest.FixtureRequest, tmp_path: Path) -> Damaged:
 
 
 @contextmanager
-def shut(folder: Path, super_user: str, *early: str) -> Iterator[Node]:
+def shut(folder: Path, super_user: str, *early: str, **changed: str) -> Iterator[Node]:
     """A node that was started, all of it or its ``early`` listeners, and cannot load its log."""
     port = free_ports(1)[0]
     settings = {
@@ -90,6 +97,7 @@ def shut(folder: Path, super_user: str, *early: str) -> Iterator[Node]:
         "super.users": super_user,
         "early.start.listeners": ",".join(early),
         "metrics.listener": "http://127.0.0.1:0",
+        **changed,
     }
     with starting({**BOTH_ROLES, **settings}) as node:
         yield node
@@ -163,6 +171,42 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
                     told[listener, api.name] = first_error(connection.ask(requests[key]))
     asked = {each: code for each, code in told.items() if each not in NO_PERMISSION_ASKED}
     assert asked == {each: RETRIABLE.get(each[1], REQUEST_TIMED_OUT) for each in asked}
+
+
+def test_a_right_password_is_not_called_wrong_before_the_load(
+    damaged: Damaged, tmp_path: Path, kafka_tools: KafkaTools, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Kafka's own client tries again after what it is told, until the node has its users."""
+    caplog.set_level("INFO", logger="metalog_node")
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        f'username="alice" password="{PASSWORD}";',
+    }
+    settings = tmp_path / "client.properties"
+    settings.write_text("".join(f"{key}={value}\n" for key, value in login.items()))
+    protocols = {"listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"}
+    with (
+        shut(damaged.folder, "User:alice", "PLAINTEXT", **protocols) as node,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        address = node.addresses["PLAINTEXT"]
+        with pytest.raises(InvalidRequest, match="the node is not ready: it has not loaded"):
+            Connection(address, client_settings(login))
+        listing = threads.submit(
+            kafka_tools.answer,
+            "org.apache.kafka.tools.AclCommand",
+            *("--bootstrap-server", str(address)),
+            *("--command-config", settings, "--list"),
+        )
+        put_off = "connection closed: login put off: the node is not ready"
+        assert eventually(lambda: caplog.text.count(put_off) > 2)
+        metrics = scraped(node.watch_address)
+        assert metrics["metalog_authentication_unfinished_total", "PLAINTEXT"] > 2
+        assert ("metalog_authentication_failures_total", "PLAINTEXT") not in metrics
+        damaged.segment.write_bytes(damaged.whole)
+        assert "kept-4" in listing.result(60).out
 
 
 def error_in(answer: object) -> int:

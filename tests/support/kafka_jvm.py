@@ -84,6 +84,11 @@ class ToolsProcess:
             )
         )
 
+    @property
+    def jvm(self) -> Any:
+        """Java's and Kafka's classes, by their full names."""
+        return self._gateway.jvm
+
     def run(self, main: str, arguments: Sequence[str]) -> ToolsAnswer:
         tool: Any = self._gateway.jvm
         for name in main.split("."):

@@ -1,0 +1,57 @@
+"""Logs why connections end, within a bound: strangers must not fill the log.
+
+In each period the first lines are written, some of each address and some of all together. The
+others are counted, and one line at the period's end says how many they were and where most of
+them came from. For one event loop. This module must not know why connections end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import Final
+
+_log = logging.getLogger(__name__)
+
+PERIOD_S: Final = 10.0
+MOST_LINES: Final = 100
+"""Of all addresses, in one period."""
+MOST_LINES_OF_ADDRESS: Final = 10
+_MOST_ADDRESSES: Final = 1024
+"""So many are counted each by itself."""
+
+
+class RefusalLog:
+    def __init__(self) -> None:
+        self._written: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+        self._ends: asyncio.TimerHandle | None = None
+
+    def note(self, listener: str, host: str, why: str) -> None:
+        if self._ends is None:
+            self._ends = asyncio.get_running_loop().call_later(PERIOD_S, self.end_period)
+        if self._written.total() < MOST_LINES and self._written[host] < MOST_LINES_OF_ADDRESS:
+            self._written[host] += 1
+            _log.info("%s: %s: connection closed: %s", listener, host, why)
+        elif host in self._left_out or len(self._left_out) < _MOST_ADDRESSES:
+            self._left_out[host] += 1
+        else:
+            self._left_out["other addresses"] += 1
+
+    def end_period(self) -> None:
+        """Write how many lines were left out, if any were."""
+        if self._ends is not None:
+            self._ends.cancel()
+            self._ends = None
+        if self._left_out:
+            [(host, most)] = self._left_out.most_common(1)
+            _log.warning(
+                "connections closed, beside those that have a line, in %d s: %d, %d of them of %s",
+                PERIOD_S,
+                self._left_out.total(),
+                most,
+                host,
+            )
+        self._written.clear()
+        self._left_out.clear()

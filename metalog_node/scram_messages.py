@@ -1,0 +1,87 @@
+"""SCRAM's messages as a server reads and writes them (RFC 5802, section 7).
+
+They are read as Kafka reads them, with three exceptions: names may hold any Unicode, as the RFC
+has it; ``y`` is taken for channel binding, as ``n`` is; a message with a mandatory extension
+(``m=``) is refused, as the RFC wants it. Whatever the text, reading takes time in proportion to
+its length, and raises nothing but ``ValueError``. This module must not know who may log in.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from typing import Final, NamedTuple
+
+from metalog.scram import ScramCredential
+
+_NAME: Final = r"(?:[^\x00=,]++|=2C|=3D)++"
+_NONCE: Final = r"[\x21-\x2b\x2d-\x7e]++"
+_EXTENSIONS: Final = r"(?:,[A-Za-z]++=[^\x00,]++)*+"
+_BASE64: Final = r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
+_CLIENT_FIRST: Final = re.compile(
+    rf"(?P<gs2>[ny],(?:a=(?P<authorization>{_NAME}))?,)"
+    rf"(?P<bare>n=(?P<user>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
+)
+_CLIENT_FINAL: Final = re.compile(
+    rf"(?P<bare>c=(?P<binding>{_BASE64}),r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})"
+)
+_DELEGATION: Final = "tokenauth"
+
+
+class ClientFirst(NamedTuple):
+    """``bare`` is the message without its ``gs2_header``; ``is_by_token`` where the client says
+    that its name is a delegation token's (KIP-48)."""
+
+    gs2_header: str
+    authorization_id: str
+    user: str
+    nonce: str
+    is_by_token: bool
+    bare: str
+
+
+class ClientFinal(NamedTuple):
+    channel_binding: bytes
+    nonce: str
+    proof: bytes
+    without_proof: str
+
+    def __repr__(self) -> str:
+        return "ClientFinal([hidden])"
+
+
+def read_client_first(message: str) -> ClientFirst:
+    """``ValueError`` says what is wrong, and repeats nothing of it."""
+    found = _CLIENT_FIRST.fullmatch(message)
+    if found is None:
+        raise ValueError("a first message that RFC 5802 does not know")
+    extensions = dict(each.split("=", 1) for each in found["extensions"].split(",")[1:])
+    return ClientFirst(
+        found["gs2"],
+        _unescaped(found["authorization"] or ""),
+        _unescaped(found["user"]),
+        found["nonce"],
+        extensions.get(_DELEGATION, "").lower() == "true",
+        found["bare"],
+    )
+
+
+def read_client_final(message: str) -> ClientFinal:
+    """``ValueError`` says what is wrong, and repeats nothing of it."""
+    found = _CLIENT_FINAL.fullmatch(message)
+    if found is None:
+        raise ValueError("a final message that RFC 5802 does not know")
+    binding, proof = b64decode(found["binding"]), b64decode(found["proof"])
+    return ClientFinal(binding, found["nonce"], proof, found["bare"])
+
+
+def server_first(nonce: str, credential: ScramCredential) -> str:
+    return f"r={nonce},s={b64encode(credential.salt).decode()},i={credential.iterations}"
+
+
+def server_final(signature: bytes) -> str:
+    return f"v={b64encode(signature).decode()}"
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("=2C", ",").replace("=3D", "=")
