@@ -16,7 +16,7 @@ from metalog.scram import ScramCredential
 
 _NAME: Final = r"(?:[^\x00=,]++|=2C|=3D)++"
 _NONCE: Final = r"[\x21-\x2b\x2d-\x7e]++"
-_EXTENSIONS: Final = r"(?:,[A-Za-z]++=[^\x00,]++)*+"
+_EXTENSIONS: Final = r"(?:,[A-Za-z]++=[^\x00,]++)*"
 _BASE64: Final = r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
 _CLIENT_FIRST: Final = re.compile(
     rf"(?P<gs2>[ny],(?:a=(?P<authorization>{_NAME}))?,)"
