@@ -19,6 +19,7 @@ from metalog.ids import SnapshotId
 from metalog.log.commit import NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder import LogFolder, read_folder, unreadable
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.reach import Reach, beyond
 from metalog.log.segment import TornTail
 from metalog.log.single import SegmentSplit, read_checkpoint
 from metalog.log.voters import Voters, find_voters
@@ -97,6 +98,28 @@ class DirectoryLog:
         return self._ends.damage
 
     @property
+    def missing(self) -> CorruptLog | None:
+        """That records at the log's end are not there any more, if a file's name proves it."""
+        return self._beyond(is_certain=True)
+
+    @property
+    def may_be_missing(self) -> CorruptLog | None:
+        """The same by an entry of an index or an epoch that begins at the log's end, as a power
+        cut may leave them too."""
+        if self._ends.torn_tail is not None or self.missing is not None:
+            return None
+        return self._beyond(is_certain=False)
+
+    def _beyond(self, *, is_certain: bool) -> CorruptLog | None:
+        ends = self._ends
+        if ends.damage is not None or ends.replaced_by is not None:
+            return None
+        reaches = list(self._folder.reaches)
+        if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset == ends.end:
+            reaches.append(Reach(ends.end + 1, self.leader_epochs.file, is_certain=False))
+        return beyond(reaches, ends.end, is_certain=is_certain)
+
+    @property
     def voters(self) -> Voters:
         """Who votes in this quorum at the log's end, and where that is written."""
         if self._known_voters is None:
@@ -132,6 +155,7 @@ class DirectoryLog:
             for named in self._folder.snapshots
             if (problem := self._contradiction(named)) is not None
         ]
+        problems += [missing.found for missing in (self.missing, self.may_be_missing) if missing]
         if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset > ends.end:
             problems.append(
                 f"{partition}: leader-epoch-checkpoint has epoch {newest[0].epoch} begin at offset"

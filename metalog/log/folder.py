@@ -16,6 +16,7 @@ from metalog.files import Files, read_whole
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log import layout
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.reach import Reach, find_reaches
 
 _Parsed = TypeVar("_Parsed")
 _SEARCHED: Final = 200
@@ -26,7 +27,8 @@ class LogFolder(NamedTuple):
 
     ``partition`` is the folder with the segments, ``log_dir`` the one above it, None where
     the partition's folder was taken out of it. Small files are None where they are missing
-    or, with a word in ``problems``, damaged beyond use. ``is_marked``: its name or a file in
+    or, with a word in ``problems``, damaged beyond use. ``reaches`` say where the log, read after
+    them, must not end before. ``is_marked``: its name or a file in
     it says that it is a metadata log's, whatever stands in the segments.
     """
 
@@ -39,6 +41,7 @@ class LogFolder(NamedTuple):
     meta_properties: MetaProperties | None
     bootstrap: Path | None
     problems: tuple[str, ...]
+    reaches: tuple[Reach, ...]
     is_marked: bool
 
     def segment_path(self, base_offset: int) -> Path:
@@ -102,6 +105,7 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
         meta_properties=meta_properties,
         bootstrap=bootstrap,
         problems=tuple(problems),
+        reaches=find_reaches(partition, names, files),
         is_marked=topic_id is not None
         or partition.name == layout.PARTITION_FOLDER
         or layout.QUORUM_STATE in names

@@ -30,6 +30,8 @@ SEGMENT_SUFFIX: Final = ".log"
 LOCK: Final = ".lock"
 
 _SEGMENT_NAME: Final = re.compile(r"([0-9]{20})\.log")
+_INDEX_NAME: Final = re.compile(r"([0-9]{20})\.(?:index|timeindex)")
+_PRODUCER_STATE_NAME: Final = re.compile(r"([0-9]{20})\.snapshot")
 _SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _AVRO_SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.avro")
 _MAX_OFFSET: Final = 2**63 - 1
@@ -55,7 +57,20 @@ def producer_state_name(base_offset: int) -> str:
 
 def segment_base_offset(name: str) -> int | None:
     """The offset that a segment's name promises; None for any other file."""
-    match = _SEGMENT_NAME.fullmatch(name)
+    return _named_offset(_SEGMENT_NAME.fullmatch(name))
+
+
+def index_base_offset(name: str) -> int | None:
+    """The base offset of the segment whose index has this name; None for any other file."""
+    return _named_offset(_INDEX_NAME.fullmatch(name))
+
+
+def producer_state_offset(name: str) -> int | None:
+    """The offset at which Kafka wrote this producer snapshot; None for any other file."""
+    return _named_offset(_PRODUCER_STATE_NAME.fullmatch(name))
+
+
+def _named_offset(match: re.Match[str] | None) -> int | None:
     if match is None or (offset := int(match[1])) > _MAX_OFFSET:
         return None
     return offset

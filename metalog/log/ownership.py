@@ -95,9 +95,11 @@ def _properties(log: DirectoryLog) -> MetaProperties:
 def _check_soundness(log: DirectoryLog) -> None:
     if log.damage is not None:
         raise log.damage
-    torn = None if log.torn_tail is None else str(log.torn_tail)
+    by_crash = {str(log.torn_tail)}
+    if log.may_be_missing is not None:
+        by_crash.add(log.may_be_missing.found)
     for problem in log.problems:
-        if problem != torn:
+        if problem not in by_crash:
             raise CorruptLog(problem, advice="it is not written to before that is mended")
 
 

@@ -17,6 +17,7 @@ from metalog.errors import CorruptLog
 from metalog.files import ReadableFile
 from metalog.log.succession import Succession
 from metalog.records.batch import (
+    CRC_PLACE,
     HEADER_SIZE,
     LENGTH_END,
     MAX_BATCH_SIZE,
@@ -24,6 +25,7 @@ from metalog.records.batch import (
     batch_size,
     decode_batch,
 )
+from metalog.records.checksum import crc32c, is_one_bit_off
 
 BLOCK_SIZE: Final = 1 << 20
 
@@ -52,7 +54,7 @@ class TornTail(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.file}, offset {self.offset}, byte {self.byte}: {self.size} bytes of a batch"
-            " that was not written to its end are left out"
+            " that was not written to its end, or was damaged since, are left out"
         )
 
 
@@ -108,8 +110,8 @@ class SegmentReader:
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
         tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
-        written = tail[: _end_hole(tail, self.position)] if len(tail) == size else tail
-        problem = _why_no_torn_batch(written, self._succession.next_offset)
+        written = _end_hole(tail, self.position) if len(tail) == size else len(tail)
+        problem = _why_no_torn_batch(tail, self._succession.next_offset, written)
         if problem is None and not self._holds_zeros(self.position + len(tail), end):
             problem = f"something stands behind {len(tail)} bytes of zeros"
         if problem is None and not self._may_be_torn:
@@ -122,11 +124,15 @@ class SegmentReader:
         return TornTail(self._name, self.position, size, self._succession.next_offset)
 
     def _has_hole(self, frame: bytes) -> bool:
-        """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch."""
+        """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch.
+
+        One whose checksum is right, or would be but for one bit, has all of them: its zeros
+        were written.
+        """
         hole = _first_hole(frame, self.position)
-        if not self._may_be_torn or hole == len(frame):
+        if not self._may_be_torn or hole == len(frame) or _is_whole_but_for_a_bit(frame):
             return False
-        return _why_no_torn_batch(frame[:hole], self._succession.next_offset) is None
+        return _why_no_torn_batch(frame, self._succession.next_offset, hole) is None
 
     def _holds_zeros(self, start: int, end: int) -> bool:
         return not any(
@@ -180,38 +186,49 @@ def _end_hole(data: bytes, position: int) -> int:
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
 
 
-def _why_no_torn_batch(tail: bytes, next_offset: int | None) -> str | None:
+def _is_whole_but_for_a_bit(frame: bytes) -> bool:
+    said = int.from_bytes(frame[CRC_PLACE])
+    covered = frame[CRC_PLACE.stop :]
+    return is_one_bit_off(said ^ crc32c(covered), len(covered))
+
+
+def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
     """None if ``tail`` is what a crash may leave of one batch; else what is wrong with it.
 
-    A tail is torn only if its bytes begin the batch that comes next and nothing in it
-    says that more was written: no whole batch hides behind a damaged length.
+    A tail is torn only if its ``written`` bytes, before a hole, begin the batch that comes next
+    and nothing in it says that more was written: no whole batch hides behind a damaged length.
     """
-    if not tail.strip(b"\0"):
+    head = tail[: min(written, HEADER_SIZE)]
+    if not tail[:written].strip(b"\0"):
         return None
-    if next_offset is not None and not tail.startswith(
-        next_offset.to_bytes(_OFFSET_END)[: len(tail)]
+    if next_offset is not None and not head.startswith(
+        next_offset.to_bytes(_OFFSET_END)[: len(head)]
     ):
         return f"what stands here is not the batch of offset {next_offset}"
-    if len(tail) > _MAGIC_PLACE and tail[_MAGIC_PLACE] != _MAGIC:
-        return f"magic {tail[_MAGIC_PLACE]} where {_MAGIC} must stand"
-    size = batch_size(tail)
+    if len(head) > _MAGIC_PLACE and head[_MAGIC_PLACE] != _MAGIC:
+        return f"magic {head[_MAGIC_PLACE]} where {_MAGIC} must stand"
+    size = batch_size(head)
     if size is not None:
         if not HEADER_SIZE <= size <= MAX_BATCH_SIZE:
             return f"a batch cannot be {size} bytes long"
-        if _hides_whole_batch(tail, size):
-            return f"a length of {size} bytes reaches past the end of the file and is wrong"
+        if _hides_whole_batch(tail, size, written):
+            return f"a length of {size} bytes is wrong: a whole batch stands here"
     return None
 
 
-def _hides_whole_batch(tail: bytes, said: int) -> bool:
+def _hides_whole_batch(tail: bytes, said: int, written: int) -> bool:
     """Whether the beginning of ``tail`` is a whole batch but for its length, ``said``.
 
-    Tried are: the end of the file, each length that one flipped bit may have changed, and
-    each place where the batch after it seems to begin.
+    Tried are: the end of the file and of what is ``written``, each length that one flipped bit
+    may have changed, and each place where the batch after it seems to begin.
     """
     if len(tail) < HEADER_SIZE:
         return False
-    sizes = {len(tail), *(LENGTH_END + (said - LENGTH_END ^ 1 << bit) for bit in range(31))}
+    sizes = {
+        len(tail),
+        written,
+        *(LENGTH_END + (said - LENGTH_END ^ 1 << bit) for bit in range(31)),
+    }
     delta = int.from_bytes(tail[_LAST_OFFSET_DELTA], signed=True)
     following = int.from_bytes(tail[:_OFFSET_END]) + delta + 1
     if 0 < following < 1 << 63:

@@ -17,6 +17,7 @@ from metalog.log import layout
 from metalog.log.commit import NOT_ON_DISK, Proven
 from metalog.log.folder import unreadable
 from metalog.log.layout import LeaderEpochs
+from metalog.log.reach import Reach, beyond, find_reaches
 from metalog.log.segment import SegmentReader, TornTail
 from metalog.log.succession import NO_EPOCHS, Succession
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
@@ -74,11 +75,21 @@ class SegmentLog:
         self.torn_tail: TornTail | None = None
         self.damage: CorruptLog | None = None
         """What keeps the file from being read to its end; reading past ``bounds`` raises it."""
+        reaches = _reaches_beside(self.path, files)
         self._bounds = self._survey()
+        self.missing: CorruptLog | None = None
+        """That records at its end are not there any more, if a file beside it proves it."""
+        self._missing_by_index: CorruptLog | None = None
+        if self.damage is None:
+            end = self._bounds.end
+            self.missing = beyond(reaches, end, is_certain=True)
+            if self.torn_tail is None and self.missing is None:
+                self._missing_by_index = beyond(reaches, end, is_certain=False)
 
     @property
     def problems(self) -> tuple[str, ...]:
         problems = [] if self.torn_tail is None else [str(self.torn_tail)]
+        problems += [each.found for each in (self.missing, self._missing_by_index) if each]
         if self._bounds.start > 0:
             problems.append(
                 f"{self.path}: what was before offset {self._bounds.start} is not in this file"
@@ -202,6 +213,16 @@ class SegmentSplit(NamedTuple):
 
     def read(self) -> Iterator[Batch]:
         return read_segment(self.path, self.base_offset, self.epochs, self.files)
+
+
+def _reaches_beside(path: Path, files: Files) -> tuple[Reach, ...]:
+    base = layout.segment_base_offset(path.name)
+    if base is None:
+        return ()
+    try:
+        return find_reaches(path.parent, files.names(path.parent), files, base)
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def _epochs_beside(path: Path, files: Files) -> LeaderEpochs:

@@ -41,7 +41,9 @@ LENGTH_END: Final = 12
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """Bytes; eight times the largest batch that Kafka's controller writes."""
-_CRC_START: Final = 21
+CRC_PLACE: Final = slice(17, 21)
+_CRC_START: Final = CRC_PLACE.stop
+"""Where that begins which the checksum covers."""
 _MAGIC: Final = 2
 _NONE: Final = -1
 

@@ -134,6 +134,9 @@ def replay_source(
         if not salvage:
             raise log.damage
         replay.note_damage(log.damage)
+    missing = log.missing if isinstance(log, DirectoryLog | SegmentLog) else None
+    if missing is not None and limit == bounds.end and not committed:
+        replay.doubts.append(Doubt(1, missing))
     with resting_collector():
         loader = replay.run(progress)
     return Replayed(

@@ -24,10 +24,12 @@ from metalog.errors import CorruptLog
 from metalog.log.layout import LeaderEpochs, parse_leader_epochs
 from metalog.log.segment import SegmentReader
 from metalog.log.succession import NO_EPOCHS, Succession
-from metalog.records.batch import Batch
+from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot
+from metalog.records.record import RawRecord
 
 pytestmark = pytest.mark.once
+SECTOR = 512
 
 
 def _epochs(case: KafkaCase) -> LeaderEpochs:
@@ -152,3 +154,53 @@ def test_any_damage_leaves_a_prefix_of_the_records(data: st.DataObject) -> None:
     with suppress(CorruptLog):
         read.extend(reader)
     assert _facts(read) == whole[: len(read)]
+
+
+ZEROS = 20, 600
+"""Bytes of zeros at a batch's end: less than a sector, from a sector's beginning on, and more."""
+
+
+@pytest.mark.parametrize("zeros", ZEROS)
+@pytest.mark.parametrize("padding", [0, 4096])
+def test_every_bit_of_a_last_batch_that_ends_in_zeros(
+    zeros: int, padding: int, figure: Callable[[str, int], None]
+) -> None:
+    """A sector of zeros that was written, at the end of a file or in one that was made longer."""
+    first = _batch_of(0, b"x" * (SECTOR - 61 - 70 - 30))
+    last = _batch_of(1, b"y" * 20 + bytes(zeros))
+    log = first + last + bytes(padding)
+    whole = _batches(log, Succession(0))
+    assert len(whole) == 2
+    assert len(first) + len(last) - zeros <= SECTOR <= len(first) + len(last) - 16
+    silent = []
+    damaged = bytearray(log)
+    bits = range(len(first) * 8, (len(first) + len(last)) * 8)
+    for bit in bits:
+        damaged[bit >> 3] ^= 1 << (bit & 7)
+        with suppress(CorruptLog):
+            if _facts(_batches(damaged, Succession(0))) != _facts(whole):
+                silent.append(bit)
+        damaged[bit >> 3] ^= 1 << (bit & 7)
+    figure("damages", len(bits))
+    figure("damages-unnoticed", len(silent))
+    assert silent == []
+
+
+@pytest.mark.parametrize("padding", [0, 4096])
+def test_every_cut_of_a_last_batch_that_ends_in_zeros(
+    padding: int, figure: Callable[[str, int], None]
+) -> None:
+    """Cut, and with zeros up to where it was to end: torn, or damage, but not silent."""
+    first, last = _batch_of(0, b"x" * 351), _batch_of(1, b"y" * 20 + bytes(600))
+    for cut in range(1, len(last) - 601):
+        for tail in (last[:cut], last[:cut] + bytes(len(last) - cut + padding)):
+            file = MemoryReadable(first + tail)
+            reader = SegmentReader(file, "log", Succession(0), may_be_torn=True)
+            with suppress(CorruptLog):
+                assert len(list(reader)) == 1
+                assert reader.torn_tail is not None
+            figure("damages", 1)
+
+
+def _batch_of(offset: int, value: bytes) -> bytes:
+    return encode_batch(assemble_batch(offset, 1, 0, [RawRecord(0, 0, 0, None, value, ())]))

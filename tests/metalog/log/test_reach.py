@@ -1,0 +1,147 @@
+"""A log cut between two batches looks whole; what Kafka left beside it tells of the rest."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cases import KafkaCase, kafka_case, kafka_cases
+from command import Run
+
+from metalog.errors import CorruptLog
+from metalog.log.directory import DirectoryLog
+from metalog.log.single import SegmentLog
+from metalog.records.batch import Batch
+
+QUESTION = ("User:x", "read", "topic:y", "--quiet")
+STOPPED = "basic-4.3", "demo", "quorum-4.3/node-13", "trimmed-4.3"
+RUNNING = tuple(case.name for case in kafka_cases() if case.name.endswith("-running"))
+
+
+def last_segment(log: DirectoryLog) -> Path:
+    return log.folder.segment_path(log.folder.segments[-1])
+
+
+def batches_of_last_segment(log: DirectoryLog) -> list[Batch]:
+    last = str(last_segment(log))
+    return [batch for batch in log.batches(log.bounds().start) if batch.file == last]
+
+
+def copied(case: str, tmp_path: Path, *, without: str = "") -> Path:
+    folder = Path(shutil.copytree(kafka_case(case).log_dir, tmp_path / "log-dir"))
+    for path in folder.glob(f"__cluster_metadata-0/*{without}") if without else ():
+        path.unlink()
+    return folder
+
+
+def said_of_cuts(folder: Path) -> list[CorruptLog | None]:
+    """What is said of the log cut at the end of each batch of its last segment, the first on."""
+    log = DirectoryLog(folder)
+    segment, batches = last_segment(log), batches_of_last_segment(log)
+    whole = segment.read_bytes()
+    said = []
+    for batch in batches:
+        segment.write_bytes(whole[: batch.position])
+        cut = DirectoryLog(folder)
+        if cut.ends.replaced_by is None:
+            said.append(cut.missing or cut.may_be_missing)
+        else:
+            assert "replaces the log" in cut.problems[0]
+    segment.write_bytes(whole)
+    return said
+
+
+def test_a_log_as_kafka_left_it_lacks_nothing(kafka_case: KafkaCase) -> None:
+    """Stopped, or copied while it ran."""
+    log = DirectoryLog(kafka_case.log_dir)
+    assert (log.missing, log.may_be_missing) == (None, None)
+
+
+@pytest.mark.parametrize("case", STOPPED)
+def test_each_cut_of_a_stopped_log_is_proven(
+    case: str, tmp_path: Path, figure: Callable[[str, int], None]
+) -> None:
+    said = said_of_cuts(copied(case, tmp_path))
+    assert said
+    assert all(each is not None and each.problem.endswith("before them") for each in said)
+    figure("damages", len(said))
+
+
+@pytest.mark.parametrize("case", STOPPED)
+def test_without_a_producer_snapshot_the_time_index_tells_of_the_last_batch(
+    case: str, tmp_path: Path, figure: Callable[[str, int], None]
+) -> None:
+    folder = copied(case, tmp_path, without=".snapshot")
+    said = said_of_cuts(folder)
+    assert all(each is not None and "never came to the disk" in each.problem for each in said)
+    figure("damages", len(said))
+
+
+@pytest.mark.parametrize("case", RUNNING)
+def test_of_a_node_that_did_not_stop_what_no_index_entry_has_is_not_missed(
+    case: str, tmp_path: Path
+) -> None:
+    """The limit that the README states."""
+    folder = copied(case, tmp_path)
+    entries = [reach.end for reach in DirectoryLog(folder).folder.reaches if not reach.is_certain]
+    ends = [batch.base_offset for batch in batches_of_last_segment(DirectoryLog(folder))]
+    said = said_of_cuts(folder)
+    tail = ends[-len(said) :]
+    epoch = DirectoryLog(folder).leader_epochs.starts[-1].start_offset
+    for end, each in zip(tail, said, strict=True):
+        assert (each is not None) == (end < max(entries) or end == epoch), end
+
+
+def test_an_index_is_as_long_as_it_may_become_while_kafka_runs(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path, without=".snapshot")
+    for path in folder.glob("__cluster_metadata-0/*index"):
+        path.write_bytes(path.read_bytes() + bytes(10_000_000))
+    assert DirectoryLog(folder).may_be_missing is None
+    segment = last_segment(DirectoryLog(folder))
+    segment.write_bytes(segment.read_bytes()[:4183])
+    said = DirectoryLog(folder).may_be_missing
+    assert said is not None
+    assert "records 53 to 573" in said.problem
+    assert SegmentLog(segment).problems == (said.found,)
+
+
+def test_a_segment_of_which_only_the_index_is_left(tmp_path: Path) -> None:
+    folder = copied("trimmed-4.3", tmp_path, without=".snapshot")
+    segment = last_segment(DirectoryLog(folder))
+    segment.unlink()
+    for path in folder.rglob("*.checkpoint"):
+        path.unlink()
+    log = DirectoryLog(folder)
+    assert log.missing is not None
+    assert log.missing.file is not None
+    assert Path(log.missing.file).stem == segment.stem
+
+
+def test_one_segment_is_held_against_the_next(tmp_path: Path) -> None:
+    folder = copied("trimmed-4.3", tmp_path)
+    [first, *_] = sorted(folder.rglob("*.log"))
+    assert SegmentLog(first).missing is None
+    last = list(DirectoryLog(folder).batches(608))
+    cut = max(batch.position for batch in last if batch.file == str(first))
+    first.write_bytes(first.read_bytes()[:cut])
+    missing = SegmentLog(first).missing
+    assert missing is not None
+    assert "to 810, which are missing" in missing.problem
+
+
+def test_nothing_is_answered_from_a_log_that_lacks_records(tmp_path: Path, run: Run) -> None:
+    folder = copied("basic-4.3", tmp_path)
+    log = DirectoryLog(folder)
+    segment, batches = last_segment(log), batches_of_last_segment(log)
+    segment.write_bytes(segment.read_bytes()[: batches[-2].position])
+    said = f"tells of records {batches[-2].base_offset} to 573, which are missing"
+    refused = run("can", folder, *QUESTION)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert said in refused.stderr
+    assert run("can", folder, *QUESTION, "--salvage").returncode == 1
+    assert run("can", folder, *QUESTION, "--at", "100").returncode == 1
+    status = run("status", folder)
+    assert status.returncode == 1
+    assert said in status.stdout
