@@ -72,8 +72,8 @@ _SAID: Final = {
 
 class NodeConfig(NamedTuple):
     """``properties`` is all that was given, for what reads its own keys from it;
-    ``tls`` and ``sasl`` are by listener. ``controller_client`` has a client's keys for the
-    controllers' listener; ``notes`` are lines about keys that are not used."""
+    ``tls``, ``sasl`` and ``mapping_rules`` are by listener. ``controller_client`` has a client's
+    keys for the controllers' listener; ``notes`` are lines about keys that are not used."""
 
     roles: frozenset[str]
     node_id: int
@@ -84,7 +84,7 @@ class NodeConfig(NamedTuple):
     early_start: frozenset[str]
     bootstrap_servers: tuple[Address, ...]
     controller_client: Mapping[str, str]
-    mapping_rules: tuple[Rule, ...]
+    mapping_rules: Mapping[str, tuple[Rule, ...]]
     metadata_dir: Path | None
     topic: TopicPlace | None
     log: LogConfig
@@ -155,7 +155,7 @@ class _Reading:
             early_start=self._early_start(decides.early_start_listeners, listeners),
             bootstrap_servers=controllers,
             controller_client=self._controller_client(settings, protocols) if follows else {},
-            mapping_rules=given.read(MAPPING_RULES, parse_rules, given.value(MAPPING_RULES) or ""),
+            mapping_rules={each.name: _mapping_rules(given, each.name) for each in listeners},
             metadata_dir=None if topic else _metadata_dir(settings),
             topic=topic,
             log=given.read(LOG_DIR, log_config, given.properties),
@@ -294,6 +294,11 @@ def _voters(text: str) -> dict[int, Address]:
             raise ConfigException(f"{VOTERS}: {each} is no ID@HOST:PORT")
         [found[int(number)]] = parse_addresses(address)
     return found
+
+
+def _mapping_rules(given: Given, listener: str) -> tuple[Rule, ...]:
+    key, text = given.of_listener(listener, MAPPING_RULES)
+    return given.read(key, parse_rules, text)
 
 
 def _metadata_dir(settings: Settings) -> Path | None:

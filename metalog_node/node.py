@@ -293,7 +293,7 @@ class Node:
             ),
             logins,
             self._tls.get(listener.name),
-            config.mapping_rules,
+            config.mapping_rules[listener.name],
             config.request_max_bytes,
             config.idle_s,
             config.refused_after_s,

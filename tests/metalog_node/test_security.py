@@ -168,7 +168,9 @@ def test_a_name_that_no_rule_takes_has_no_principal(server: Certified) -> None:
     assert principal_of(der, parse_rules("RULE:^CN=y$/z/")) is None
 
 
-@pytest.mark.parametrize("rules", ["RULE:a/b", "nonsense", "RULE:(/x/", "DEFAULT;DEFAULT"])
+@pytest.mark.parametrize(
+    "rules", ["RULE:a/b", "nonsense", "RULE:(/x/", "DEFAULT;DEFAULT", "RULE:a/b/X", "default"]
+)
 def test_what_is_no_rule_is_named(rules: str) -> None:
     with pytest.raises(ConfigException, match=r"ssl\.principal\.mapping\.rules: "):
         parse_rules(rules)

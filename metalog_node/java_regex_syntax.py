@@ -1,0 +1,358 @@
+"""Reads Java's regular expressions: the part of java.util.regex that ``java_regex`` carries out.
+
+``InvalidRequest`` names whatever else there is, so that nothing is read otherwise than Java reads
+it. This module must not know how a pattern is matched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+
+DEEPEST: Final = 50
+"""Groups in groups."""
+
+_Test = Callable[[str], bool]
+
+
+class OneOf(NamedTuple):
+    """One character."""
+
+    holds: _Test
+
+
+class Assertion(NamedTuple):
+    """Holds of a text and a place in it, and takes no character."""
+
+    holds: Callable[[str, int], bool]
+
+
+class Sequence(NamedTuple):
+    parts: tuple[Node, ...]
+
+
+class Alternatives(NamedTuple):
+    """The first that leads to a match counts."""
+
+    nodes: tuple[Node, ...]
+
+
+class Group(NamedTuple):
+    number: int
+    node: Node
+
+
+class Repeat(NamedTuple):
+    """``most`` is None where there is no bound."""
+
+    node: Node
+    least: int
+    most: int | None
+    is_greedy: bool
+
+
+Node = OneOf | Assertion | Sequence | Alternatives | Group | Repeat
+
+
+class Parsed(NamedTuple):
+    """``names`` are the numbers of groups by name."""
+
+    node: Node
+    groups: int
+    names: dict[str, int]
+
+
+_SPECIAL: Final = frozenset("\\^$.|?*+()[{")
+_LINE_ENDS: Final = frozenset("\n\r\x85\u2028\u2029")
+_BLANKS: Final = frozenset(" \t\xa0\u1680\u180e\u202f\u205f\u3000") | frozenset(
+    map(chr, range(0x2000, 0x200B))
+)
+_LOWER: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_UPPER: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_DIGIT: Final = frozenset("0123456789")
+_PUNCT: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_SPACE: Final = frozenset(" \t\n\x0b\f\r")
+_WORD: Final = _LOWER | _UPPER | _DIGIT | {"_"}
+_GRAPH: Final = _LOWER | _UPPER | _DIGIT | _PUNCT
+_POSIX: Final = {
+    "Lower": _LOWER,
+    "Upper": _UPPER,
+    "ASCII": frozenset(map(chr, range(128))),
+    "Alpha": _LOWER | _UPPER,
+    "Digit": _DIGIT,
+    "Alnum": _LOWER | _UPPER | _DIGIT,
+    "Punct": _PUNCT,
+    "Graph": _GRAPH,
+    "Print": _GRAPH | {" "},
+    "Blank": frozenset(" \t"),
+    "Cntrl": frozenset(map(chr, (*range(32), 127))),
+    "XDigit": _DIGIT | frozenset("abcdefABCDEF"),
+    "Space": _SPACE,
+}
+_CLASSES: Final = {
+    "d": _DIGIT,
+    "w": _WORD,
+    "s": _SPACE,
+    "h": _BLANKS,
+    "v": _LINE_ENDS | {"\x0b", "\f"},
+}
+_CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_POSIX_CLASS: Final = re.compile(r"\\([pP])\{([A-Za-z]+)\}")
+_HEX: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|x\{([0-9A-Fa-f]{1,6})\})")
+_COUNT: Final = re.compile(r"\{([0-9]{1,4})(,?)([0-9]{0,4})\}")
+_NAME: Final = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>")
+
+
+def parse(text: str) -> Parsed:
+    is_case_blind = text.startswith("(?i)")
+    reading = _Reading(text, 4 if is_case_blind else 0, is_case_blind=is_case_blind)
+    node = reading.alternatives(0)
+    if reading.at < len(text):
+        raise InvalidRequest(") closes nothing")
+    return Parsed(node, reading.groups, reading.names)
+
+
+def may_be_empty(node: Node) -> bool:
+    if isinstance(node, OneOf):
+        return False
+    if isinstance(node, Sequence):
+        return all(map(may_be_empty, node.parts))
+    if isinstance(node, Alternatives):
+        return any(map(may_be_empty, node.nodes))
+    if isinstance(node, Repeat):
+        return node.least == 0 or may_be_empty(node.node)
+    return isinstance(node, Assertion) or may_be_empty(node.node)
+
+
+def _is_at_begin(text: str, place: int) -> bool:
+    return place == 0
+
+
+def _is_at_end(text: str, place: int) -> bool:
+    return place == len(text)
+
+
+def _is_before_last_line_end(text: str, place: int) -> bool:
+    """``$``: at the end, or before a line's end that is the last of the text."""
+    rest = text[place : place + 3]
+    if rest == "\n":
+        return text[place - 1 : place] != "\r"
+    return rest in ("", "\r\n") or (len(rest) == 1 and rest in _LINE_ENDS)
+
+
+def _is_no(held: _Test, character: str) -> bool:
+    return not held(character)
+
+
+def _is_between(first: str, last: str, character: str) -> bool:
+    return first <= character <= last
+
+
+def _is_any(tests: tuple[_Test, ...], character: str) -> bool:
+    return any(test(character) for test in tests)
+
+
+def _is_in_either_case(test: _Test, character: str) -> bool:
+    """Java's ``(?i)`` knows the cases of ASCII alone."""
+    return test(character) or (character.isascii() and test(character.swapcase()))
+
+
+_MEANT: Final[Mapping[str, Node]] = {
+    ".": OneOf(partial(_is_no, _LINE_ENDS.__contains__)),
+    "^": Assertion(_is_at_begin),
+    "$": Assertion(_is_before_last_line_end),
+}
+
+
+class _Reading:
+    def __init__(self, text: str, at: int, *, is_case_blind: bool) -> None:
+        self.at = at
+        self.groups = 0
+        self.names: dict[str, int] = {}
+        self._text = text
+        self._is_case_blind = is_case_blind
+
+    def alternatives(self, depth: int) -> Node:
+        nodes = [self._sequence(depth)]
+        while self._take("|"):
+            nodes.append(self._sequence(depth))
+        return nodes[0] if len(nodes) == 1 else Alternatives(tuple(nodes))
+
+    def _sequence(self, depth: int) -> Node:
+        parts: list[Node] = []
+        while self.at < len(self._text) and self._text[self.at] not in "|)":
+            groups = self.groups
+            parts.append(self._repeated(self._atom(depth), groups))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _repeated(self, node: Node, groups: int) -> Node:
+        """``groups`` is how many there were before ``node``."""
+        begin = self.at
+        least, most = self._quantity()
+        if self.at == begin:
+            return node
+        if isinstance(node, Assertion):
+            raise InvalidRequest(f"{self._text[begin]} repeats no character")
+        if (least, most) != (0, 1) and may_be_empty(node):
+            raise InvalidRequest("what is repeated may be empty, which Java repeats in its own way")
+        if (least, most) != (0, 1) and self.groups > groups:
+            raise InvalidRequest("a group that is repeated is not supported here; write (?:…)")
+        is_greedy = not self._take("?")
+        if self.at < len(self._text) and self._text[self.at] in "*+?{":
+            raise InvalidRequest(f"{self._text[begin : self.at + 1]} is not supported here")
+        return Repeat(node, least, most, is_greedy)
+
+    def _quantity(self) -> tuple[int, int | None]:
+        if self._take("*"):
+            return 0, None
+        if self._take("+"):
+            return 1, None
+        if self._take("?"):
+            return 0, 1
+        count = _COUNT.match(self._text, self.at)
+        if count is None:
+            return 1, 1
+        self.at = count.end()
+        least = int(count[1])
+        most = int(count[3]) if count[3] else None if count[2] else least
+        if most is not None and most < least:
+            raise InvalidRequest(f"{count[0]} goes from more to less")
+        return least, most
+
+    def _atom(self, depth: int) -> Node:
+        character = self._text[self.at]
+        if character == "(":
+            return self._group(depth)
+        if character == "[":
+            return OneOf(self._set())
+        if character == "\\":
+            return self._escaped()
+        self.at += 1
+        if character in _SPECIAL:
+            meant = _MEANT.get(character)
+            if meant is None:
+                raise InvalidRequest(f"{character} stands where a character should")
+            return meant
+        return OneOf(self._cased(character.__eq__))
+
+    def _group(self, depth: int) -> Node:
+        if depth == DEEPEST:
+            raise InvalidRequest("it has too many groups in groups")
+        self.at += 1
+        number = None
+        if name := _NAME.match(self._text, self.at):
+            self.at = name.end()
+            number = self.groups = self.groups + 1
+            if name[1] in self.names:
+                raise InvalidRequest(f"two groups have the name {name[1]}")
+            self.names[name[1]] = number
+        elif not self._take("?:"):
+            if self._text[self.at : self.at + 1] == "?":
+                raise InvalidRequest(f"({self._text[self.at : self.at + 3]} is not supported here")
+            number = self.groups = self.groups + 1
+        node = self.alternatives(depth + 1)
+        if not self._take(")"):
+            raise InvalidRequest("( is not closed")
+        return node if number is None else Group(number, node)
+
+    def _escaped(self) -> Node:
+        if self._take("\\A"):
+            return Assertion(_is_at_begin)
+        if self._take("\\z"):
+            return Assertion(_is_at_end)
+        if self._take("\\Q"):
+            quoted, _, _ = self._text[self.at :].partition("\\E")
+            self.at = min(self.at + len(quoted) + 2, len(self._text))
+            parts = [OneOf(self._cased(character.__eq__)) for character in quoted]
+            if len(parts) != 1:  # Java would repeat the last character alone
+                self._refuse_quantifier()
+            return Sequence(tuple(parts)) if len(parts) != 1 else parts[0]
+        test, character = self._class_or_character()
+        return OneOf(test if character is None else self._cased(test))
+
+    def _refuse_quantifier(self) -> None:
+        if self._text[self.at : self.at + 1] in tuple("*+?{"):
+            raise InvalidRequest("a quantifier after \\E is not supported here")
+
+    def _class_or_character(self) -> tuple[_Test, str | None]:
+        """After a ``\\``: a class, or the character that is meant."""
+        text, at = self._text, self.at
+        letter = text[at + 1 : at + 2]
+        if posix := _POSIX_CLASS.match(text, at):
+            members = _POSIX.get(posix[2])
+            if members is None or (self._is_case_blind and posix[2] in ("Lower", "Upper")):
+                raise InvalidRequest(f"{posix[0]} is not supported here")
+            self.at = posix.end()
+            return _negated(members, is_negated=posix[1] == "P"), None
+        if letter and letter.lower() in _CLASSES:
+            self.at += 2
+            return _negated(_CLASSES[letter.lower()], is_negated=letter.isupper()), None
+        if code := _HEX.match(text, at):
+            number = int(code[1] or code[2] or code[3], 16)
+            if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+                raise InvalidRequest(f"{code[0]} is not supported here")
+            self.at = code.end()
+            return chr(number).__eq__, chr(number)
+        if not letter or (letter.isascii() and letter.isalnum() and letter not in _CONTROLS):
+            raise InvalidRequest(f"\\{letter} is not supported here")
+        self.at += 2
+        character = _CONTROLS.get(letter, letter)
+        return character.__eq__, character
+
+    def _set(self) -> _Test:
+        self.at += 1
+        is_negated = self._take("^")
+        tests: list[_Test] = []
+        while not (tests and self._take("]")):
+            test, first = self._member()
+            if first is not None:
+                last = self._end_of_range()
+                if last is not None and last < first:
+                    raise InvalidRequest(f"{first}-{last} goes from more to less")
+                test = self._cased(test if last is None else partial(_is_between, first, last))
+            elif self._text[self.at : self.at + 1] == "-" != self._text[self.at + 1 :][:1]:
+                raise InvalidRequest("a range that begins with a class is not supported here")
+            tests.append(test)
+        test = partial(_is_any, tuple(tests))
+        return partial(_is_no, test) if is_negated else test
+
+    def _end_of_range(self) -> str | None:
+        """None where a ``-`` does not follow, or is the last of the set."""
+        follows = self._text[self.at : self.at + 2]
+        if follows[:1] != "-" or follows == "-]":
+            return None
+        self.at += 1
+        _, last = self._member()
+        if last is None:
+            raise InvalidRequest("a range that ends with a class is not supported here")
+        return last
+
+    def _member(self) -> tuple[_Test, str | None]:
+        if self.at == len(self._text):
+            raise InvalidRequest("[ is not closed")
+        character = self._text[self.at]
+        if character == "\\":
+            return self._class_or_character()
+        if character in "[]^" or self._text[self.at : self.at + 2] == "&&":
+            raise InvalidRequest(
+                f"{character} within [] is not supported here; write \\{character}"
+            )
+        self.at += 1
+        return character.__eq__, character
+
+    def _cased(self, test: _Test) -> _Test:
+        return partial(_is_in_either_case, test) if self._is_case_blind else test
+
+    def _take(self, text: str) -> bool:
+        if not self._text.startswith(text, self.at):
+            return False
+        self.at += len(text)
+        return True
+
+
+def _negated(members: frozenset[str], *, is_negated: bool) -> _Test:
+    return partial(_is_no, members.__contains__) if is_negated else members.__contains__

@@ -1,0 +1,161 @@
+"""Names of certificates, and what mapping rules make of them, are Java's and Kafka's own."""
+
+from __future__ import annotations
+
+from itertools import count
+from random import Random
+from typing import Any
+
+import pytest
+from distinguished_names import ENCODINGS, any_name, attribute, name
+from kafka_tools import KafkaTools
+from py4j.protocol import Py4JJavaError
+
+from metalog.errors import ConfigException, InvalidRequest
+from metalog_node.java_regex import Pattern, Replacement, Steps, TooManySteps
+from metalog_node.principals import mapped_name, name_text, parse_rules
+
+CN = "2.5.4.3"
+ROOM = 100_000
+
+
+@pytest.fixture(scope="module")
+def java(kafka_tools: KafkaTools) -> Any:
+    return kafka_tools.classes
+
+
+def test_a_name_is_written_as_java_writes_it(java: Any) -> None:
+    """Hundreds of names: all kinds of strings, escapes, several attributes of one part, unknown
+    types, empty and long values, bytes that are no text."""
+    choose = Random(83)
+    samples = ["=", "#", "a#", " a ", "a", "", " ", "\r", "\0", "a\0b", "é€", "\n a\n"]
+    names = [
+        name((attribute(CN, tag, text.encode(encoding, "replace")),))
+        for tag, encoding in ENCODINGS.items()
+        for text in samples
+    ]
+    names += [any_name(choose) for _ in range(400)]
+    principal = java.javax.security.auth.x500.X500Principal
+    assert [name_text(each) for each in names] == [
+        principal(bytearray(each)).getName() for each in names
+    ]
+
+
+ATOMS = [
+    *("a", "b", "K", ",", "=", "CN=", "OU=", r"\.", ".", r"\w", r"\d", r"\s", r"\S", r"\W"),
+    *("[ab]", "[^a]", "[^,]", "[a-c]", r"[^\w]", r"[\d-]", "é", r"\x41", r"\h", r"\v", r"\u212A"),
+    *(r"\p{Alpha}", r"\P{Upper}", r"\p{Punct}", "$", "^", r"\z", r"\Q.\E"),
+]
+LETTERS = "aabbcK,= .\n\r\u00e9\u212a\u0131\u017f\x85A_1\u2028\U0001f600\xa0\u0660"
+
+
+def any_pattern(choose: Random, depth: int) -> str:
+    kind = choose.random()
+    if depth == 0 or kind < 0.35:
+        return choose.choice(ATOMS)
+    one = any_pattern(choose, depth - 1)
+    if kind < 0.6:
+        return one + any_pattern(choose, depth - 1)
+    if kind < 0.7:
+        return f"({one}|{any_pattern(choose, depth - 1)})"
+    if kind < 0.8:
+        return f"({one})"
+    quantifier = choose.choice(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?", "{1,}"])
+    return f"{choose.choice(['(', '(?:', '(?:'])}{one}){quantifier}"
+
+
+def any_text(choose: Random) -> str:
+    return "".join(choose.choices(LETTERS, k=choose.randrange(7)))
+
+
+def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
+    """Whatever is carried out at all; the samples of the issue are in the letters: KELVIN SIGN is
+    no ``\\w``, nor K in either case."""
+    choose, compared = Random(17), 0
+    for _ in range(1200):
+        text = ("(?i)" if choose.random() < 0.2 else "") + any_pattern(choose, 4)
+        try:
+            pattern = Pattern(text)
+        except InvalidRequest:
+            continue
+        replacement = "".join(f"<${number}>" for number in range(pattern.groups + 1))
+        theirs = java.java.util.regex.Pattern.compile(text)
+        for asked in (any_text(choose), any_text(choose)):
+            matcher = theirs.matcher(asked)
+            try:
+                ours = (
+                    pattern.matches(asked, Steps(ROOM)),
+                    pattern.replace_all(asked, Replacement(replacement, pattern), Steps(ROOM)),
+                )
+            except TooManySteps:
+                continue
+            assert ours == (matcher.matches(), matcher.replaceAll(replacement)), (text, asked)
+            compared += 1
+    assert compared > 1500
+
+
+RULES = [
+    "DEFAULT",
+    "",
+    " , DEFAULT , ",
+    "RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/,DEFAULT",
+    "RULE:^CN=(.*?),OU=(.*?),O=(.*?)$/$1@$2/L,RULE:^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$/$1/U",
+    r"RULE:CN=(\w+)/$1/L",
+    r"RULE:(?i)cn=(\w+).*/$1/",
+    r"RULE:CN=([^,]+)(,.*)?/$1$2/U, RULE:.*/none/",
+    "RULE:.*/x/",
+    "RULE:CN=(.*?)/<$1>/",
+    "RULE:(?<who>CN=.*)/${who}$12/",
+    r"RULE:CN=(.)(.*)/\$1\/$2\\/",
+    "RULE:CN=.*/whole $0/,DEFAULT",
+]
+NAMES = [
+    "CN=kafka",
+    "CN=Kafka1,OU=ServiceUsers,O=Org",
+    "CN=\u212aelvin",
+    "CN=\u0130stanbul \u03a3\u03a3 \u00df",
+    "CN=a\\,b,OU=ops,O=x",
+    "CN=a\n",
+    "cn=lower,OU=ServiceUsers",
+    "CN=\u0661,OU=ServiceUsersX",
+    "",
+]
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_rules_make_of_a_name_what_kafkas_make(java: Any, rules: str) -> None:
+    mapper = java.org.apache.kafka.common.security.ssl.SslPrincipalMapper.fromRules(rules)
+    parsed = parse_rules(rules)
+
+    def theirs(asked: str) -> str | None:
+        try:
+            found: str = mapper.getName(asked)
+        except Py4JJavaError as error:
+            if "No rules apply" in str(error.java_exception.getMessage()):
+                return None
+            raise
+        return found
+
+    assert {each: mapped_name(each, parsed) for each in NAMES} == {
+        each: theirs(each) for each in NAMES
+    }
+
+
+@pytest.mark.parametrize(
+    "rules", ["nonsense", "RULE:a/b", "RULE:a/b/X", "default", "DEFAULT;DEFAULT", "RULE:(/x/"]
+)
+def test_what_kafka_refuses_is_refused(java: Any, rules: str) -> None:
+    with pytest.raises(Py4JJavaError):
+        java.org.apache.kafka.common.security.ssl.SslPrincipalMapper.fromRules(rules)
+    with pytest.raises(ConfigException):
+        parse_rules(rules)
+
+
+def test_what_takes_too_long_is_refused_after_so_many_steps() -> None:
+    rules = parse_rules("RULE:^CN=(.*?),(.*?),(.*?)(?:x|.)*y$/$1/,DEFAULT")
+    for size in count(100, 100):
+        try:
+            assert mapped_name(f"CN={',a' * size}", rules) is not None
+        except TooManySteps:
+            break
+    assert 100 < size < 2000
