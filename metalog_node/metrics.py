@@ -34,7 +34,7 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 class Condition(NamedTuple):
     """What a node says of itself when asked. ``acl_count`` is None where nothing is authorized,
     ``lag`` where it is not known how far the log goes; ``listeners`` says of each whether it is
-    open, and how many clients it has."""
+    open, and how many clients it has; ``loop_late_s`` for how long clients have not been served."""
 
     is_ready: bool
     stale_s: float
@@ -42,6 +42,7 @@ class Condition(NamedTuple):
     lag: int | None
     acl_count: int | None
     listeners: Mapping[str, tuple[bool, int]]
+    loop_late_s: float = 0.0
 
 
 class Metrics:
@@ -123,6 +124,11 @@ class _Now(Collector):
             "metalog_stale_seconds",
             "How long a fault has kept the image behind the log; 0 while all is well",
             now.stale_s,
+        )
+        yield GaugeMetricFamily(
+            "metalog_event_loop_late_seconds",
+            "For how long something has kept the node from serving any client; 0 while all is well",
+            now.loop_late_s,
         )
         yield GaugeMetricFamily(
             "metalog_last_applied_offset",

@@ -13,7 +13,6 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -23,7 +22,6 @@ from authorizer.loading import load_authorizer
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
-from metalog.loader import Loading
 from metalog.log.quorum import QuorumLog
 from metalog.log.writer import WritableDirectoryLog
 from metalog.plugins import class_named, made_of
@@ -40,8 +38,8 @@ from metalog_node.forward import Forwarder
 from metalog_node.handlers.question import Api, PasswordSetting, Services
 from metalog_node.listeners import ANY_ADDRESS, Listener
 from metalog_node.listings import Listings
-from metalog_node.metrics import CONTENT_TYPE, Condition, CountedAuthorizer, Metrics
-from metalog_node.probes import Probed, health, readiness
+from metalog_node.metrics import CountedAuthorizer, Metrics
+from metalog_node.node_state import NodeState
 from metalog_node.publishers import Credentials, Readiness
 from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import seats_for
@@ -50,7 +48,7 @@ from metalog_node.server import OpenListener
 from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import ServerTls
 from metalog_node.trial import is_formatted
-from metalog_node.watching import Page, WatchListener, text_page
+from metalog_node.watching import WatchListener
 from snapshot.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -90,8 +88,7 @@ class Node:
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
-        self._deny_after_ms = from_properties(config.properties)[0].stale_deny_after_ms
-        self.metrics = Metrics(self._condition)
+        self.metrics = Metrics(lambda: self._state.condition())
         self._watch: WatchListener | None = None
         self.watch_address: Address | None = None
         """Where metrics and probes are read, if they are."""
@@ -111,6 +108,13 @@ class Node:
         self._topic = _topic_node(config)
         self._feed: Feed | None = None
         self.replica = self._replica()
+        self._state = NodeState(
+            self.replica,
+            self.authorizer,
+            config.listeners,
+            self._open,
+            deny_after_ms=from_properties(config.properties)[0].stale_deny_after_ms,
+        )
         self._forwarder = self._forwarder_to_controllers()
 
     async def __aenter__(self) -> Self:
@@ -184,6 +188,7 @@ class Node:
             self.authorizer.close()
         if self._watch is not None:
             await self._watch.close()
+        await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
         kept: list[Publisher] = [self._credentials, self._listings, self._readiness]
@@ -249,7 +254,8 @@ class Node:
     async def _begin(self) -> None:
         """Open what may be open at once; the rest follows in the background."""
         if self._config.metrics is not None:
-            self._watch = WatchListener(self._pages())
+            self._state.heartbeat.start()
+            self._watch = WatchListener(self._state.pages(self.metrics))
             self.watch_address = await self._watch.open(self._config.metrics)
             _log.info("metrics and probes are on http://%s", self.watch_address)
         listeners = self._config.listeners
@@ -332,46 +338,6 @@ class Node:
             return self._topic.cluster_id
         heard = None if self._log is None else self._log.known_cluster_id
         return heard or self._cluster_id
-
-    def _pages(self) -> dict[str, Callable[[], Page]]:
-        def ready() -> tuple[bool, str]:
-            return readiness(self._probed(), datetime.now(UTC))
-
-        return {
-            "/metrics": lambda: Page(self.metrics.text(), content_type=CONTENT_TYPE),
-            "/healthz": lambda: text_page(*health(self._probed())),
-            "/readyz": lambda: text_page(*ready()),
-        }
-
-    def _probed(self) -> Probed:
-        return Probed(
-            self.replica.state,
-            self.replica.failing_for_s,
-            [each.name for each in self._config.listeners if each.name not in self._open],
-            self._deny_after_ms,
-            self.replica.fence,
-        )
-
-    def _condition(self) -> Condition:
-        replica, state = self.replica, self.replica.state
-        applied = replica.image.provenance.offset
-        reached = state.position if isinstance(state, Loading) else applied
-        mark = replica.high_watermark
-        opened = self._open
-        return Condition(
-            is_ready=readiness(self._probed(), datetime.now(UTC))[0],
-            stale_s=replica.failing_for_s or 0.0,
-            last_applied_offset=applied - 1,
-            lag=None if mark is None else max(mark - reached, 0),
-            acl_count=None if self.authorizer is None else self.authorizer.acl_count(),
-            listeners={
-                each.name: (
-                    each.name in opened,
-                    opened[each.name].clients if each.name in opened else 0,
-                )
-                for each in self._config.listeners
-            },
-        )
 
 
 def _topic_node(config: NodeConfig) -> TopicNode | None:

@@ -2,45 +2,56 @@
 
 It is ready once its log is replayed and all its listeners are open. A fault later on leaves it
 ready, with the last good image, and it says since when that is old; only where
-``stale.deny.after.ms`` has shut the gate it is not ready any more. It lives until it can do
-nothing but start anew. This module must not know sockets or clocks.
+``stale.deny.after.ms`` has shut the gate, or while its event loop serves nobody, it is not
+ready any more. It lives until it can do nothing but start anew. This module must not know
+sockets or clocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from metalog.loader import Loading, Stale, State
+
+LATE_AFTER_S: Final = 3.0
+"""A node that serves nobody for so long is not ready."""
+STUCK_AFTER_S: Final = 60.0
+"""And one that does not come back is not alive: to start anew is all that is left."""
 
 
 class Probed(NamedTuple):
     """``shut`` are the listeners that are not open yet; ``failing_s`` how long the replay has
     been failing, if it is; ``deny_after_ms`` is ``stale.deny.after.ms``; ``fence`` why the log can
-    be written no more, if so."""
+    be written no more, if so; ``late_s`` for how long the event loop has served no client."""
 
     state: State
     failing_s: float | None
     shut: Sequence[str]
     deny_after_ms: int | None
     fence: Exception | None = None
+    late_s: float = 0.0
 
 
 def health(probed: Probed) -> tuple[bool, str]:
     if probed.fence is not None:
         return False, f"nothing more can be written: {probed.fence}"
+    if probed.late_s >= STUCK_AFTER_S:
+        return False, f"stuck: no client was served for {probed.late_s:.0f} s"
     return True, "alive"
 
 
 def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
+    if probed.late_s >= LATE_AFTER_S:
+        return False, f"not ready: no client was served for {probed.late_s:.0f} s"
     state, fault = probed.state, _fault(probed.state)
     since = _since(probed.failing_s, now)
     if isinstance(state, Loading):
-        if fault is not None:
-            return False, f"not ready: the load fails since {since}: {fault}"
         end = "an end not known yet" if state.high_watermark is None else state.high_watermark
-        return False, f"not ready: loading, at offset {state.position} of {end}"
+        loading = f"loading, at offset {state.position} of {end}"
+        failing = f"the load fails since {since}: {fault}"
+        return False, f"not ready: {loading if fault is None else failing}"
     if probed.shut:
         return False, f"not ready: not open yet: {', '.join(probed.shut)}"
     if not isinstance(state, Stale):

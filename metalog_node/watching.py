@@ -1,7 +1,8 @@
 """The listener that operators' tools read: metrics, and two probes, over HTTP.
 
-It answers GET alone, one request a connection, and knows nothing that is secret. This module
-must not know what is measured, nor what ready means.
+It answers GET alone, one request a connection, and knows nothing that is secret. It has a thread
+and an event loop of its own, so that it answers while the node is busy; silent clients take
+nobody's place. This module must not know what is measured, nor what ready means.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from threading import Thread
+from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
@@ -21,8 +22,16 @@ _log = logging.getLogger(__name__)
 
 PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 _LONGEST_HEAD: Final = 8 << 10
-_PATIENCE_S: Final = 10.0
+_HEAD_S: Final = 2.0
+"""How long a client may take to send its request."""
+_TAKEN_S: Final = 10.0
+"""How long it may take to read the answer."""
 _MOST_CLIENTS: Final = 64
+_BACKLOG: Final = 16
+"""asyncio takes so many clients in one turn. A request that came with its connection is read two
+turns later, long before newer clients could push it out."""
+
+R = TypeVar("R")
 
 
 class Page(NamedTuple):
@@ -37,18 +46,41 @@ def text_page(is_well: bool, text: str) -> Page:
 
 
 class WatchListener:
-    """``pages`` has a function for each path; ``address`` is where it is bound once open."""
+    """``pages`` has a function for each path, called on the listener's own thread."""
 
     def __init__(self, pages: Mapping[str, Callable[[], Page]]) -> None:
         self._pages = pages
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.StreamWriter, None] = {}
+        """Those that have sent no whole request yet, the oldest first."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._run, name="metalog-watch", daemon=True)
 
     async def open(self, asked: Address) -> Address:
-        """``InvalidRequest`` where the address cannot be bound."""
+        """Where it is bound; ``InvalidRequest`` where the address cannot be bound."""
+        self._thread.start()
+        return await self._there(self._open(asked))
+
+    async def close(self) -> None:
+        if self._thread.is_alive():
+            await self._there(self._close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    async def _there(self, work: Coroutine[Any, Any, R]) -> R:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _open(self, asked: Address) -> Address:
         try:
             self._server = await asyncio.start_server(
-                self._serve, asked.host or None, asked.port, limit=_LONGEST_HEAD
+                self._serve, asked.host or None, asked.port, limit=_LONGEST_HEAD, backlog=_BACKLOG
             )
         except OSError as error:
             why = str(error) if error.errno is None else os.strerror(error.errno)
@@ -56,7 +88,7 @@ class WatchListener:
         host, port, *_ = self._server.sockets[0].getsockname()
         return Address(host, port)
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         if self._server is not None:
             self._server.close()
             for each in self._tasks:
@@ -66,31 +98,44 @@ class WatchListener:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or len(self._tasks) >= _MOST_CLIENTS:
-            writer.close()
+        if task is None or not self._has_room():
+            writer.transport.abort()
             return
         self._tasks.add(task)
+        self._silent[writer] = None
         try:
             await self._answer_one(reader, writer)
         finally:
             self._tasks.discard(task)
+            self._silent.pop(writer, None)
+            writer.transport.abort()
+
+    def _has_room(self) -> bool:
+        """By giving up the oldest of the silent ones, where there would be none."""
+        if len(self._tasks) < _MOST_CLIENTS:
+            return True
+        oldest = next(iter(self._silent), None)
+        if oldest is None:
+            return False
+        del self._silent[oldest]
+        oldest.transport.abort()
+        return True
 
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_HEAD_S):
                 head = await reader.readuntil(b"\r\n\r\n")
+            self._silent.pop(writer, None)
+            async with asyncio.timeout(_TAKEN_S):
                 writer.write(_response(self._answer(head)))
-                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             _log.debug("metrics.listener: a client is let go: %s", error)
         except ConnectionError as error:
             _log.debug("metrics.listener: a client is gone: %s", error)
         except Exception:
             _log.exception("metrics.listener: closed by a fault")
-        finally:
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
 
     def _answer(self, head: bytes) -> Page:
         method, _, rest = head.partition(b" ")

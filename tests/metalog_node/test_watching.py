@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import socket
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
+import every_request
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from running_node import running_in
+from running_node import BOTH_ROLES, running_in
 from scraping import got, scraped
 from waiting import eventually
 from written_log import formatted
 
+import metalog_node
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.api import RequestContext
 from metalog.errors import ConfigException, CorruptLog, InvalidRequest, LogFenced
 from metalog.loader import Loading, Ready, Stale
 from metalog.log.writer import WritableDirectoryLog
 from metalog.wire.client import Connection
-from metalog.wire.security import client_settings
+from metalog.wire.security import PLAINTEXT, client_settings
+from metalog_node import config_of, probes, watching
+from metalog_node.apis import apis_of
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.trial import trial_config
 
@@ -103,6 +109,79 @@ def test_only_get_is_answered(tmp_path: Path, sent: bytes) -> None:
             with suppress(ConnectionResetError):  # since not all was read
                 assert client.recv(100) == b""
         assert got(node.watch_address, "/healthz")[0] == 200
+
+
+def test_silent_clients_take_nobodys_place(tmp_path: Path) -> None:
+    """Twice as many as there are places, each of which has begun a request."""
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED) as node, ExitStack() as silent:
+        assert node.watch_address is not None
+        for each in range(2 * watching._MOST_CLIENTS):
+            client = silent.enter_context(socket.create_connection(node.watch_address))
+            client.sendall(b"GET /" if each % 2 else b"")
+            if each % 16 == 0:
+                assert got(node.watch_address, "/healthz")[0] == 200
+        assert got(node.watch_address, "/metrics")[0] == 200
+
+
+def test_who_sends_no_request_is_let_go_within_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert watching._HEAD_S <= 2
+    monkeypatch.setattr(watching, "_HEAD_S", 0.2)
+    formatted(tmp_path)
+    with running_in(tmp_path, **WATCHED) as node:
+        assert node.watch_address is not None
+        with socket.create_connection(node.watch_address) as client:
+            client.settimeout(20)
+            client.sendall(b"GET /met")
+            with suppress(ConnectionResetError):
+                assert client.recv(100) == b""
+
+
+def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And tell the truth: for how long nobody was served. Once it comes round all is well."""
+    monkeypatch.setattr(probes, "LATE_AFTER_S", 0.3)
+    formatted(tmp_path)
+    held, release = Event(), Event()
+
+    def hold(*_: object) -> object:
+        held.set()
+        assert release.wait(60)
+        raise InvalidRequest("let go")
+
+    quotas = 48
+    api = apis_of(is_controllers=False)[quotas]._replace(handle=hold)
+    config = config_of({**BOTH_ROLES, **WATCHED, "metadata.log.dir": str(tmp_path)})
+    late = ("metalog_event_loop_late_seconds", "")
+    with (
+        metalog_node.running(config, apis={quotas: api}) as node,
+        ThreadPoolExecutor(1) as threads,
+        Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection,
+    ):
+        assert got(node.watch_address, "/readyz")[0] == 200
+        asking = threads.submit(connection.ask, every_request.requests()[quotas])
+        try:
+            assert held.wait(60)
+            assert eventually(lambda: scraped(node.watch_address)[late] >= 0.3)
+            assert got(node.watch_address, "/healthz") == (200, "alive\n")
+            status, said = got(node.watch_address, "/readyz")
+            assert status == 503
+            assert said.startswith("not ready: no client was served for ")
+            assert scraped(node.watch_address)["metalog_ready", ""] == 0
+        finally:
+            release.set()
+        asking.result(60)
+        assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
+
+
+def test_a_node_whose_event_loop_does_not_come_back_is_not_alive() -> None:
+    stuck = Probed(Ready(4000), None, [], None, late_s=probes.STUCK_AFTER_S)
+    assert health(stuck) == (False, "stuck: no client was served for 60 s")
+    assert not readiness(stuck, NOON)[0]
+    assert health(stuck._replace(late_s=probes.LATE_AFTER_S))[0]
 
 
 def test_before_the_log_is_read_a_node_is_not_ready_and_says_why() -> None:
