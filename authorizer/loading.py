@@ -22,6 +22,7 @@ OURS: Final[Mapping[str, str]] = {
 """Kafka's class -> ours; the second is KIP-11's own, of the days of ZooKeeper."""
 
 _IN_ZOOKEEPER: Final = "kafka.security.authorizer.AclAuthorizer"
+_OF_A_NODE: Final = ("process.roles", "node.id", "broker.id")
 
 
 def load_authorizer(
@@ -49,6 +50,23 @@ def load_authorizer(
     authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
     authorizer.configure(configs)
     return authorizer
+
+
+def other_decision(configs: Mapping[str, object]) -> str | None:
+    """Why Kafka with this configuration may decide otherwise than StandardAuthorizer; None where
+    it does not."""
+    name = str(configs.get(CLASS_NAME) or "").strip()
+    if not name:
+        return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
+    if name in (*OURS, *OURS.values(), _IN_ZOOKEEPER):
+        return None
+    return f"{CLASS_NAME}={name} may decide otherwise than StandardAuthorizer, which answers here"
+
+
+def has_no_authorizer(configs: Mapping[str, object]) -> bool:
+    """Whether this is a node's whole configuration, and names no authorizer."""
+    is_whole = any(key in configs for key in _OF_A_NODE)
+    return is_whole and not str(configs.get(CLASS_NAME) or "").strip()
 
 
 def own_keys(configs: Mapping[str, object]) -> Collection[str]:

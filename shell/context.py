@@ -215,8 +215,13 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
         output.warn(warning)
 
 
-def read_config(arguments: Namespace, source: Source, output: Output) -> Context:
-    """The configuration from ``--config`` or SOURCE's name, and the options that override it."""
+def read_config(
+    arguments: Namespace, source: Source, output: Output, *, decides: bool = False
+) -> Context:
+    """The configuration from ``--config`` or SOURCE's name, and the options that override it.
+
+    ``InvalidRequest`` where a verb ``decides`` by that of a node without an authorizer.
+    """
     from authorizer.config import from_properties
 
     file = source.config if arguments.config is None else Path(arguments.config)
@@ -234,10 +239,27 @@ def read_config(arguments: Namespace, source: Source, output: Output) -> Context
         output.warn(f"{place}{warning}")
     if file is not None and not any(key in properties for key in _TELLING_KEYS):
         output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
+    elif file is not None:
+        _say_who_decides(properties, file, output, decides=decides)
     assumed = [] if file is not None else _assumed(properties)
     if assumed:
         output.note(f"assumed {' and '.join(assumed)}; --config server.properties tells")
     return Context(config, tuple(assumed))
+
+
+def _say_who_decides(
+    properties: Mapping[str, str], file: Path, output: Output, *, decides: bool
+) -> None:
+    from authorizer.loading import has_no_authorizer, other_decision
+
+    why = other_decision(properties)
+    if why is None:
+        return
+    if decides and has_no_authorizer(properties):
+        raise InvalidRequest(
+            f"{file}: {why}; give the configuration of a node that has one, or --super-users"
+        )
+    output.warn(f"{file}: {why}")
 
 
 def _assumed(properties: Mapping[str, str]) -> list[str]:

@@ -177,6 +177,6 @@ class Judge:
 def judge_of(arguments: Namespace, output: Output) -> Judge:
     """The judge for a verb's SOURCE and configuration."""
     source = opened_source(arguments)
-    context = read_config(arguments, source, output)
+    context = read_config(arguments, source, output, decides=True)
     replayed = replayed_source(arguments, output, source, shows=True)
     return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

@@ -53,6 +53,8 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
 }
 """Feature level of metadata.version -> its name in Kafka 4.3's MetadataVersion."""
 
+OLDEST_METADATA_VERSION: Final = 7
+"""The lowest that Kafka 4 loads; 3.3 called it the first for production."""
 LATEST_METADATA_VERSION: Final = 30
 """The newest that Kafka 4.3.1 calls ready for production."""
 
@@ -74,6 +76,23 @@ class FeaturesImage(NamedTuple):
         """As Kafka writes it (``4.3-IV0``); the bare level where we do not know the name."""
         level = self.metadata_version
         return None if level is None else METADATA_VERSIONS.get(level, str(level))
+
+    @property
+    def problem(self) -> str | None:
+        """What keeps Kafka 4.3 from loading a log with this metadata.version."""
+        level, newest = self.metadata_version, max(METADATA_VERSIONS)
+        if level is None or OLDEST_METADATA_VERSION <= level <= newest:
+            return None
+        if level > newest:
+            whose = "the log is a newer Kafka's, which may decide otherwise"
+        elif level in METADATA_VERSIONS:
+            whose = "the log is an older Kafka's, or was never upgraded"
+        else:
+            whose = "no Kafka wrote it"
+        return (
+            f"metadata.version {level} is not between {OLDEST_METADATA_VERSION} and {newest}, so"
+            f" Kafka 4.3 refuses the log: {whose}"
+        )
 
     @property
     def level_to_write(self) -> int:

@@ -104,6 +104,14 @@ class Screen:
                 continue
             self._pass_over(batch, offset, message, UnreadableRecord(message.reason))
 
+    def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
+        """What to keep of a record until its transaction ends: nothing where it cannot be read
+        and need not be, which is counted at once, whatever becomes of the transaction."""
+        if not isinstance(message, Undecodable) or concerns_authorization(message):
+            return [(offset, message)]
+        _count(self._skipped, name_of(message), offset, message.reason)
+        return []
+
     def _pass_over(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         if concerns_authorization(message):
             place = fault.located(file=batch.file, offset=offset, byte=batch.position)

@@ -73,7 +73,8 @@ def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
 def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Message | Undecodable:
     message_class = message_type(api_key)
     if message_class is None:
-        return Undecodable(value, f"record type {api_key} is not known", api_key, version)
+        reason = f"record type {api_key} is not known: the log may be a newer Kafka's"
+        return Undecodable(value, reason, api_key, version)
     try:
         message, end = message_class.decode(value, at, version)
     except UNREADABLE as error:

@@ -42,6 +42,7 @@ def test_a_new_acl_is_seen(real_kafka: RealKafka) -> None:
     log = DirectoryLog(real_kafka.log_dir, files=ReadOnlyFiles())
     batches = [event.batch for event in log.read(0) if isinstance(event, Appended)]
     assert log.proven.offset == log.bounds().end == batches[-1].next_offset
+    assert (log.missing, log.may_be_missing) == (None, None)
     real_kafka.tools.run(
         "org.apache.kafka.tools.AclCommand",
         *("--bootstrap-server", real_kafka.bootstrap, "--add", "--allow-principal", "User:live"),

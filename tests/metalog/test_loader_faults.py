@@ -120,6 +120,16 @@ def test_what_may_end_a_transaction_is_not_kept_waiting_for_its_end(value: bytes
     assert [skipped.offset for skipped in tolerant.skipped.values()] == [4]
 
 
+@pytest.mark.parametrize("end", [(), (raw(END),), (raw(ABORT),)], ids=["open", "ended", "aborted"])
+def test_a_type_that_is_not_known_is_counted_once_in_a_transaction(end: tuple[bytes, ...]) -> None:
+    """Kafka refuses to read on, whatever becomes of the transaction."""
+    newer = bytes((1, 29, 0, 0))
+    loader = loaded(values(0, raw(ace(1)), raw(BEGIN), raw(ace(2)), newer, *end), mark=4 + len(end))
+    [skipped] = loader.skipped.values()
+    assert (skipped.records, skipped.offset) == (1, 3)
+    assert "the log may be a newer Kafka's" in skipped.reason
+
+
 @pytest.mark.parametrize("value", [b"", b"\x02\x12\x00", b"\xff"])
 def test_what_cannot_be_told_stops_a_strict_loader(value: bytes) -> None:
     with pytest.raises(UnreadableRecord):

@@ -16,8 +16,9 @@ from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
 from command import Run
 
 from metalog.log.directory import DirectoryLog
-from metalog.records.batch import assemble_batch, batch_bytes
+from metalog.records.batch import Batch, assemble_batch, batch_bytes, build_batch
 from metalog.records.checksum import crc32c
+from metalog.records.messages import FeatureLevelRecord
 from metalog.records.record import RawRecord
 
 LOG_DIR = DEMO / "log-dir"
@@ -218,14 +219,20 @@ def test_yes_or_no_is_not_said_past_a_record_that_may_be_an_acl(run: Run) -> Non
     assert run("can", known, *question).returncode == 1
 
 
-def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) -> None:
-    """It may stand for any other; what Kafka throws on is in ``test_control_records``."""
+def append(log_dir: Path, batch: Batch) -> int:
+    """The offset at which ``batch`` now ends the log, in its epoch."""
     log = DirectoryLog(log_dir)
     last = log.folder.segment_path(log.folder.segments[-1])
+    end, epoch = log.bounds().end, log.bounds().epoch
+    placed = batch._replace(base_offset=end, last_offset=end, epoch=epoch)
+    last.write_bytes(last.read_bytes() + batch_bytes(placed))
+    return end
+
+
+def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) -> None:
+    """It may stand for any other; what Kafka throws on is in ``test_control_records``."""
     record = RawRecord(0, 0, 0, struct.pack(">hh", 0, 99), b"\0\0", ())
-    end = log.bounds().end
-    unknown = assemble_batch(end, log.bounds().epoch, 0, [record], is_control=True)
-    last.write_bytes(last.read_bytes() + batch_bytes(unknown))
+    end = append(log_dir, assemble_batch(0, 0, 0, [record], is_control=True))
     reason = f"offset {end}: a record was left out: control type 99 is not known"
     done = run("can", log_dir, "User:billing", "read", "topic:payments")
     assert (done.returncode, done.stdout) == (2, "")
@@ -234,6 +241,20 @@ def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) 
     assert shown.returncode == 1
     assert reason in shown.stdout
     assert "1  unreadable control record" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("level", "said"), [(99, "a newer Kafka's"), (0, "no Kafka wrote it"), (6, "an older Kafka's")]
+)
+def test_a_metadata_version_that_kafka_refuses_is_said(
+    level: int, said: str, log_dir: Path, run: Run
+) -> None:
+    append(log_dir, build_batch(0, 0, 0, [(FeatureLevelRecord("metadata.version", level), 0)]))
+    done = run("can", log_dir, "User:billing", "read", "topic:payments", "--host", "10.0.4.12")
+    assert done.returncode == 0
+    assert f"warning: metadata.version {level} is not between 7 and 31" in done.stderr
+    assert said in done.stderr
+    assert run("status", log_dir).returncode == 1
 
 
 def test_a_record_that_may_mislead_is_pointed_out(run: Run) -> None:

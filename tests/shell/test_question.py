@@ -16,6 +16,7 @@ AUDIT_LINE = (
     "Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1 "
     "based on rule DefaultDeny"
 )
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
 FORMS = [
     ["User:billing", "READ", "topic:payments", "--host", "10.0.4.12"],
     ["--host=10.0.4.12", "User:billing", "read", "Topic:payments"],
@@ -143,7 +144,7 @@ def test_what_was_assumed_is_said_and_carried(answer: Any, tmp_path: Any) -> Non
     assert (code, got["rule"]) == (0, "SuperUser")
     assert got["assumed"] == ["allow.everyone.if.no.acl.found=false"]
     config = tmp_path / "server.properties"
-    config.write_text("super.users=User:root;User:admin\n")
+    config.write_text(f"{STANDARD}super.users=User:root;User:admin\n")
     code, [got], err = answer("can", LOG_DIR, *question, "--config", str(config))
     assert (code, got["assumed"], err) == (0, [], "")
     code, [got], err = answer("can", "@demo", *question)
@@ -221,3 +222,32 @@ def test_nobody_is_answered_before_the_first_committed_record(answer: Any) -> No
     assert (code, lines) == (2, [])
     assert "no committed record was read" in err
     assert answer("can", LOG_DIR, *question, "--super-users", "User:a")[0] == 0
+
+
+OTHER = "authorizer.class.name=com.example.Audited\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (f"node.id=1\n{STANDARD}", 1, ""),
+        (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide otherwise"),
+        ("super.users=User:root\n", 1, "Kafka without an authorizer allows everything"),
+        ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
+        (
+            "broker.id=1\nauthorizer.class.name=\n",
+            2,
+            "Kafka without an authorizer allows everything",
+        ),
+    ],
+)
+def test_where_kafka_has_no_authorizer_denied_is_no_answer(
+    text: str, code: int, said: str, answer: Any, tmp_path: Any
+) -> None:
+    """A part of a configuration may leave out the class, a node's own may not."""
+    config = tmp_path / "server.properties"
+    config.write_text(text)
+    got = answer("can", LOG_DIR, "User:nobody", "read", "topic:x", "--config", str(config))
+    assert got[0] == code
+    assert said in got[2]
+    assert ("decide otherwise" in got[2] or "allows everything" in got[2]) == bool(said)
