@@ -33,6 +33,7 @@ from metalog_spark.archive import Archive, Logs
 from metalog_spark.pieces import Hole, Piece
 from metalog_spark.pushed_filters import push
 from metalog_spark.rows import SCHEMA, Columns, Wanted
+from metalog_spark.session import ship
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +80,8 @@ _NAMES: Final = (
 
 
 def register(session: SparkSession) -> None:
-    """Make the format ``metalog`` known to a session."""
+    """Make the format ``metalog`` known to a session, and our packages to its Python workers."""
+    ship(session)
     session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     session.dataSource.register(MetalogDataSource)
 

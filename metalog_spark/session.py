@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from metalog.errors import CorruptLog, InvalidRequest, MetalogError
 from metalog.wire.hosts import Address, parse_addresses
@@ -35,6 +36,7 @@ APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
 _HERE: Final = "local"
 """How each master begins whose workers are on this machine."""
+_HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
@@ -118,8 +120,7 @@ def open_session(
         raise InvalidRequest(
             f"{place}: Spark cannot be had: {first_line(error)}{_see(log)}"
         ) from None
-    if remote is not None or not is_local(master or LOCAL):
-        _ship(session)
+    ship(session)
     return session
 
 
@@ -318,11 +319,20 @@ def _see(log: Path | None) -> str:
     return "" if log is None else f"; {log} says more"
 
 
-def _ship(session: SparkSession) -> None:
-    """Send our packages to where the session's Python workers are, who fetch them from here."""
+def ship(session: SparkSession) -> None:
+    """Send our packages to the session's Python workers, once, unless those are processes of
+    this machine that import them from where we do."""
+    if session in _HAVE_OURS or not _has_workers_elsewhere(session):
+        return
     archive = _own_folder() / "kraft_metalog.zip"
     write_packages(archive)
     session.addArtifacts(str(archive), pyfile=True)
+    _HAVE_OURS.add(session)
+
+
+def _has_workers_elsewhere(session: SparkSession) -> bool:
+    is_connect = type(session).__module__.startswith("pyspark.sql.connect.")
+    return is_connect or not is_local(session.sparkContext.master or LOCAL)
 
 
 def write_packages(archive: Path) -> None:

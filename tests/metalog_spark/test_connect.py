@@ -6,11 +6,15 @@ classic or remote.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from built_tables import everything
+from cases import kafka_case
 from command import run_metalog
 from followed_world import WrittenLog, appears, line
 from kafka_tools import free_ports
@@ -37,3 +41,39 @@ def test_a_cluster_without_acls_is_built(spark: SparkSession, connect: str, tmp_
     found = Counter(table for table, _ in everything(spark, tmp_path / "out").elements())
     a_row_each = ("history", "requests", "coverage", "decisions", "usage", "configuration")
     assert found == Counter(a_row_each)
+
+
+A_PLAIN_SESSION = """
+import json, sys
+from pyspark.sql import SparkSession
+from metalog_spark.datasource import register
+
+def ours(batches):
+    import pyarrow
+    import sys
+    for _ in batches:
+        found = [path for path in sys.path if path.endswith("kraft_metalog.zip")]
+        yield pyarrow.record_batch({"path": found})
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+register(spark)
+register(spark)
+rows = spark.read.format("metalog").load(sys.argv[2]).count()
+seen = spark.range(1).mapInArrow(ours, "path STRING").collect()
+print(json.dumps([rows, [row["path"].rpartition("/")[2] for row in seen]]))
+"""
+
+
+def test_a_session_that_is_not_ours_reads_by_the_packages_of_its_client(connect: str) -> None:
+    """A Connect server need not have them installed; its workers have them once."""
+    folder = kafka_case("trimmed-4.3").log_dir
+    done = subprocess.run(
+        [sys.executable, "-c", A_PLAIN_SESSION, connect, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows, shipped = json.loads(done.stdout)
+    assert rows > 0
+    assert shipped == ["kraft_metalog.zip"]
