@@ -34,6 +34,7 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
     SnapshotHeaderRecord,
 )
+from metalog.records.record import refusal
 from metalog_spark.archive import Archive, Member
 from metalog_spark.pieces import Hole, Piece
 from snapshot.reader import read_snapshot
@@ -133,6 +134,8 @@ def _telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
         deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
         return
     for offset, raw in enumerate(batch.raw_records(), batch.base_offset):
+        if (why := refusal(raw, is_control=False)) is not None:
+            raise _unreadable(f"{why}, which Kafka refuses", batch, offset)
         value = raw.value or b""
         if len(value) < 2 or value[0] != 1 or value[1] in _TELLING or value[1] & 0x80:
             yield offset, value
@@ -141,21 +144,21 @@ def _telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
 def _check(value: bytes, batch: Batch, offset: int) -> None:
     """``UnreadableRecord`` where a strict loader would stop for the sake of ACLs."""
     message = decode_value(value)[1]
-    problem = None
     if isinstance(message, Undecodable):
         if message.api_key is None or message.api_key in _TELLING:
-            problem = message.reason
+            raise _unreadable(message.reason, batch, offset)
     elif (doubt := doubt_about(value)) is not None:
-        problem = doubt.problem
-    if problem is not None:
-        raise UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
+        raise _unreadable(doubt.problem, batch, offset)
+
+
+def _unreadable(problem: str, batch: Batch, offset: int) -> UnreadableRecord:
+    return UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
     """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
-    for part in archive.parts:
-        if isinstance(part, Hole):
-            _check_is_no_damage(part, advice)
+    for hole in (part for part in archive.parts if isinstance(part, Hole)):
+        _check_is_no_damage(hole, advice)
 
 
 def _check_is_no_damage(hole: Hole, advice: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.controller.acl import why_not
 from shell.acls import sentence
-from shell.context import opened_text, replayed_source
+from shell.context import opened_text, replayed_source, store_document
 from snapshot.exchange.store import document_of
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def held_by(text: str, arguments: Namespace, output: Output) -> Held:
     """
     source = opened_text(text, arguments)
     if source.store is not None and arguments.at is None and not arguments.committed:
-        state = source.store.state()
-        for problem in state.problems:
-            output.warn(problem)
-        return Held(source, state.document, None)
+        return Held(source, store_document(source.store, arguments, output), None)
     image = replayed_source(arguments, output, source).image
     document = document_of(image)
     refused = [acl for acl in document.acls if why_not(acl)]

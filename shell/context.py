@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.loader import Doubt, Skipped
     from metalog.ports import Log
+    from snapshot.exchange.formats.document import Document
     from snapshot.exchange.moment import ResolvedMoment
     from snapshot.exchange.replay import Replayed
     from snapshot.exchange.source import Source
+    from snapshot.exchange.store import Store
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
@@ -53,7 +55,9 @@ def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
         "--committed", action="store_true", help="leave out what is not proven to be committed"
     )
     read.add_argument(
-        "--salvage", action="store_true", help="read what is damaged up to the damage"
+        "--salvage",
+        action="store_true",
+        help="go by what can be read where something cannot, and say what is missing",
     )
 
 
@@ -137,6 +141,15 @@ def replayed_source(
     if not shows:
         refuse_doubts_of(replayed, arguments, output)
     return replayed
+
+
+def store_document(store: Store, arguments: Namespace, output: Output) -> Document:
+    """What a store holds now; what is odd about it is said, and doubts are refused."""
+    state = store.state()
+    for problem in state.problems:
+        output.warn(problem)
+    refuse_doubts_about(state.doubts, arguments, output)
+    return state.document
 
 
 def refuse_doubts_of(replayed: Replayed, arguments: Namespace, output: Output) -> None:

@@ -50,10 +50,13 @@ class _Handover:
             self.waiting.put(found)
 
 
-def follow(replayed: Replayed, tell: Callable[[Exception], None]) -> Iterator[list[Change]]:
+def follow(
+    replayed: Replayed, tell: Callable[[Exception], None], *, salvage: bool = False
+) -> Iterator[list[Change]]:
     """The changes after ``replayed``, those together that came at once, for as long as they
     are asked for. ``tell`` is told, in place of the log of the program, of each fault that
-    keeps the log from being read; it is tried again."""
+    keeps the log from being read; it is tried again. With ``salvage`` records that cannot be
+    read are passed over."""
     log = replayed.source.log
     if not isinstance(log, LiveLog):
         raise InvalidSource(
@@ -63,7 +66,7 @@ def follow(replayed: Replayed, tell: Callable[[Exception], None]) -> Iterator[li
     logging.getLogger("metalog").addHandler(logging.NullHandler())
     handover = _Handover(replayed.image)
     told: Exception | None = None
-    with Replica(log, [handover], tolerant=True) as replica:
+    with Replica(log, [handover], tolerant=salvage) as replica:
         while True:
             try:
                 yield handover.waiting.get(timeout=_WAIT_S)

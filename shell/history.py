@@ -12,7 +12,8 @@ from authorizer.insight.changes import Change, changes
 from authorizer.insight.since import Since, since
 from authorizer.timeline import AclChange
 from metalog.errors import CorruptLog
-from metalog.ports import Appended
+from metalog.loader import Doubt, Loader
+from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord
 from snapshot.reader import read_snapshot
@@ -29,11 +30,15 @@ Result = TypeVar("Result")
 
 
 class History(NamedTuple):
-    """``changes`` come in log order from offset ``start``, at which ``base`` was bound."""
+    """``changes`` come in log order from offset ``start``, at which ``base`` was bound.
+
+    ``doubts`` are about the records from there on.
+    """
 
     start: int
     base: dict[Uuid, Acl]
     changes: list[Change]
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def of_acls(self) -> Iterator[AclChange]:
@@ -42,33 +47,54 @@ class History(NamedTuple):
 
 def history_of(replayed: Replayed) -> History | None:
     """As far back as the log can be read; None where it is too damaged, or is none."""
-    return _as_far_back_as_possible(
-        replayed, lambda start, base: History(start, base, list(_changes(replayed, start)))
-    )
+
+    def found(start: int, base: SnapshotId | None) -> History:
+        acls, doubts = dict(_snapshot_acls(replayed, base)), _doubts(replayed, start, base)
+        return History(start, acls, list(_changes(replayed, start)), doubts)
+
+    return _as_far_back_as_possible(replayed, found)
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the answer began; None where the log is too damaged to say, or is none."""
+    """When the answer began, as far back as there is no doubt; None where the log is too
+    damaged to say, or is none."""
 
-    def found(start: int, base: dict[Uuid, Acl]) -> Since:
+    def found(start: int, base: SnapshotId | None) -> Since:
+        if base != replayed.snapshot and (doubts := _doubts(replayed, start, base)):
+            raise doubts[0].fault
+        acls = dict(_snapshot_acls(replayed, base))
         of_acls = (each for each in _changes(replayed, start) if isinstance(each, AclChange))
-        return since(start, base.items(), of_acls, config, question)
+        return since(start, acls.items(), of_acls, config, question)
 
     return _as_far_back_as_possible(replayed, found)
 
 
 def _as_far_back_as_possible(
-    replayed: Replayed, read: Callable[[int, dict[Uuid, Acl]], Result]
+    replayed: Replayed, read: Callable[[int, SnapshotId | None], Result]
 ) -> Result | None:
     if replayed.source.store is not None:
         return None
     for base in _bases(replayed):
         start = replayed.bounds.start if base is None else base.end_offset
         try:
-            return read(start, dict(_snapshot_acls(replayed, base)))
+            return read(start, base)
         except CorruptLog:
             continue
     return None
+
+
+def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Doubt, ...]:
+    """Those about the records from ``start`` on; the replay itself may have begun later."""
+    if base == replayed.snapshot:
+        return replayed.doubts
+    loader = Loader(tolerant=True)
+    loader.handle(HighWatermark(replayed.offset))
+    if base is not None:
+        loader.load_snapshot(base, read_snapshot(replayed.source.log, base))
+    for batch in _batches(replayed, start):
+        loader.handle(Appended(batch))
+    found = [*loader.doubts.values(), *replayed.doubts]
+    return tuple({(each.fault.file, each.offset): each for each in found}.values())
 
 
 def time_of(replayed: Replayed, offset: int) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.insight.lint.finding import Notes, Subject
 from metalog.ids import uuid_text
-from shell.context import opened_source, read_config, replayed_source
+from shell.context import opened_source, read_config, replayed_source, store_document
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from shell.output import Output
     from snapshot.exchange.formats.document import Document, Place
     from snapshot.exchange.source import Source
-    from snapshot.exchange.store import Store
 
 _YAML = (".yaml", ".yml")
 
@@ -42,7 +41,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
     source = opened_source(arguments)
     config = read_config(arguments, source, output).config
     if source.store is not None and arguments.at is None and not arguments.committed:
-        return _of_store(source, source.store, config, output)
+        return _of_store(source, store_document(source.store, arguments, output), config)
     image = replayed_source(arguments, output, source).image
     acls = list(image.acls.by_id.values())
     subject = Subject(
@@ -57,10 +56,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
     return Looked(subject, {}, image.acls)
 
 
-def _of_store(source: Source, store: Store, config: AuthorizerConfig, output: Output) -> Looked:
-    document, problems = store.state()
-    for problem in problems:
-        output.warn(problem)
+def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     subject = Subject(

@@ -73,7 +73,7 @@ class Output:
         self._pager: Callable[[], TextIO | None] | None = pager
         self._encode: Callable[[Any], str] | None = None
         self.missing: tuple[str, ...] = ()
-        self._missing_fields: tuple[Mapping[str, Any], ...] = ()
+        self.missing_fields: tuple[Mapping[str, Any], ...] = ()
         self._has_said_missing = True
         self._progress: Progress | None = None
 
@@ -129,8 +129,8 @@ class Output:
             from json import JSONEncoder
 
             self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-        if self._missing_fields:
-            record = {**record, "missing": self._missing_fields}
+        if self.missing_fields:
+            record = {**record, "missing": self.missing_fields}
             self._has_said_missing = True
         self.out.write(safe(self._encode(record)) + "\n")
 
@@ -150,7 +150,7 @@ class Output:
         for line in found:
             self.warn(f"missing in what follows: {line}")
         self.missing += found
-        self._missing_fields += tuple(fields)
+        self.missing_fields += tuple(fields)
         self._has_said_missing = False
 
     def _say_missing_once(self) -> None:

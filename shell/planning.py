@@ -16,7 +16,14 @@ from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from shell.acl_files import held_by
 from shell.acls import sentence
-from shell.context import add_command_config, add_config, opened_text, read_config
+from shell.context import (
+    add_command_config,
+    add_config,
+    opened_text,
+    read_config,
+    replayed_source,
+    store_document,
+)
 from shell.moved import rows, said_in_summary
 from shell.output import Cell
 from snapshot.exchange.formats.document import Document, ScramUser, joined
@@ -82,7 +89,7 @@ def add_planning(parser: ArgumentParser) -> None:
         "--caller", metavar="TYPE:NAME", help="who asks (default: the user of --command-config)"
     )
     add_config(parser)
-    parser.set_defaults(at=None, committed=False, salvage=False)
+    parser.set_defaults(at=None, committed=False, salvage=None)
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
@@ -90,6 +97,8 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     wanted = joined(held_by(text, arguments, output).document for text in arguments.wanted)
     source = opened_text(arguments.source, arguments)
     current = current_acls(source, arguments, output)
+    if arguments.prune and output.missing:
+        raise InvalidRequest("--prune would remove what could not be read; plan without it")
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     config = read_config(arguments, source, output).config
@@ -116,13 +125,8 @@ def _begins_as_plan(path: Path) -> bool:
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:
     if source.store is None:
-        from shell.context import replayed_source
-
         return frozenset(replayed_source(arguments, output, source).image.acls.by_id.values())
-    state = source.store.state()
-    for problem in state.problems:
-        output.warn(problem)
-    return frozenset(state.document.acls)
+    return frozenset(store_document(source.store, arguments, output).acls)
 
 
 def refuse_too_much(made: Planned, arguments: Namespace) -> None:

@@ -69,7 +69,7 @@ def name_of(message: Any) -> str:
     if message.control_type is not None:
         return _CONTROL if message.lenient is None else message.lenient.TYPE_NAME
     if message.api_key is None:
-        return _WITHOUT_TYPE
+        return _WITHOUT_TYPE if message.lenient is None else message.lenient.TYPE_NAME
     kind = message_type(message.api_key)
     return f"record type {message.api_key}" if kind is None else kind.TYPE_NAME
 

@@ -257,8 +257,7 @@ def _record(message: Stored, append: _Open) -> RawRecord:
     if append.encoding == "avro":
         schema = _header(message, SCHEMA_HEADER) or b""
         value = _frame_of_avro(schema, value or b"", is_control=message.key is not None)
-    delta = message.timestamp - append.first.timestamp
-    return RawRecord(0, delta, len(append.records), message.key, value, ())
+    return RawRecord(0, 0, len(append.records), message.key, value, ())
 
 
 def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:

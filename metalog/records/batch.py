@@ -22,7 +22,7 @@ from metalog.records.bulk import AnyMessage, Part, decode_parts, messages_of
 from metalog.records.checksum import crc32c
 from metalog.records.compression import NAMES, NONE, inflate
 from metalog.records.control import decode_control, encode_control
-from metalog.records.frame import decode_value, encode_value
+from metalog.records.frame import decode_value, encode_value, refused
 from metalog.records.message import ControlMessage, Message
 from metalog.records.record import (
     SMALLEST,
@@ -30,6 +30,7 @@ from metalog.records.record import (
     MalformedRecord,
     RawRecord,
     read_records,
+    refusal,
     write_records,
 )
 
@@ -136,25 +137,30 @@ class Batch(NamedTuple):
         )
 
     def records(self) -> Iterator[Record]:
+        yield from map(self._record, self.raw_records())
+
+    def _record(self, raw: RawRecord) -> Record:
         appended = self.attributes & _TIMESTAMP_TYPE_BIT
-        for raw in self.raw_records():
-            yield Record(
-                self.base_offset + raw.offset_delta,
-                self.max_timestamp if appended else self.base_timestamp + raw.timestamp_delta,
-                raw.key,
-                raw.value,
-                raw.headers,
-                raw.attributes,
-            )
+        return Record(
+            self.base_offset + raw.offset_delta,
+            self.max_timestamp if appended else self.base_timestamp + raw.timestamp_delta,
+            raw.key,
+            raw.value,
+            raw.headers,
+            raw.attributes,
+        )
 
     def entries(self) -> Iterator[Entry]:
-        for record in self.records():
-            value = record.value or b""
+        for raw in self.raw_records():
+            record, value = self._record(raw), raw.value or b""
+            why = refusal(raw, is_control=self.is_control)
             message: AnyMessage
             if self.is_control:
-                version, message = decode_control(record.key, value)
+                version, message = decode_control(raw.key, value)
             else:
                 version, message = decode_value(value)
+            if why is not None:
+                message = refused(message, value, why)
             yield Entry(record.offset, record.timestamp, version, message)
 
     def parts(self) -> list[Part]:

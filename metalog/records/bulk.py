@@ -33,10 +33,10 @@ from metalog.records.acl_codes import (
     BOUND_RESOURCE_TYPES,
     record_of,
 )
-from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value
+from metalog.records.frame import FRAME_VERSION, Undecodable, decode_value, refused
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
-from metalog.records.record import SMALLEST, check_end, read_record
+from metalog.records.record import SMALLEST, check_end, read_record, refusal
 from metalog.records.text import REPLACEMENT, decode_text
 from metalog.records.varint import write_varint
 
@@ -117,7 +117,10 @@ def decode_parts(payload: bytes, count: int) -> list[Part]:
             run = AclRun([], [])
         if index < count:
             record, at = read_record(payload, at, index)
-            parts.append(decode_value(record.value or b"")[1])
+            why = refusal(record, is_control=False)
+            value = record.value or b""
+            message = decode_value(value)[1]
+            parts.append(message if why is None else refused(message, value, why))
             index += 1
     check_end(payload, at, count)
     return parts

@@ -90,6 +90,12 @@ def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Messag
     return message
 
 
+def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: str) -> Undecodable:
+    """In place of ``message``, for a record that Kafka's reader throws on whatever it says."""
+    lenient = None if isinstance(message, Undecodable) else message
+    return Undecodable(value, f"{why}, which Kafka refuses", lenient=lenient)
+
+
 def unreadable_value(reason: str) -> bytes:
     """What a reader of another encoding gives in place of a value that it cannot read; no
     log of Kafka's has such a one."""

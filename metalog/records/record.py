@@ -37,6 +37,20 @@ class RawRecord(NamedTuple):
         return f"RawRecord(offset_delta={self.offset_delta})"
 
 
+def refusal(record: RawRecord, *, is_control: bool) -> str | None:
+    """Why Kafka's reader of metadata logs throws on ``record`` whatever its value, or None.
+
+    Source: real Kafka's ``RecordsIterator``, held against this in tests/compat.
+    """
+    if record.timestamp_delta:
+        return f"a record with a timestamp delta of {record.timestamp_delta}"
+    if record.headers:
+        return "a record with headers"
+    if record.key is not None and not is_control:
+        return "a metadata record with a key"
+    return None
+
+
 class MalformedRecord(Exception):
     """What is wrong with record number ``index`` of a batch, at byte ``at`` of its payload."""
 

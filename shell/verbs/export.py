@@ -25,6 +25,8 @@ from shell.acl_files import Held, held_by
 from shell.acls import sentence
 from shell.context import add_source
 from shell.output import Output
+from shell.safe import safe
+from snapshot.exchange.certainty import MARK
 from snapshot.exchange.formats.document import Document, ScramUser, in_order
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
@@ -57,6 +59,7 @@ _SUFFIXES: Final = {
     "strimzi": ".yaml",
 }
 _SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
+_WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
 
@@ -97,13 +100,22 @@ def _for_who_asked(arguments: Namespace) -> Iterator[None]:
 
 def _export(arguments: Namespace, output: Output) -> int:
     held = held_by(arguments.source, arguments, output)
+    if output.missing and output.format in _WITHOUT_COMMENTS:
+        raise InvalidRequest(
+            f"-o {output.format} has no place to say what is missing, and would pass for the "
+            "whole; export -o yaml, and make it from that once the lines about it are deleted"
+        )
     if output.format in _SNAPSHOTS:
         _write_snapshot(held, arguments, output)
         return 0
     document = held.document
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
-    write = _writer(output)
+    write_whole = _writer(output)
+
+    def write(part: Document) -> bytes:
+        return _missing(output) + write_whole(part)
+
     with output.busy(f"writing {len(document.entries):,} ACLs"):
         if arguments.split:
             _write_split(document, Path(arguments.to), write, output)
@@ -112,6 +124,17 @@ def _export(arguments: Namespace, output: Output) -> int:
         else:
             output.raw(write(document))
     return 0
+
+
+def _missing(output: Output) -> bytes:
+    """What stands before ACLs that are not all that the source holds."""
+    if not output.missing:
+        return b""
+    if output.format == "json":
+        from snapshot.exchange.formats.json import write_missing
+
+        return write_missing(output.missing_fields).encode()
+    return "".join(f"{MARK}{safe(line)}\n" for line in output.missing).encode()
 
 
 def _check(arguments: Namespace, output: Output) -> None:

@@ -102,7 +102,7 @@ def configure(parser: ArgumentParser) -> None:
         " credentials; repeatable",
     )
     add_command_config(begin)
-    parser.set_defaults(at=None, committed=False, salvage=False)
+    parser.set_defaults(at=None, committed=False, salvage=None)
 
 
 class _Node(NamedTuple):

@@ -16,6 +16,7 @@ from authorizer.timeline import AclChange
 from authorizer.trace import reaches
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
+from metalog.log.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
 from shell.acls import KEYS, sentence, values
 from shell.context import (
@@ -24,6 +25,7 @@ from shell.context import (
     add_source,
     opened_source,
     read_config,
+    refuse_doubts_about,
     replayed_source,
 )
 from shell.explanation import headline, result_cell
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl, Operation, ResourceType
     from metalog.ids import Uuid
+    from metalog.loader import Doubt
     from snapshot.exchange.replay import Replayed
 
 USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--follow] [options]"
@@ -118,13 +121,16 @@ def run(arguments: Namespace, output: Output) -> int:
         output.note(f"later than {moment.said_as}")
         first = moment.offset
     config = None if asked is None else read_config(arguments, source, output).config
-    replayed = replayed_source(arguments, output, source._replace(opened=source.log))
+    replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
     history = history_of(replayed)
     if history is None:
         raise InvalidSource(f"{source.text}: too damaged to be followed back; see metalog status")
+    earliest = 0 if asked is not None else first
+    doubts = [each for each in history.doubts if not _is_before(each, earliest)]
+    refuse_doubts_about(doubts, arguments, output)
     if history.start > max(first, 0):
         output.note(f"the log says nothing of what was before offset {history.start:,}")
-    of_interest = _Asked(history, replayed, first, arguments.follow)
+    of_interest = _Asked(history, replayed, first, arguments.follow, arguments.salvage)
     if asked is not None and config is not None:
         _answers(asked.question, config, of_interest, output)
     elif wanted is not None:
@@ -140,10 +146,19 @@ class _Asked(NamedTuple):
     replayed: Replayed
     first: int
     follows: bool
+    salvages: bool
 
     @property
     def shows_past(self) -> bool:
         return not self.follows or self.first >= 0
+
+
+def _is_before(doubt: Doubt, offset: int) -> bool:
+    """Whether all records of ``doubt`` are certainly below ``offset`` of the log; only the place
+    of the first is known, and a snapshot has offsets of its own."""
+    fault = doubt.fault
+    in_log = fault.file is not None and fault.file.endswith(SEGMENT_SUFFIX)
+    return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset
 
 
 def _asked(arguments: Namespace) -> Asked | None:
@@ -172,16 +187,20 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
         return
     if within.shows_past:
         _print(lines, output)
-    for changes in _following(within.replayed, output):
+    for changes in _following(within, output):
         _print(_lines(changes, bound, wanted), output)
 
 
-def _following(replayed: Replayed, output: Output) -> Iterator[list[Change]]:
+def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
     """What has come is shown before more is waited for."""
     from shell.following import follow
 
     output.note("following; Ctrl-C ends it")
-    for group in follow(replayed, lambda fault: output.warn(f"{fault}; it is tried again")):
+
+    def tell(fault: Exception) -> None:
+        output.warn(f"{fault}; it is tried again")
+
+    for group in follow(within.replayed, tell, salvage=within.salvages):
         yield group
         output.flush()
 
@@ -264,7 +283,7 @@ def _answers(question: Question, config: AuthorizerConfig, within: _Asked, outpu
         return
     if within.shows_past:
         _print_turns(found, output)
-    for changes in _following(within.replayed, output):
+    for changes in _following(within, output):
         of_acls = (each for each in changes if isinstance(each, AclChange))
         _print_turns(turns.following(of_acls), output)
 

@@ -102,7 +102,7 @@ def configure(parser: ArgumentParser) -> None:
     add_command_config(parser)
     for option in (*_ELSEWHERE, "--authorizer", *DRAFT_OPTIONS):
         parser.add_argument(option, action="append", default=[], help=SUPPRESS)
-    parser.set_defaults(at=None, committed=False, salvage=False)
+    parser.set_defaults(at=None, committed=False, salvage=None)
 
 
 def run(arguments: Namespace, output: Output) -> int:

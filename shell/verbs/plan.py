@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from shell.output import Cell, Output
 from shell.planning import (
@@ -64,11 +65,19 @@ def configure(parser: ArgumentParser) -> None:
     more.add_argument(
         "--audit", metavar="FILE", help="audit lines of Kafka: count those answered otherwise"
     )
+    more.add_argument(
+        "--salvage",
+        action="store_true",
+        default=False,
+        help="go by what can be read where something cannot, and say what is missing",
+    )
     more.add_argument("--save", metavar="FILE", help="the plan, for metalog apply")
 
 
 def run(arguments: Namespace, output: Output) -> int:
     made = planned(arguments, output)
+    if arguments.save is not None and output.missing:
+        raise InvalidRequest("--save: a plan that lacks what could not be read is not saved")
     audit = None if arguments.audit is None else _audited(made, arguments, output)
     if output.is_text:
         print_steps(made.plan.steps, output)

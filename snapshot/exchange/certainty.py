@@ -17,10 +17,16 @@ from metalog.errors import CorruptLog, UncertainSource
 from metalog.loader import Doubt
 
 _ADVICE: Final = "no answer is certain without it; --salvage goes by the rest"
+_ADVICE_TO_WRITERS: Final = (
+    "nothing is written without it; metalog export --salvage gives the rest, to look at"
+)
+MARK: Final = "# missing: "
+"""Begins a line of a file of ACLs that lacks something, before what that is."""
 
 
-def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool) -> None:
-    """``UncertainSource`` with the first doubt, unless the caller asks to ``salvage``."""
+def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool | None) -> None:
+    """``UncertainSource`` with the first doubt, unless the caller asks to ``salvage``; None is
+    for a caller that writes where nothing could say what is missing, and cannot ask to."""
     if doubts and not salvage:
         first = doubts[0].fault
         more = len(doubts) - 1
@@ -30,7 +36,7 @@ def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool) -> None:
             file=first.file,
             offset=first.offset,
             byte=first.byte,
-            advice=_ADVICE,
+            advice=_ADVICE_TO_WRITERS if salvage is None else _ADVICE,
         )
 
 
@@ -39,6 +45,13 @@ def doubt_line(doubt: Doubt) -> str:
     fault = doubt.fault
     said = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
     return said if doubt.records <= 1 else f"{said} ({doubt.records:,} records)"
+
+
+def marks_in(text: str) -> tuple[str, ...]:
+    """What a file of ACLs says that it lacks, a line each."""
+    if MARK not in text:
+        return ()
+    return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))
 
 
 def doubt_fields(doubt: Doubt) -> dict[str, Any]:

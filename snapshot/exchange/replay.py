@@ -114,7 +114,7 @@ def replay_source(
     Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached,
     ``InvalidSource`` where the log was cut at either end while it was read.
     """
-    if source.store is not None and at is None and not committed and not salvage:
+    if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
     log = source.log
     bounds, proven = log.bounds(), log.proven
@@ -160,10 +160,10 @@ def replay_source(
 
 def _state_of(source: Source, store: Store) -> Replayed:
     """What a store holds, as if it had been replayed: committed, ready, and without offsets."""
-    document, problems = store.state()
+    state = store.state()
     return Replayed(
         source=source,
-        image=image_of(document),
+        image=image_of(state.document),
         offset=0,
         bounds=LogBounds(0, 0, 0, 0, _NO_OFFSETS),
         proven=Proven(0, _NO_OFFSETS),
@@ -173,7 +173,8 @@ def _state_of(source: Source, store: Store) -> Replayed:
         ready=True,
         is_bootstrap=False,
         skipped={},
-        problems=problems,
+        problems=state.problems,
+        doubts=state.doubts,
     )
 
 

@@ -5,20 +5,23 @@ Files of ACLs and folders of YAML are stores. This module must not know what is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, words_of
-from metalog.errors import InvalidSource
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, read_whole
 from metalog.ids import Uuid
 from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage
 from metalog.image.table import Table
+from metalog.loader import Doubt
 from metalog.log.folder import unreadable
 from metalog.scram import ScramCredential, ScramMechanism
+from snapshot.exchange.certainty import MARK, marks_in
 from snapshot.exchange.formats.document import Document, Entry, ScramUser, joined
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
@@ -35,6 +38,11 @@ class State(NamedTuple):
 
     document: Document
     problems: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why no answer may be taken from it: what its files say that they lack."""
+        return tuple(Doubt(1, CorruptLog(line)) for line in self.document.missing)
 
 
 @runtime_checkable
@@ -58,6 +66,11 @@ class FileStore:
         return State(joined(map(self._read, paths)))
 
     def _read(self, path: Path) -> Document:
+        document = self._parsed(path)
+        missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
+        return document._replace(missing=missing) if missing else document
+
+    def _parsed(self, path: Path) -> Document:
         try:
             data = read_whole(self._files, path)
         except OSError as error:
@@ -71,7 +84,11 @@ class FileStore:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
-        return _reader(path)(text, str(path))
+        missing = marks_in(text)
+        if missing and path.suffix == ".csv":
+            text = re.sub(f"(?m)^{MARK}.*", "", text)
+        document = _reader(path)(text, str(path))
+        return document._replace(missing=(*document.missing, *missing)) if missing else document
 
 
 def _reader(path: Path) -> Callable[[str, str], Document]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 import pytest
-from kafka_jvm import tools_process
+from kafka_raft_reader import kafka_reads
 from kafka_tools import KafkaTools
-from py4j.protocol import Py4JJavaError
 from tiny_log import ace, batch, loaded
 
 from metalog.errors import UnreadableRecord
 from metalog.log.voters import last_voters
-from metalog.records.batch import Batch, assemble_batch, batch_bytes, build_batch
+from metalog.records.batch import Batch, assemble_batch, build_batch
 from metalog.records.control import encode_control
 from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 from metalog.records.messages.leader_change_message import Voter
@@ -59,27 +57,6 @@ READS = {
 def control(base: int, form: tuple[bytes | None, bytes | None]) -> Batch:
     records = [RawRecord(0, 0, 0, *form, ())]
     return assemble_batch(base, 1, 1000, records, is_control=True)
-
-
-def kafka_reads(tools: KafkaTools, written: Batch) -> bool:
-    """Whether the reader of Kafka's raft client gets to the end of the batch."""
-    jvm: Any = tools_process(tools).classes
-    kafka = jvm.org.apache.kafka
-    records = kafka.common.record.internal.MemoryRecords.readableRecords(
-        jvm.java.nio.ByteBuffer.wrap(batch_bytes(written))
-    )
-    reader = kafka.raft.internals.RecordsIterator(
-        records,
-        kafka.metadata.MetadataRecordSerde(),
-        kafka.common.utils.BufferSupplier.NO_CACHING,
-        1 << 20,
-        True,
-        kafka.common.utils.LogContext(),
-    )
-    try:
-        return bool(reader.hasNext())
-    except Py4JJavaError:
-        return False
 
 
 @pytest.mark.parametrize("form", THROWS.values(), ids=THROWS)

@@ -80,11 +80,15 @@ class ScramUser(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A file of ACLs. Its order is the file's; an ACL may stand in it twice."""
+    """A file of ACLs. Its order is the file's; an ACL may stand in it twice.
+
+    ``missing`` are lines about what the file says that it lacks: it was salvaged.
+    """
 
     entries: tuple[Entry, ...] = ()
     owns: tuple[Own, ...] = ()
     users: tuple[ScramUser, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def acls(self) -> tuple[Acl, ...]:
@@ -99,6 +103,7 @@ def joined(documents: Iterable[Document]) -> Document:
         tuple(entry for part in parts for entry in part.entries),
         tuple(dict.fromkeys(own for part in parts for own in part.owns)),
         tuple(dict.fromkeys(user for part in parts for user in part.users)),
+        tuple(dict.fromkeys(line for part in parts for line in part.missing)),
     )
 
 

@@ -6,8 +6,8 @@ This module must not know files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
@@ -19,7 +19,16 @@ from snapshot.exchange.formats.document import (
     users_in_order,
 )
 from snapshot.exchange.formats.json_nodes import json_values_or
-from snapshot.exchange.formats.nodes import Fields, Items, Node, fault
+from snapshot.exchange.formats.nodes import (
+    Fields,
+    Items,
+    Node,
+    Text,
+    fault,
+    fields_of,
+    items_of,
+    text_of,
+)
 from snapshot.exchange.formats.rules import (
     NOTE_KEYS,
     is_user,
@@ -29,6 +38,7 @@ from snapshot.exchange.formats.rules import (
 )
 from snapshot.exchange.formats.yaml import user_fields
 
+_MISSING: Final = "missing"
 _KIP11_KEYS = {"version", "acls"}
 
 
@@ -36,10 +46,16 @@ def read_json(text: str, file: str) -> Document:
     """A value after another, or one list of them; an ``id`` is not looked at."""
     entries: list[Entry] = []
     users: list[ScramUser] = []
-    for node in _values(text, file):
-        if isinstance(node, Entry):
-            entries.append(node)
-        elif is_user(node):
+    missing: dict[str, None] = {}
+    for each in _values(text, file):
+        if isinstance(each, Entry):
+            entries.append(each)
+            continue
+        node, said = _without_missing(each)
+        missing.update(dict.fromkeys(said))
+        if isinstance(node, Fields) and not node.pairs and said:
+            continue
+        if is_user(node):
             users.append(read_user(node))
         elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
             raise fault(
@@ -49,7 +65,30 @@ def read_json(text: str, file: str) -> Document:
             )
         else:
             entries += read_rule(node, ignored=("id",))
-    return Document(tuple(entries), users=tuple(users))
+    return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
+
+
+def _without_missing(node: Node) -> tuple[Node, list[str]]:
+    """``node`` without the key ``missing``, and lines about what that lists."""
+    if not isinstance(node, Fields):
+        return node, []
+    lists = [value for key, value in node.pairs if key.value == _MISSING]
+    if not lists:
+        return node, []
+    others = [pair for pair in node.pairs if pair[0].value != _MISSING]
+    said = [_missing_line(item) for value in lists for item in items_of(value, _MISSING)]
+    return Fields(others, node.place), said
+
+
+def _missing_line(node: Node) -> str:
+    found = fields_of(node, "what is missing", None)
+    places = [
+        f"{lead}{value.value}"
+        for key, lead in (("file", ""), ("offset", "offset "))
+        if isinstance(value := found.get(key), Text) and value.value is not None
+    ]
+    reason = text_of(found["reason"], "reason") if "reason" in found else "no reason is given"
+    return f"{', '.join(places)}: {reason}" if places else reason
 
 
 def _values(text: str, file: str) -> Iterator[Node | Entry]:
@@ -58,6 +97,11 @@ def _values(text: str, file: str) -> Iterator[Node | Entry]:
             yield from node.items
         else:
             yield node
+
+
+def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
+    """The line before all others that says what they lack."""
+    return json_line({_MISSING: list(fields)})
 
 
 def write_json(document: Document) -> str:

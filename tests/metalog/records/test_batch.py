@@ -260,8 +260,10 @@ def test_a_malformed_record_under_a_right_checksum_is_refused(record, problem):
 
 def test_headers_and_keys_do_not_hide_the_message():
     record = RawRecord(0, 0, 0, b"key", NO_OP, (Header("h", b"v"),))
-    batch = assemble_batch(0, 0, 0, [record])
-    assert batch.messages() == [NoOpRecord()]
+    [message] = assemble_batch(0, 0, 0, [record]).messages()
+    assert isinstance(message, Undecodable)
+    assert message.lenient == NoOpRecord()
+    assert "headers" in message.reason
 
 
 @pytest.mark.parametrize("value", [None, b"", b"\x01", b"\x01\x12", b"\xff" * 9])
