@@ -7,11 +7,11 @@ appears in what it says: values may be passwords. This module must not connect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from metalog.errors import InvalidRequest
+from metalog.jaas import PLAIN_MODULE, SCRAM_MODULE, login_module
 
 _SAME: Final = frozenset(
     (
@@ -35,16 +35,8 @@ _SHAPED: Final = frozenset(
         *("ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.password"),
     )
 )
+_JAAS: Final = "sasl.jaas.config"
 _SECURITY: Final = ("ssl.", "sasl.", "security.")
-_JAAS: Final = re.compile(
-    r"\s*org\.apache\.kafka\.common\.security\.(?:plain\.PlainLoginModule"
-    r"|scram\.ScramLoginModule)\s+required\s+(?P<options>.*?)\s*;\s*",
-    re.DOTALL,
-)
-_JAAS_OPTION: Final = re.compile(
-    r"""(?P<key>[A-Za-z]+)\s*=\s*(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>(?:[^'\\]|\\.)*)')\s*""",
-    re.DOTALL,
-)
 
 
 def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -63,8 +55,8 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
             raise InvalidRequest(f"{key} is not known here; leave it out if you can")
         elif key not in _SHAPED:
             left_out.append(f"{key} is not used here")
-    if "sasl.jaas.config" in properties:
-        settings |= _login(properties["sasl.jaas.config"])
+    if _JAAS in properties:
+        settings |= _login(properties[_JAAS])
     algorithm = properties.get("ssl.endpoint.identification.algorithm")
     if algorithm is not None:
         settings["ssl.endpoint.identification.algorithm"] = algorithm.lower() or "none"
@@ -80,16 +72,15 @@ def user_of(settings: Mapping[str, str]) -> str | None:
 
 def _login(jaas: str) -> dict[str, str]:
     """User name and password of PLAIN and SCRAM, which are all that is read of JAAS."""
-    login = _JAAS.fullmatch(jaas)
-    options: dict[str, str] = {}
-    rest = "" if login is None else login["options"]
-    while option := _JAAS_OPTION.match(rest):
-        quoted = option["double"] if option["double"] is not None else option["single"]
-        options[option["key"]] = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-        rest = rest[option.end() :]
-    if rest or options.keys() != {"username", "password"}:
+    try:
+        module = login_module(jaas)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{_JAAS}: {error}") from None
+    options = module.options
+    is_known = module.name in (PLAIN_MODULE, SCRAM_MODULE)
+    if not is_known or options.keys() != {"username", "password"}:
         raise InvalidRequest(
-            "sasl.jaas.config: only PlainLoginModule and ScramLoginModule with a username and "
+            f"{_JAAS}: only PlainLoginModule and ScramLoginModule with a username and "
             'a password are read: …ScramLoginModule required username="…" password="…";'
         )
     return {"sasl.username": options["username"], "sasl.password": options["password"]}

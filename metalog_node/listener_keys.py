@@ -6,11 +6,12 @@ shows a value that may be a password. This module must not open any file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from metalog.errors import InvalidRequest
+from metalog.jaas import PLAIN_MODULE, login_module
 from metalog_node.given import Given
 from metalog_node.listeners import Listener, SecurityProtocol
 
@@ -19,8 +20,9 @@ MECHANISMS: Final = "sasl.enabled.mechanisms"
 
 PLAIN: Final = "PLAIN"
 _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
-_JAAS_USER: Final = re.compile(r"""\buser_(?P<name>[^\s=]+)\s*=\s*"(?P<password>[^"]*)\"""")
+_USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
+_PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
     "ssl.truststore.location",
     "ssl.truststore.type",
@@ -102,12 +104,22 @@ def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
 def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
     """Kafka's JAAS text, one ``user_NAME="…"`` each."""
     key, text = given.of_listener(listener.name, f"{PLAIN.lower()}.{_JAAS}")
-    users = {each["name"]: each["password"] for each in _JAAS_USER.finditer(text or "")}
+    if text is None:
+        raise given.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
+    try:
+        module = login_module(text)
+    except InvalidRequest as error:
+        raise given.wrong(key, f"{error}; give {_PLAIN_FORM}") from None
+    if module.name != PLAIN_MODULE:
+        raise given.wrong(key, f"its login module is not Kafka's of PLAIN; give {_PLAIN_FORM}")
+    users = {
+        option.removeprefix(_USER): password
+        for option, password in module.options.items()
+        if option.startswith(_USER)
+    }
     if not users:
         raise given.wrong(
-            key,
-            "SASL PLAIN is enabled and nobody has a password; give org.apache.kafka."
-            'common.security.plain.PlainLoginModule required user_NAME="…";',
+            key, f"SASL PLAIN is enabled and nobody has a password; give {_PLAIN_FORM}"
         )
     return users
 

@@ -75,7 +75,7 @@ def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
         ("sasl.login.callback.handler.class", "secret", "is not known here"),
         ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),
         ("sasl.jaas.config", SCRAM.format('username="secret"'), "with a username and a password"),
-        ("sasl.jaas.config", SCRAM.format('username="a" password=secret'), "with a username"),
+        ("sasl.jaas.config", SCRAM.format('username="a" password=1secret'), "option 2 of a login"),
         ("sasl.jaas.config", SCRAM.format('username="a" x="secret"'), "with a username"),
     ],
 )

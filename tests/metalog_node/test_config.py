@@ -18,6 +18,7 @@ ssl.keystore.type=PEM
 ssl.keystore.location=/node.pem
 super.users=User:admin
 """
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 LINES = len(GOOD.splitlines())
 
 
@@ -91,13 +92,58 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 
 def test_a_password_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
-    jaas = 'listener.name.sasl_ssl.plain.sasl.jaas.config=x required user_admin="pa55";'
+    jaas = f'listener.name.sasl_ssl.plain.sasl.jaas.config={PLAIN} user_admin="pa55";'
     config = configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}")
     assert config.sasl["SASL_SSL"].passwords == {"admin": "pa55"}
     assert "pa55" not in repr(config) + repr(config.sasl)
     with pytest.raises(ConfigException) as raised:
         configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{jaas}\nnode.id=x")
     assert "pa55" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "passwords"),
+    [
+        (r'user_a="b\\"long"', {"a": 'b"long'}),
+        ('/* user_eve="x" */ user_a="y"', {"a": "y"}),
+        ("user_a='//' user_b=/*x*/plain", {"a": "//", "b": "plain"}),
+        (r'"user_a b"="\\101"', {"a b": "A"}),
+        ('user_a="old" username="u" user_a="new"', {"a": "new"}),
+    ],
+)
+def test_the_users_of_plain_are_those_that_java_reads(
+    tmp_path: Path, text: str, passwords: dict[str, str]
+) -> None:
+    """Issue 17: a user in a comment logged in, and a quote in a password cut it."""
+    key = "listener.name.sasl_ssl.plain.sasl.jaas.config"
+    given = f"sasl.enabled.mechanisms=PLAIN\n{key}={PLAIN} {text};"
+    assert configured(tmp_path, given).sasl["SASL_SSL"].passwords == passwords
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f'{PLAIN} // user_eve="top-secret-1";', "does not end with ;"),
+        (f'{PLAIN} user_a="top-secret-1', "the quote at character"),
+        (f'{PLAIN} user_a="top-secret-1"', "does not end with ;"),
+        (f"{PLAIN} user_a=123;", "option 1 of a login module is not NAME="),
+        (f'{PLAIN} user_a="x", user_b="top-secret-1";', "option 2 of a login module is not"),
+        (f'{PLAIN} user_a="x"; {PLAIN} user_b="top-secret-1";', "it has 2 login modules"),
+        ('com.example.Own required user_a="top-secret-1";', "is not Kafka's of PLAIN"),
+        (f"{PLAIN};", "nobody has a password"),
+        ('user_a="top-secret-1";', "write CLASS required|"),
+        ("", "it has 0 login modules"),
+    ],
+)
+def test_jaas_text_that_is_not_understood_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    key = "listener.name.sasl_ssl.plain.sasl.jaas.config"
+    with pytest.raises(ConfigException) as raised:
+        configured(tmp_path, f"sasl.enabled.mechanisms=PLAIN\n{key}={text}")
+    message = str(raised.value)
+    assert f"line {LINES + 2}: {key}: " in message
+    assert said in message
+    assert "top-secret" not in message
+    assert "give org.apache.kafka.common.security.plain.PlainLoginModule required user_" in message
 
 
 def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) -> None:
