@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from operator import getitem
+from sys import getsizeof
 from typing import Final, NamedTuple
 
+from authorizer import scopes
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import Decision
 from authorizer.index import AclIndex
-from authorizer.scopes import REMEMBERED, Decider, Scope
+from authorizer.scopes import ENTRY_BYTES, SCOPE_BYTES, Decider, Scope
 from metalog.acl import Operation, ResourceType
 from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
@@ -57,8 +59,8 @@ class BulkDecider:
         """Each result with its rule and, where one decided, the ACL: for whoever wants to know,
         since finding it takes several times as long. Each different row is decided once a call."""
         try:
-            scopes = [names.scope for names in self._names(columns)]
-            asked = list(zip(scopes, columns.operations, columns.resource_names, strict=True))
+            asking = [names.scope for names in self._names(columns)]
+            asked = list(zip(asking, columns.operations, columns.resource_names, strict=True))
             decided = {row: _decision(*row) for row in dict.fromkeys(asked)}
         except (KeyError, TypeError, ValueError):
             _refuse_what_is_no_request(columns)
@@ -69,10 +71,23 @@ class BulkDecider:
         """What is known of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
-        if sum(map(len, self._sessions.values())) > REMEMBERED:
+        remembered = self._sessions.remembered
+        if remembered.answers > scopes.REMEMBERED or remembered.size > scopes.REMEMBERED_BYTES:
             self._sessions = _Sessions(self._decider)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)
+
+
+class _Remembered:
+    """How many answers are remembered, and about how many bytes they take."""
+
+    def __init__(self) -> None:
+        self.answers = 0
+        self.size = 0
+
+    def count(self, size: int) -> None:
+        self.answers += 1
+        self.size += size
 
 
 class _Sessions(dict[tuple[str, str, str], "_Names"]):
@@ -80,24 +95,28 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
 
     def __init__(self, decider: Decider) -> None:
         super().__init__()
+        self.remembered = _Remembered()
         self._decider = decider
 
     def __missing__(self, asked: tuple[str, str, str]) -> _Names:
         principal, host, resource_type = asked
         identity = (client_host(_text(host)), _text(principal))
         scope = self._decider.scope(_RESOURCE_TYPES[resource_type], identity)
-        names = self[asked] = _Names(scope)
+        names = self[asked] = _Names(scope, self.remembered)
+        self.remembered.count(SCOPE_BYTES + sum(map(getsizeof, asked)))
         return names
 
 
 class _Names(dict[str, tuple[bool, ...]]):
     """What a session may do, by the name of the resource: whether each operation is allowed."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, remembered: _Remembered) -> None:
         super().__init__()
         self.scope = scope
+        self._remembered = remembered
 
     def __missing__(self, name: str) -> tuple[bool, ...]:
+        self._remembered.count(ENTRY_BYTES + getsizeof(name))
         results = self[name] = _results_of(self.scope.allowed_on(_text(name)))
         return results
 

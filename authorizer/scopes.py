@@ -12,6 +12,7 @@ This module must not know requests, nor how an answer is logged.
 from __future__ import annotations
 
 from operator import attrgetter
+from sys import getsizeof
 from typing import Final
 
 from authorizer.buckets import Bucket
@@ -33,6 +34,13 @@ from metalog.errors import AuthorizerNotReady, InvalidRequest
 REMEMBERED = 1 << 17
 """How many answers, over all scopes, a decider remembers before it starts again; what
 prefixes come to is counted too, or a deep nest of them would fill the memory by sessions."""
+REMEMBERED_BYTES = 1 << 27
+"""About as many bytes may what a decider remembers take, before it starts again: sessions and
+names come from clients, who may make each of them long."""
+SCOPE_BYTES: Final = 1300
+ENTRY_BYTES: Final = 110
+"""About what a scope and a remembered answer take beside their texts, as CPython 3.11 lays them
+out."""
 LONGEST_REMEMBERED: Final = 255
 """A name longer than any topic's is worked out each time: what is remembered stays small."""
 STEM_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
@@ -52,7 +60,15 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 class Decider:
     """``scopes``, by resource type and session, are those asked for; ``scope`` gives any."""
 
-    __slots__ = ("_remembered", "allow_everyone", "index", "is_open", "scopes", "super_users")
+    __slots__ = (
+        "_bytes",
+        "_remembered",
+        "allow_everyone",
+        "index",
+        "is_open",
+        "scopes",
+        "super_users",
+    )
 
     def __init__(
         self, index: AclIndex, super_users: frozenset[str], allow_everyone: bool, is_open: bool
@@ -76,20 +92,21 @@ class Decider:
             scope = Scope(self, resource_type, identity, is_super_user=False)
         else:
             raise AuthorizerNotReady("the ACLs are not loaded up to the high-water mark yet")
-        self.count_remembered(1)
+        self.count_remembered(1, SCOPE_BYTES + sum(map(getsizeof, identity)))
         scopes = self.scopes[resource_type]
         if scopes is NO_SCOPES:
             scopes = self.scopes[resource_type] = {}
         scopes[identity] = scope
         return scope
 
-    def count_remembered(self, answers: int) -> None:
+    def count_remembered(self, answers: int, size: int) -> None:
         self._remembered += answers
-        if self._remembered > REMEMBERED:
+        self._bytes += size
+        if self._remembered > REMEMBERED or self._bytes > REMEMBERED_BYTES:
             self._forget()
 
     def _forget(self) -> None:
-        self._remembered = 0
+        self._remembered = self._bytes = 0
         self.scopes = [NO_SCOPES] * _RESOURCE_TYPES
 
 
@@ -162,12 +179,12 @@ class Scope:
 
     def _remember(self, name: str, verdicts: Verdicts) -> Verdicts:
         if len(name) <= LONGEST_REMEMBERED:
-            self._decider.count_remembered(1)
+            self._decider.count_remembered(1, ENTRY_BYTES + getsizeof(name))
             self.verdicts[name] = verdicts
         return verdicts
 
     def _remember_stem(self, stem: str, verdicts: Verdicts) -> Verdicts:
-        self._decider.count_remembered(1)
+        self._decider.count_remembered(1, ENTRY_BYTES + getsizeof(stem))
         self._stems[stem] = verdicts
         beginning = slice(len(stem))
         if beginning not in self._beginnings:
@@ -194,6 +211,11 @@ class Scope:
             return ALL_OPERATIONS
         return self._allowed(name, self._literals.get(name))
 
+    def masks_on(self, name: str) -> Masks:
+        """What the ACLs and the default rule allow and deny on ``name``, to no super user; nothing
+        is remembered."""
+        return self._masks_on(name, self._literals.get(name))
+
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
         if self._is_super_user:
@@ -215,6 +237,10 @@ class Scope:
 
     def _allowed(self, name: str, literal: Bucket | None) -> int:
         """The operations that are allowed on ``name``, a bit each."""
+        allowed, denied = self._masks_on(name, literal)
+        return allowed & ~denied
+
+    def _masks_on(self, name: str, literal: Bucket | None) -> Masks:
         prefix = self._prefixed.names.longest_prefix(name)
         allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
         if literal is not None:
@@ -226,8 +252,8 @@ class Scope:
             allowed |= wildcard[0]
             denied |= wildcard[1]
         elif literal is None and prefix is None and self._decider.allow_everyone:
-            return ALL_OPERATIONS
-        return allowed & ~denied
+            return ALL_OPERATIONS, 0
+        return allowed, denied
 
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
         """What ``prefix`` and all shorter ones allow and deny this session together."""
@@ -236,7 +262,7 @@ class Scope:
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
             prefix = prefix.shorter
-        self._decider.count_remembered(len(unknown))
+        self._decider.count_remembered(len(unknown), len(unknown) * ENTRY_BYTES)
         allowed, denied = known[prefix]
         for each in reversed(unknown):
             more_allowed, more_denied = self._prefixed.buckets[each.name].masks(self._who)

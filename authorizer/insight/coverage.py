@@ -11,8 +11,16 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from authorizer.decide import ALLOWS, DENIES
-from authorizer.prefixes import SortedNames, up_from
-from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
+from authorizer.prefixes import Prefix, SortedNames
+from authorizer.trace import reaches
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+)
 
 _LITERAL = PatternType.LITERAL
 
@@ -21,7 +29,6 @@ FEW = 16
 
 _Who = tuple[ResourceType, str, str]
 """A resource type, a principal and a host."""
-_Pattern = tuple[PatternType, str]
 
 
 class Coverage:
@@ -35,20 +42,11 @@ class Coverage:
                 self._by_who[who].append(acl)
             else:
                 self._by_who[who] = [acl]
-        self._by_pattern: dict[_Who, dict[_Pattern, list[Acl]]] = {}
-        names: dict[ResourceType, set[str]] = {}
-        for who, group in self._by_who.items():
-            if len(group) > FEW:
-                by_pattern = self._by_pattern[who] = {}
-                for acl in group:
-                    pattern = acl.pattern_type, acl.resource_name
-                    by_pattern.setdefault(pattern, []).append(acl)
-                    if acl.pattern_type is not _LITERAL:
-                        names.setdefault(acl.resource_type, set()).add(acl.resource_name)
-        self._names = {kind: SortedNames.of(sorted(known)) for kind, known in names.items()}
+        self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """The ACLs whose names, principals and hosts include those of ``acl``."""
+        """ACLs whose names, principals and hosts include those of ``acl``: all on its own name, and
+        of each operation at least one of the wider ones, where there is one."""
         kind, principal, host = acl.resource_type, acl.principal, acl.host
         for who in {
             (kind, principal, host),
@@ -56,27 +54,52 @@ class Coverage:
             (kind, WILDCARD_PRINCIPAL, host),
             (kind, WILDCARD_PRINCIPAL, WILDCARD),
         }:
-            if who in self._by_pattern:
-                by_pattern = self._by_pattern[who]
-                for pattern in self._patterns_above(acl):
-                    yield from by_pattern.get(pattern, ())
+            if who in self._many:
+                yield from self._many[who].above(acl)
             elif who in self._by_who:
                 yield from (each for each in self._by_who[who] if _reaches_all(each, acl))
 
-    def _patterns_above(self, acl: Acl) -> Iterator[_Pattern]:
-        """The patterns that reach every name that ``acl`` reaches."""
+
+class _Many:
+    """Many ACLs of one resource type, principal and host. Of prefixes within each other it is
+    remembered which ACL of each operation is the nearest, so that none is walked through twice."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._literals: dict[str, list[Acl]] = {}
+        self._prefixed: dict[str, list[Acl]] = {}
+        for acl in acls:
+            names = self._literals if acl.pattern_type is _LITERAL else self._prefixed
+            names.setdefault(acl.resource_name, []).append(acl)
+        self._names = SortedNames.of(sorted(self._prefixed))
+        self._nearest: dict[Prefix | None, dict[Operation, Acl]] = {None: {}}
+
+    def above(self, acl: Acl) -> Iterator[Acl]:
+        """At least one of each operation that reaches every name which ``acl`` reaches, and all on
+        its own name."""
         name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
         if is_literal:
-            yield _LITERAL, name
+            yield from self._literals.get(name, ())
         if is_literal and name == WILDCARD:
-            yield PatternType.PREFIXED, ""
+            yield from self._prefixed.get("", ())
             return
-        names = self._names.get(acl.resource_type)
-        if names is not None:
-            for prefix in up_from(names.longest_prefix(name)):
-                yield PatternType.PREFIXED, prefix.name
+        prefix = self._names.longest_prefix(name)
+        if prefix is not None and prefix.name == name:
+            yield from self._prefixed[name]
+            prefix = prefix.shorter
+        yield from self._up_from(prefix).values()
         if not name.startswith(WILDCARD) and (name or is_literal):
-            yield _LITERAL, WILDCARD
+            yield from self._literals.get(WILDCARD, ())
+
+    def _up_from(self, prefix: Prefix | None) -> dict[Operation, Acl]:
+        known, unknown = self._nearest, []
+        while prefix is not None and prefix not in known:
+            unknown.append(prefix)
+            prefix = prefix.shorter
+        nearest = known[prefix]
+        for each in reversed(unknown):
+            own = {acl.operation: acl for acl in self._prefixed[each.name]}
+            nearest = known[each] = {**nearest, **own}
+        return nearest
 
 
 def _reaches_all(wide: Acl, acl: Acl) -> bool:
@@ -91,12 +114,30 @@ def _reaches_all(wide: Acl, acl: Acl) -> bool:
     return wide.resource_name == WILDCARD and is_plain
 
 
+def meet(one: Acl, other: Acl) -> bool:
+    """Whether some name is reached by both."""
+    kind = other.resource_type
+    if one.resource_type is not kind:
+        return False
+    for acl, against in ((one, other), (other, one)):
+        if acl.pattern_type is _LITERAL:
+            if reaches(against, kind, acl.resource_name):
+                return True
+            if acl.resource_name != WILDCARD:
+                return False
+    prefixes = [acl.resource_name for acl in (one, other) if acl.pattern_type is not _LITERAL]
+    if len(prefixes) == 1:
+        return not prefixes[0].startswith(WILDCARD)
+    return prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
+
+
 class _Names:
     """The names of some patterns, in order."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
         self._order: list[str] | None = None
+        self._prefixes: SortedNames | None = None
 
     def add(self, name: str) -> None:
         self.known.add(name)
@@ -106,6 +147,11 @@ class _Names:
         if self._order is None:
             self._order = sorted(self.known)
         return self._order
+
+    def has_prefix_of(self, name: str) -> bool:
+        if self._prefixes is None:
+            self._prefixes = SortedNames.of(self.order)
+        return self._prefixes.longest_prefix(name) is not None
 
     def any_begins_with(self, start: str) -> bool:
         at = bisect_left(self.order, start)
@@ -130,14 +176,14 @@ class _Granted:
     def of(self, pattern_type: PatternType) -> _Names:
         return self.literals if pattern_type is _LITERAL else self.prefixed
 
-    def meets(self, acl: Acl, prefixes: Iterable[str]) -> bool:
-        """Whether ``acl``, whose name has ``prefixes``, reaches a name that one of them does."""
+    def meets(self, acl: Acl) -> bool:
+        """Whether ``acl`` reaches a name that one of them does."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL and name == WILDCARD:
             return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
         if WILDCARD in self.literals.known and not name.startswith(WILDCARD):
             return True
-        if not self.prefixed.known.isdisjoint(prefixes):
+        if self.prefixed.has_prefix_of(name):
             return True
         if acl.pattern_type is _LITERAL:
             return name in self.literals.known
@@ -154,29 +200,19 @@ class Allowed:
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl]) -> None:
         asked = {key for deny in denies for key in _keys(deny)}
         self._granted: dict[_Key, dict[int, _Granted]] = {}
-        prefixes: dict[ResourceType, set[str]] = {}
         for acl in allows:
             mask = ALLOWS[acl.operation]
-            if acl.pattern_type is not _LITERAL:
-                prefixes.setdefault(acl.resource_type, set()).add(acl.resource_name)
             for principal in (acl.principal, None):
                 for host in (acl.host, None):
                     key = acl.resource_type, principal, host
                     if key in asked:
                         self._grant(key, mask).of(acl.pattern_type).add(acl.resource_name)
-        self._prefixes = {kind: SortedNames.of(sorted(names)) for kind, names in prefixes.items()}
 
     def meet(self, deny: Acl) -> bool:
         """Whether some request matches ``deny`` and one of the ALLOWs."""
-        kind, mask = deny.resource_type, DENIES[deny.operation]
-        names = self._prefixes.get(kind)
-        prefixes = (
-            [prefix.name for prefix in up_from(names.longest_prefix(deny.resource_name))]
-            if names is not None
-            else []
-        )
+        mask = DENIES[deny.operation]
         return any(
-            allowed & mask and granted.meets(deny, prefixes)
+            allowed & mask and granted.meets(deny)
             for key in _keys(deny)
             for allowed, granted in self._granted.get(key, {}).items()
         )

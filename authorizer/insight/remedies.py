@@ -174,27 +174,46 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
 
 def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
     """Whether the question, asked again with ``remedy`` applied, has the other answer."""
-    left = [each.acl for each in traced.candidates if each.acl not in remedy.remove]
-    return trace((*left, *remedy.add), config, question).allowed is not traced.allowed
+    after = (*_left(remedy, traced), *remedy.add)
+    return trace(after, config, question).allowed is not traced.allowed
+
+
+def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
+    removed = frozenset(remedy.remove)
+    return [each.acl for each in traced.candidates if each.acl not in removed]
 
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
     """With what it does to others where everybody is allowed as long as there is no ACL."""
     if _may_open_names(remedy, traced):
         remedy = remedy._replace(widens=_OF_A_QUESTION)
-    before = [each.acl for each in traced.candidates]
-    is_first = any(not any(_covers(other, acl) for other in before) for acl in remedy.add)
+    before = _widest(each.acl for each in traced.candidates)
+    is_reached = bool(traced.candidates)
+    is_first = any(
+        not (is_reached if not _reaches_many(acl) else any(_covers(each, acl) for each in before))
+        for acl in remedy.add
+    )
     return remedy._replace(ends_default=is_first)
 
 
 def _may_open_names(remedy: Remedy, traced: Trace) -> bool:
     """Whether other names may be left without an ACL, and so to everyone."""
-    left = [each.acl for each in traced.candidates if each.acl not in remedy.remove]
-    left += remedy.add
+    left = _widest((*_left(remedy, traced), *remedy.add))
     return any(
         _reaches_many(acl) and not any(_covers(other, acl) for other in left)
         for acl in remedy.remove
     )
+
+
+def _widest(acls: Iterable[Acl]) -> list[Acl]:
+    """Of ACLs that reach one name those that cover all others: a wildcard, the shortest prefix."""
+    wildcard = prefix = None
+    for acl in filter(_reaches_many, acls):
+        if acl.pattern_type is PatternType.LITERAL:
+            wildcard = acl
+        elif prefix is None or len(acl.resource_name) < len(prefix.resource_name):
+            prefix = acl
+    return [acl for acl in (wildcard, prefix) if acl is not None]
 
 
 def _reaches_many(acl: Acl) -> bool:
@@ -202,9 +221,7 @@ def _reaches_many(acl: Acl) -> bool:
 
 
 def _covers(wide: Acl, acl: Acl) -> bool:
-    """Whether ``wide``, which reaches a name that ``acl`` does, reaches all names that it does."""
-    if not _reaches_many(acl):
-        return True
+    """Whether ``wide`` reaches all names that ``acl`` does; both reach many, and one in common."""
     if wide.pattern_type is PatternType.LITERAL:
         is_same = acl.pattern_type is PatternType.LITERAL
         is_plain = acl.resource_name != "" and not acl.resource_name.startswith(WILDCARD)

@@ -1,6 +1,8 @@
 """Who may do one operation on one resource, and by which ACL: ``can`` the other way round.
 
-It must not know logs, files or how anything is shown.
+The work is linear in the ACLs that reach the resource and in the hosts that the answer names;
+holders whom the same hosts turn share them. It must not know logs, files or how anything is
+shown.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import Decision, concerns, decide, decision_order, session
+from authorizer.decide import concerns, decision_order
 from authorizer.insight.hosts import HostAnswer, can_be_a_client
 from authorizer.trace import is_allow, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
@@ -57,35 +59,88 @@ def who_can(
     )
     if not reaching and config.allow_everyone:
         return WhoCan((Holder(None, allowed=True),), by_default=True)
-    place = {acl: number for number, acl in enumerate(reaching) if concerns(acl, operation)}
-    own: dict[str, list[Acl]] = {}
-    for acl in place:
-        own.setdefault(acl.principal, []).append(acl)
-    everyones = own.pop(WILDCARD_PRINCIPAL, [])
+    concerning = [(place, acl) for place, acl in enumerate(reaching) if concerns(acl, operation)]
+    own: dict[str, list[tuple[int, Acl]]] = {}
+    for place, acl in concerning:
+        own.setdefault(acl.principal, []).append((place, acl))
+    resource = _Resource(reaching, own.pop(WILDCARD_PRINCIPAL, []), host)
     holders = [
-        _holder(principal, sorted([*found, *everyones], key=place.__getitem__), operation, host)
+        resource.holder(principal, _ByHost(found))
         for principal, found in own.items()
         if principal not in config.super_users
     ]
     holders.sort(key=lambda holder: holder.principal or "")
-    return WhoCan((*holders, _holder(None, everyones, operation, host)), by_default=False)
+    return WhoCan((*holders, resource.holder(None, _ByHost([]))), by_default=False)
 
 
-def _holder(
-    principal: str | None, acls: list[Acl], operation: Operation, asked: str | None
-) -> Holder:
-    """``acls`` are those that mean the principal, in their order."""
+class _ByHost:
+    """What the ACLs of one principal say, each with its place in Kafka's order: by host, the place
+    of the first DENY, of the last ALLOW, and of the first ACL at all."""
 
-    def decided(host: str, among: Iterable[Acl] = acls) -> Decision:
-        who = session(host, principal or WILDCARD_PRINCIPAL)
-        return decide(among, who, operation, allow_everyone=False)
+    def __init__(self, acls: Iterable[tuple[int, Acl]]) -> None:
+        self.denies: dict[str, int] = {}
+        self.allows: dict[str, int] = {}
+        self.places: dict[str, int] = {}
+        for place, acl in acls:
+            self.places.setdefault(acl.host, place)
+            if is_allow(acl):
+                self.allows[acl.host] = place
+            else:
+                self.denies.setdefault(acl.host, place)
 
-    host = WILDCARD if asked is None else asked
-    general = decided(host)
-    hosts = []
-    for named in dict.fromkeys(acl.host for acl in acls) if asked is None else ():
-        result, _, acl = decided(named)
-        if result is not general.result and acl is not None and can_be_a_client(named):
-            hosts.append(HostAnswer(named, bool(result), acl))
-    overridden = not general.result and decided(host, filter(is_allow, acls)).acl is not None
-    return Holder(principal, bool(general.result), general.acl, tuple(hosts), overridden)
+
+class _Resource:
+    """Who holds what on one resource, which ``reaching`` reach, in Kafka's order."""
+
+    def __init__(
+        self, reaching: list[Acl], everyones: list[tuple[int, Acl]], asked: str | None
+    ) -> None:
+        self._reaching = reaching
+        self._everyones = _ByHost(everyones)
+        self._asked = asked
+        self._for_everyone: dict[bool, tuple[HostAnswer, ...]] = {}
+        self._clients: dict[str, bool] = {}
+
+    def holder(self, principal: str | None, own: _ByHost) -> Holder:
+        sides = (own, self._everyones)
+        hosts = {WILDCARD, WILDCARD if self._asked is None else self._asked}
+        denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
+        allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]
+        place = min(denies) if denies else max(allows, default=None)
+        return Holder(
+            principal,
+            bool(allows and not denies),
+            None if place is None else self._reaching[place],
+            () if denies or self._asked is not None else self._turned(own, bool(allows)),
+            bool(allows and denies),
+        )
+
+    def _turned(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
+        """The named hosts that are answered otherwise than ``allowed``."""
+        if own.places.keys() - {WILDCARD}:
+            return self._turned_by((own, self._everyones), allowed)
+        if allowed not in self._for_everyone:
+            self._for_everyone[allowed] = self._turned_by((self._everyones,), allowed)
+        return self._for_everyone[allowed]
+
+    def _turned_by(self, sides: tuple[_ByHost, ...], allowed: bool) -> tuple[HostAnswer, ...]:
+        turning: dict[str, int] = {}
+        for side in sides:
+            for host, place in (side.denies if allowed else side.allows).items():
+                known = turning.get(host, place)
+                turning[host] = min(known, place) if allowed else max(known, place)
+        if not allowed:
+            turning = {
+                host: place
+                for host, place in turning.items()
+                if not any(host in side.denies for side in sides)
+            }
+        hosts = [host for host in turning if self._is_client(host)]
+        hosts.sort(key=lambda host: min(s.places[host] for s in sides if host in s.places))
+        return tuple(HostAnswer(host, not allowed, self._reaching[turning[host]]) for host in hosts)
+
+    def _is_client(self, host: str) -> bool:
+        known = self._clients.get(host)
+        if known is None:
+            known = self._clients[host] = can_be_a_client(host)
+        return known

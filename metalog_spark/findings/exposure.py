@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.decide import ALLOWS, DENIES, SUPER_USER
-from authorizer.insight.access import meet
+from authorizer.insight.coverage import meet
 from authorizer.insight.lint import (
     all_topics,
     deny_misses_star,

@@ -9,7 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.insight.access import Access, Names, OnName, OnPattern, access
+from authorizer.insight.access import Access, Names, OnName, access
+from authorizer.insight.allowed_patterns import OnPattern
 from authorizer.insight.json import acl_json
 from authorizer.trace import Question
 from metalog.acl import (

@@ -13,7 +13,7 @@ from authorizer.insight.hosts import HostAnswer
 from authorizer.insight.json import acl_json
 from authorizer.insight.who_can import Holder, WhoCan, who_can
 from authorizer.trace import Question
-from metalog.acl import WILDCARD_PRINCIPAL
+from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from shell.acls import sentence
 from shell.context import add_config, add_source
 from shell.explanation import resource_said
@@ -98,10 +98,12 @@ def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
         by = Cell("" if holder.acl is None else sentence(holder.acl), "faint")
         yield [who, where, by] if question.host is None else [who, by]
         return
-    allowed = [answer for answer in holder.hosts if answer.allowed]
-    for acl in dict.fromkeys(answer.acl for answer in allowed):
-        hosts = _hosts([answer for answer in allowed if answer.acl == acl])
-        yield [who, f"from {hosts}", Cell(sentence(acl), "faint")]
+    by_acl: dict[Acl, list[HostAnswer]] = {}
+    for answer in holder.hosts:
+        if answer.allowed:
+            by_acl.setdefault(answer.acl, []).append(answer)
+    for acl, answers in by_acl.items():
+        yield [who, f"from {_hosts(answers)}", Cell(sentence(acl), "faint")]
 
 
 def _denied_row(holder: Holder) -> list[Cell | str]:
@@ -118,9 +120,9 @@ def _who(holder: Holder) -> str:
 
 
 def _hosts(answers: Iterable[HostAnswer]) -> str:
-    hosts = [shown(answer.host) for answer in answers]
-    more = len(hosts) - _HOSTS_SHOWN
-    said = ", ".join(hosts[:_HOSTS_SHOWN])
+    listed = list(answers)
+    more = len(listed) - _HOSTS_SHOWN
+    said = ", ".join(shown(answer.host) for answer in listed[:_HOSTS_SHOWN])
     return f"{said} and {more:,} more" if more > 0 else said
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -303,6 +304,26 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         held = [scope for each in authorizer._decider.scopes for scope in each.values()]
         assert sum(len(scope.verdicts) for scope in held) <= 50
         assert all(len(name) <= 255 for scope in held for name in scope.verdicts)
+
+
+@pytest.mark.parametrize("length", [1, 1_000, 16_000])
+def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sessions come, and however long their principals are."""
+    limit = 1 << 20
+    monkeypatch.setattr("authorizer.scopes.REMEMBERED_BYTES", limit)
+    authorizer = StandardAuthorizer.from_acls([_acl("pay")])
+    assert authorizer.is_allowed(APP, READ)
+    tracemalloc.start()
+    most = 0
+    for number in range(3_000):
+        stranger = RequestContext(f"User:{number}{'x' * length}", "10.0.0.1")
+        assert not authorizer.is_allowed(stranger, READ)
+        if number % 50 == 0:
+            most = max(most, tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert limit / 3 < most < limit * 1.3
 
 
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(

@@ -11,7 +11,8 @@ from small_world import acls as small_acls
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.access import Access, OnPattern, access
+from authorizer.insight.access import Access, access
+from authorizer.insight.allowed_patterns import OnPattern
 from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.who_can import WhoCan, who_can
 from metalog.acl import Acl, Operation, PatternType, ResourceType
