@@ -12,8 +12,9 @@ from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from authorizer.api import Action, RequestContext
@@ -34,7 +35,8 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 class Condition(NamedTuple):
     """What a node says of itself when asked. ``acl_count`` is None where nothing is authorized,
     ``lag`` where it is not known how far the log goes; ``listeners`` says of each whether it is
-    open, and how many clients it has; ``loop_late_s`` for how long clients have not been served."""
+    open, and how many clients it has; ``loop_late_s`` for how long clients have not been served,
+    ``lost_lines`` how many lines each log has lost."""
 
     is_ready: bool
     stale_s: float
@@ -43,6 +45,7 @@ class Condition(NamedTuple):
     acl_count: int | None
     listeners: Mapping[str, tuple[bool, int]]
     loop_late_s: float = 0.0
+    lost_lines: Mapping[str, int] = {}
 
 
 class Metrics:
@@ -105,11 +108,11 @@ class _Now(Collector):
     def __init__(self, condition: Callable[[], Condition]) -> None:
         self._condition = condition
 
-    def describe(self) -> list[GaugeMetricFamily]:
+    def describe(self) -> list[Metric]:
         """Nothing is looked up before somebody asks."""
         return []
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         now = self._condition()
         if now.acl_count is not None:
             yield GaugeMetricFamily(
@@ -139,6 +142,14 @@ class _Now(Collector):
             yield GaugeMetricFamily(
                 "metalog_lag_records", "Committed records that are not applied yet", now.lag
             )
+        lost = CounterMetricFamily(
+            "metalog_log_lines_lost",
+            "Lines that came faster than they could be written, of the node's or the audit log",
+            labels=["log"],
+        )
+        for name, count in now.lost_lines.items():
+            lost.add_metric([name], count)
+        yield lost
         opened = GaugeMetricFamily(
             "metalog_listener_open", "Whether a listener takes clients", labels=["listener"]
         )

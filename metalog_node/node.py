@@ -68,7 +68,7 @@ class Node:
     Entered, its early-start listeners are open, and its log is claimed if it is sound and at
     hand; ``await node.ready()`` returns when all listeners are open. ``on_open`` is
     called with each listener as it opens; ``apis`` are what the program around it answers to
-    its clients, by Kafka's key of each.
+    its clients, by Kafka's key of each; ``lost_lines`` counts the lines that each log lost.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Node:
         *,
         on_open: Callable[[Listener, Address], None] = lambda listener, address: None,
         apis: Mapping[int, Api] | None = None,
+        lost_lines: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._config = config
         self._apis = apis
@@ -114,6 +115,7 @@ class Node:
             config.listeners,
             self._open,
             deny_after_ms=from_properties(config.properties)[0].stale_deny_after_ms,
+            lost_lines=lost_lines,
         )
         self._forwarder = self._forwarder_to_controllers()
 

@@ -31,12 +31,14 @@ class NodeState:
         opened: Mapping[str, OpenListener],
         *,
         deny_after_ms: int | None,
+        lost_lines: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._replica = replica
         self._authorizer = authorizer
         self._names = [each.name for each in listeners]
         self._opened = opened
         self._deny_after_ms = deny_after_ms
+        self._lost_lines = lost_lines
         self.heartbeat = Heartbeat()
 
     def pages(self, metrics: Metrics) -> dict[str, Callable[[], Page]]:
@@ -59,6 +61,7 @@ class NodeState:
             acl_count=None if self._authorizer is None else self._authorizer.acl_count(),
             listeners={name: self._of_listener(name) for name in self._names},
             loop_late_s=self.heartbeat.late_s,
+            lost_lines=self._lost_lines(),
         )
 
     def _of_listener(self, name: str) -> tuple[bool, int]:

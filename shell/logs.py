@@ -2,7 +2,7 @@
 
 Text is in the layout of Kafka's own logs, so that what reads those reads these, the audit lines
 by ``metalog explain`` too; JSON is one object a line. No line can be forged by a name that it
-tells. This module must not know what happens.
+tells. All is written by threads, behind bounded queues. This module must not know what happens.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from authorizer.audit import LOGGER, TRACE
 from metalog.errors import InvalidRequest
 from shell.safe import safe
+
+if TYPE_CHECKING:
+    from metalog_node.log_queue import LogQueue
 
 FORMATS: Final = ("text", "json")
 AUDIT_LEVELS: Final = ("INFO", "DEBUG", "TRACE")
@@ -35,23 +39,34 @@ _LEVELS: Final = {
 
 def start_logging(
     format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
-) -> None:
+) -> Mapping[str, LogQueue]:
     """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log,
-    from ``audit_level`` on, to ``audit_file`` if that is given.
+    from ``audit_level`` on, to ``audit_file`` if that is given. Returns the queues of the node's
+    own lines and of the audit log's, to be closed at the end.
 
     ``InvalidRequest`` where it cannot be written. A file that is moved away is made anew, as
     logrotate wants it.
     """
+    from metalog_node.log_queue import LogQueue
+
     root = logging.getLogger()
     everything = logging.StreamHandler(sys.stderr)
     everything.setFormatter(JsonLines() if format == "json" else KafkaLayout())
-    root.addHandler(everything)
+    kept = everything if audit_file is None else _appending(audit_file)
+    queues = {"node": LogQueue(everything), "audit": LogQueue(kept)}
+    root.addHandler(queues["node"])
     root.setLevel(logging.WARNING if is_quiet else logging.INFO)
     audit = logging.getLogger(LOGGER)
     if audit_level is not None:
         audit.setLevel(TRACE if audit_level == "TRACE" else audit_level)
-    if audit_file is None:
-        return
+    elif audit_file is not None:
+        audit.setLevel(logging.INFO)
+    audit.addHandler(queues["audit"])
+    audit.propagate = False
+    return queues
+
+
+def _appending(audit_file: str) -> logging.Handler:
     try:
         kept = WatchedFileHandler(Path(audit_file), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
@@ -59,10 +74,7 @@ def start_logging(
             f"--audit-log {audit_file}: cannot be written: {error.strerror}"
         ) from None
     kept.setFormatter(KafkaLayout())
-    if audit_level is None:
-        audit.setLevel(logging.INFO)
-    audit.addHandler(kept)
-    audit.propagate = False
+    return kept
 
 
 class KafkaLayout(logging.Formatter):

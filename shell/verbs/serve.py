@@ -12,6 +12,7 @@ import logging
 import resource
 import signal
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -75,17 +76,28 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     try:
-        from metalog_node.config import read_config
+        import metalog_node.config  # noqa: F401
     except ModuleNotFoundError as error:
         raise InvalidRequest(
             f"serve needs {error.name}: pip install 'kraft-metalog[node]'"
         ) from None
-    start_logging(
+    queues = start_logging(
         arguments.log_format,
         arguments.audit_log,
         audit_level=arguments.audit_level,
         is_quiet=arguments.quiet,
     )
+    try:
+        _run(arguments, output, lambda: {name: each.lost for name, each in queues.items()})
+    finally:
+        for each in queues.values():
+            each.close()
+    return 0
+
+
+def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[str, int]]) -> None:
+    from metalog_node.config import read_config
+
     if arguments.config is None:
         config = _to_try(arguments, output)
     else:
@@ -97,8 +109,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if not config.properties.get("authorizer.class.name"):
         _log.warning("there is no authorizer.class.name: everybody may do everything")
     _take_all_files()
-    asyncio.run(_serve(config, arguments.config is None, output))
-    return 0
+    asyncio.run(_serve(config, arguments.config is None, output, lost_lines))
 
 
 def _take_all_files() -> None:
@@ -120,7 +131,12 @@ def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
     return config
 
 
-async def _serve(config: NodeConfig, is_trial: bool, output: Output) -> None:
+async def _serve(
+    config: NodeConfig,
+    is_trial: bool,
+    output: Output,
+    lost_lines: Callable[[], Mapping[str, int]],
+) -> None:
     from metalog_node.node import Node
 
     stopping = asyncio.Event()
@@ -139,7 +155,7 @@ async def _serve(config: NodeConfig, is_trial: bool, output: Output) -> None:
             )
         output.flush()
 
-    node = Node(config, on_open=say)
+    node = Node(config, on_open=say, lost_lines=lost_lines)
     loop.add_signal_handler(signal.SIGHUP, node.reload_certificates)
     async with node:
         await node.until(stopping)

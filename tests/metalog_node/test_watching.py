@@ -28,6 +28,7 @@ from metalog.wire.client import Connection
 from metalog.wire.security import PLAINTEXT, client_settings
 from metalog_node import config_of, probes, watching
 from metalog_node.apis import apis_of
+from metalog_node.metrics import Condition, Metrics
 from metalog_node.probes import Probed, health, readiness
 from metalog_node.trial import trial_config
 
@@ -175,6 +176,13 @@ def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
             release.set()
         asking.result(60)
         assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
+
+
+def test_lines_that_a_log_lost_are_counted() -> None:
+    now = Condition(True, 0.0, 1, None, None, {}, lost_lines={"audit": 17, "node": 0})
+    text = Metrics(lambda: now).text().decode()
+    assert 'metalog_log_lines_lost_total{log="audit"} 17.0' in text
+    assert 'metalog_log_lines_lost_total{log="node"} 0.0' in text
 
 
 def test_a_node_whose_event_loop_does_not_come_back_is_not_alive() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,34 @@ def test_a_denial_is_a_line_that_explain_takes(tmp_path: Path, run: Run) -> None
     for each in told:
         assert each.keys() == {"time", "level", "logger", "message"}
         assert each["logger"] != "kafka.authorizer.logger"
+
+
+def test_a_reader_of_the_audit_log_that_stands_still_holds_up_no_decision(tmp_path: Path) -> None:
+    """A pipe takes 64 KiB and then makes its writer wait; what is queued comes when it is read,
+    also where the node was stopped meanwhile."""
+    folder, audit, many = tmp_path / "node", tmp_path / "audit", 600
+    formatted(folder)
+    os.mkfifo(audit)
+    config = tmp_path / "server.properties"
+    config.write_text(PROPERTIES.format(folder=folder))
+    reader = os.open(audit, os.O_RDONLY | os.O_NONBLOCK)
+    asked = request_type(DESCRIBE_SCRAM, 0)(users=None)
+    with served("--config", str(config), "--audit-log", str(audit)) as addresses:
+        with Connection(parse_addresses(addresses["PLAINTEXT"])[0], PLAINTEXT) as connection:
+            for _ in range(many):
+                assert connection.ask(asked).error_code
+        os.set_blocking(reader, True)
+        threads = ThreadPoolExecutor(1)
+        read = threads.submit(_to_the_end, reader)
+    lines = read.result(60).splitlines()
+    assert len(lines) == many
+    assert all(map(LAYOUT.fullmatch, lines))
+    threads.shutdown()
+
+
+def _to_the_end(pipe: int) -> str:
+    with os.fdopen(pipe, encoding="utf-8") as lines:
+        return lines.read()
 
 
 def test_without_a_file_denials_are_among_the_rest(tmp_path: Path) -> None:

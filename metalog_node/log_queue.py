@@ -1,0 +1,94 @@
+"""A bounded queue before a log's file, so that no write ever holds up a decision.
+
+Whoever logs only puts the line into the queue; a thread writes it. Where lines come faster than
+they can be written, the queue's bounds are reached and the newest lines are lost: that is
+counted, and one line in the log says at the gap's place how many they were. ``close`` writes
+all that is queued. This module must not know what the lines say.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections import deque
+from threading import Condition, Thread
+from typing import Final
+
+MOST_LINES: Final = 50_000
+MOST_LETTERS: Final = 32 << 20
+DRAINED_WITHIN_S: Final = 5.0
+
+
+class LogQueue(logging.Handler):
+    """``sink`` writes, on this queue's thread; ``lost`` counts the lines that it never got."""
+
+    def __init__(
+        self,
+        sink: logging.Handler,
+        *,
+        most_lines: int = MOST_LINES,
+        most_letters: int = MOST_LETTERS,
+    ) -> None:
+        super().__init__()
+        self.lost = 0
+        self._sink = sink
+        self._most_lines = most_lines
+        self._most_letters = most_letters
+        self._lines: deque[tuple[logging.LogRecord, int]] = deque()
+        self._letters = 0
+        self._gap = 0
+        """How many lines were lost since the last that was queued."""
+        self._is_closed = False
+        self._changed = Condition()
+        self._thread = Thread(target=self._write_all, name="metalog-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = copy.copy(record)
+        line.msg, line.args = record.getMessage(), None
+        size = len(line.msg)
+        with self._changed:
+            if not self._is_closed:
+                self._queue(line, size)
+                return
+        self._sink.handle(line)
+
+    def close(self) -> None:
+        """Once all is written, or it took ``DRAINED_WITHIN_S``; later lines are written at once."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join(DRAINED_WITHIN_S)
+        super().close()
+
+    def _queue(self, line: logging.LogRecord, size: int) -> None:
+        if len(self._lines) >= self._most_lines or self._letters + size > self._most_letters:
+            self.lost += 1
+            self._gap += 1
+            return
+        self._tell_gap()
+        self._lines.append((line, size))
+        self._letters += size
+        self._changed.notify()
+
+    def _tell_gap(self) -> None:
+        if self._gap:
+            self._lines.append((_of_gap(self._gap), 0))
+            self._gap = 0
+
+    def _write_all(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._lines or self._gap or self._is_closed)
+                if not self._lines:
+                    self._tell_gap()
+                if not self._lines:
+                    return
+                line, size = self._lines.popleft()
+                self._letters -= size
+            self._sink.handle(line)
+
+
+def _of_gap(lost: int) -> logging.LogRecord:
+    text = "lines lost here, which came faster than they could be written: %d"
+    return logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, (lost,), None)
