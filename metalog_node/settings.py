@@ -20,6 +20,7 @@ from authorizer.config import (
 )
 from authorizer.loading import CLASS_NAME
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
+from metalog.controller.scram_password_config import SALTED_ENABLE
 from metalog.log.config import KEYS as LOG_KEYS
 from metalog.wire.frames import DEFAULT_LIMIT
 from metalog_node.listener_keys import CONTROLLER_MECHANISM, MECHANISMS
@@ -133,6 +134,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     CONTROLLER_MECHANISM: "how a broker logs in to controllers whose listener wants it",
     MAPPING_RULES: "a certificate's subject to a principal's name",
     **dict.fromkeys(SCRAM_PASSWORD_KEYS, "passwords that come to the node (KIP-506)"),
+    SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
+    "which no policy can judge; give all nodes the same; `true` where not given; ours",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Key to what it says; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

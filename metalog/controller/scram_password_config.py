@@ -1,4 +1,4 @@
-"""What a node is configured with for KIP-506's passwords, in KIP-506's keys.
+"""What a node is configured with for KIP-506's passwords, in KIP-506's keys and one of ours.
 
 A setting that cannot be used stops the node: a policy whose key was misspelt would leave
 every password unchecked. This module must not know requests, nor load a class.
@@ -18,29 +18,42 @@ _ITERATIONS: Final = {
     mechanism: f"sasl.scram.password.change.{mechanism.short_name}.iterations"
     for mechanism in ScramMechanism
 }
-KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values())
+SALTED_ENABLE: Final = "sasl.scram.password.salted.enable"
+"""Ours: whether KIP-554's requests may set passwords, which come salted, so that no policy can
+judge them."""
+KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values(), SALTED_ENABLE)
 _PREFIX: Final = "sasl.scram.password."
 _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}
 
 
 class ScramPasswordConfig(NamedTuple):
-    """``iterations`` has the mechanisms that are enabled; ``policy_class`` a class's full name."""
+    """``iterations`` has the mechanisms that are enabled; ``policy_class`` a class's full name;
+    ``takes_salted`` is false where KIP-554's requests set no passwords."""
 
     iterations: Mapping[ScramMechanism, int] = dict.fromkeys(ScramMechanism, MIN_ITERATIONS)
     policy_class: str | None = None
+    takes_salted: bool = True
 
 
 def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConfig:
     """``ConfigException`` names the key that cannot be used."""
     for key in properties:
         if key.startswith(_PREFIX) and key not in KEYS:
-            raise ConfigException(f"{key} is not known; KIP-506 has {', '.join(KEYS)}")
+            raise ConfigException(f"{key} is not known; there are {', '.join(KEYS)}")
     iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
     enabled = _enabled(properties)
     return ScramPasswordConfig(
         {mechanism: iterations[mechanism] for mechanism in ScramMechanism if mechanism in enabled},
         _text(properties, POLICY_CLASS) or None,
+        _takes_salted(properties),
     )
+
+
+def _takes_salted(properties: Mapping[str, object]) -> bool:
+    text = _text(properties, SALTED_ENABLE).lower() or "true"
+    if text not in ("true", "false"):
+        raise ConfigException(f"{SALTED_ENABLE}={text}: give true or false")
+    return text == "true"
 
 
 def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:

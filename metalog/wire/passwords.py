@@ -90,8 +90,14 @@ class PasswordClient:
 
     def is_offered(self) -> bool:
         """Whether the node takes passwords, and may be sent them."""
-        if self._settings.security.tls is None:
-            return False
+        return self.is_encrypted and self.is_spoken()
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self._settings.security.tls is not None
+
+    def is_spoken(self) -> bool:
+        """Whether the node knows KIP-506's request at all."""
         with self._connected() as connection:
             return SCRAM_PASSWORD in connection.versions
 

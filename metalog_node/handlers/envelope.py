@@ -18,9 +18,9 @@ from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidReque
 from metalog.futures import after
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
 from metalog.wire.frames import Malformed
-from metalog.wire.messages import Request, read_head, read_request, write_response
+from metalog.wire.messages import Request, read_head, read_request, read_response, write_response
 from metalog.wire.own import ENVELOPE
-from metalog.wire.schema import Body, UnsupportedVersion
+from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import acls, quorum, scram
 from metalog_node.handlers.question import (
@@ -56,7 +56,14 @@ def open_envelope(services: Services, question: Question) -> Answer:
     request = _inner(forwarded)
     api = _FORWARDABLE[request.head.api_key]
     context = RequestContext(forwarded.principal, forwarded.host, question.listener.name, api.name)
-    inner = Question(request, forwarded.request, context, question.listener, is_encrypted=False)
+    inner = Question(
+        request,
+        forwarded.request,
+        context,
+        question.listener,
+        is_encrypted=False,
+        is_forwarded=True,
+    )
     try:
         answered = api.handle(services, inner)
     except _WORTH_ANOTHER_TRY:
@@ -106,7 +113,19 @@ def forward(services: Services, question: Question) -> Answer:
         return _FORWARDABLE[question.request.head.api_key].handle(services, question)
     if services.forwarder is None:
         raise NotController("there is no controller to forward to")
-    return forwarded_for(question, services.forwarder, question.payload)
+    if question.request.head.api_key != scram.ALTER_SCRAM:
+        return forwarded_for(question, services.forwarder, question.payload)
+    scram.check_salted(services, question)
+
+    def noted(done: Future[bytes]) -> bytes:
+        answer = done.result()
+        declared = response_type(scram.ALTER_SCRAM, question.request.head.version)
+        body: Any = read_response(answer, declared)
+        refused = [each.user for each in body.results if each.error_code]
+        scram.note_unjudged(services, question, refused)
+        return answer
+
+    return after(forwarded_for(question, services.forwarder, question.payload), noted)
 
 
 OF_BROKERS: Final = {

@@ -49,13 +49,15 @@ NO_THROTTLING: Final = timedelta()
 
 class Question(NamedTuple):
     """``context`` says who asks: the connection's client, or whom an Envelope speaks for.
-    ``payload`` is the whole request as it came."""
+    ``payload`` is the whole request as it came; ``is_forwarded`` where an Envelope brought it, from
+    a node that has judged it by its own configuration."""
 
     request: Request
     payload: bytes
     context: RequestContext
     listener: Listener
     is_encrypted: bool
+    is_forwarded: bool = False
 
 
 class PasswordSetting(NamedTuple):

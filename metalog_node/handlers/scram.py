@@ -6,7 +6,9 @@ a salt or a key. This module must not know how a credential is stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future
 from typing import Any, Final
 
 from metalog.acl import Operation
@@ -17,7 +19,8 @@ from metalog.controller.scram import (
     ScramUpsertion,
     describe_credentials,
 )
-from metalog.errors import SUCCESS, ApiError
+from metalog.controller.scram_password_config import SALTED_ENABLE
+from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.futures import after
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
@@ -32,8 +35,12 @@ from metalog_node.handlers.question import (
     outcome_fields,
 )
 
+_log = logging.getLogger(__name__)
+
 DESCRIBE_SCRAM: Final = 50
 ALTER_SCRAM: Final = 51
+_SHOWN: Final = 100
+_NAMED: Final = 3
 
 
 def describe(services: Services, question: Question) -> Answer:
@@ -48,8 +55,43 @@ def refuse_describe(question: Question, error: ApiError) -> Body:
     return _described(question, error, {})
 
 
+class SaltedPasswordsShut(InvalidRequest):
+    """``sasl.scram.password.salted.enable=false``: no policy can judge a salted password."""
+
+    code = ErrorCode.POLICY_VIOLATION
+
+
+def check_salted(services: Services, question: Question) -> None:
+    """``SaltedPasswordsShut`` where they are. Deletions have no password."""
+    if question.request.body.upsertions and not services.passwords.config.takes_salted:
+        raise SaltedPasswordsShut(
+            f"This node takes no salted passwords ({SALTED_ENABLE}=false): send the password "
+            "itself over TLS, by metalog passwd without --iterations"
+        )
+
+
+def note_unjudged(services: Services, question: Question, refused: Collection[str]) -> None:
+    """Log for whom a password was set that the node's policy could not judge."""
+    if services.passwords.policy is None or question.is_forwarded:
+        return
+    users = [each.name for each in question.request.body.upsertions if each.name not in refused]
+    if users:
+        shown = ", ".join(repr(each[:_SHOWN]) for each in users[:_NAMED])
+        more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
+        _log.warning(
+            "%s set a salted password of %s%s, which the password policy could not judge; "
+            "%s=false refuses such",
+            question.context.principal,
+            shown,
+            more,
+            SALTED_ENABLE,
+        )
+
+
 def alter(services: Services, question: Question) -> Answer:
     ask(services, question, Operation.ALTER)
+    if not question.is_forwarded:
+        check_salted(services, question)
     asked = question.request.body
     request = AlterScramRequest(
         [ScramDeletion(each.name, each.mechanism) for each in asked.deletions],
@@ -60,8 +102,13 @@ def alter(services: Services, question: Question) -> Answer:
             for each in asked.upsertions
         ],
     )
-    done = services.replica.alter_scram(request)
-    return after(done, lambda altered: _altered(question, altered.result()))
+
+    def answered(altered: Future[dict[str, ApiError]]) -> Body:
+        outcomes = altered.result()
+        note_unjudged(services, question, [user for user, error in outcomes.items() if error])
+        return _altered(question, outcomes)
+
+    return after(services.replica.alter_scram(request), answered)
 
 
 def refuse_alter(question: Question, error: ApiError) -> Body:

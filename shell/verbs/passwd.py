@@ -19,7 +19,11 @@ from shell.asking import need_somebody
 from shell.context import add_command_config, opened_source
 from shell.output import Output
 from shell.safe import shown
-from snapshot.exchange.credentials import TakesPasswords, credential_target_of
+from snapshot.exchange.credentials import (
+    PasswordOffer,
+    TakesPasswords,
+    credential_target_of,
+)
 
 if TYPE_CHECKING:
     from snapshot.exchange.credentials import CredentialTarget
@@ -33,7 +37,8 @@ pass show kafka/alice | metalog passwd @prod alice --password-file -
 metalog passwd DIR alice --delete
 
 Without --mechanism all that the user has are changed, so that no old password stays valid; a
-new user gets SCRAM-SHA-256 and SCRAM-SHA-512. Exit code: 0 done, 2 not done."""
+new user gets SCRAM-SHA-256 and SCRAM-SHA-512. A password policy (KIP-506) is asked only by a node
+of ours that is reached over TLS, and without --iterations. Exit code: 0 done, 2 not done."""
 _MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _USER_TYPE: Final = "User:"
 
@@ -65,7 +70,8 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: as before, {MIN_ITERATIONS} where"
-        " there was none)",
+        " there was none); the password is then salted here, and a node's password policy not"
+        " asked",
     )
     password.add_argument(
         "--delete", action="store_true", help="delete the user's credentials instead"
@@ -126,13 +132,17 @@ def _set(
 ) -> None:
     mechanisms = _chosen(arguments) or sorted(has) or list(ScramMechanism)
     password = _password(arguments, output)
-    if (
-        arguments.iterations is None
-        and isinstance(target, TakesPasswords)
-        and target.takes_passwords()
-    ):
-        _send(target, arguments.user, mechanisms, password, output)
-        return
+    if isinstance(target, TakesPasswords):
+        offer = target.takes_passwords()
+        if offer is PasswordOffer.TAKEN and arguments.iterations is None:
+            _send(target, arguments.user, mechanisms, password, output)
+            return
+        if offer is not PasswordOffer.NONE:
+            why = "of --iterations" if arguments.iterations is not None else "there is no TLS"
+            output.warn(
+                f"the node's password policy, if it has one, is not asked, since {why}: the "
+                "password is salted here"
+            )
     for mechanism in mechanisms:
         iterations = arguments.iterations or has.get(mechanism, MIN_ITERATIONS)
         salt = os.urandom(SALT_BYTES)

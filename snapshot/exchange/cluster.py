@@ -22,6 +22,7 @@ from metalog.files import Files
 from metalog.kafka_client import Troubles, said
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.client_file import client_settings
+from snapshot.exchange.credentials import PasswordOffer
 from snapshot.exchange.formats.document import Document, Entry, ScramUser
 from snapshot.exchange.store import State
 
@@ -138,13 +139,15 @@ class ClusterStore:
             f"set the password of {user}",
         )
 
-    def takes_passwords(self) -> bool:
-        """Whether it is a node of ours, reached over TLS (KIP-506)."""
+    def takes_passwords(self) -> PasswordOffer:
+        """Whether it is a node of ours (KIP-506), and reached over TLS."""
         try:
             with self._passwords() as client:
-                return client.is_offered()
+                if not client.is_spoken():
+                    return PasswordOffer.NONE
+                return PasswordOffer.TAKEN if client.is_encrypted else PasswordOffer.NOT_ENCRYPTED
         except InvalidRequest:
-            return False
+            return PasswordOffer.NONE
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
         """What goes to the node is the password: its policy judges it, and it salts it."""

@@ -7,6 +7,7 @@ call. This module must not know who asks, nor where a password comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from metalog.errors import InvalidTarget
@@ -34,11 +35,20 @@ class CredentialTarget(Protocol):
         ...
 
 
+class PasswordOffer(Enum):
+    """Whether a TARGET salts passwords itself."""
+
+    NONE = 0
+    NOT_ENCRYPTED = 1
+    """It would, but a password may not be sent to it by this connection."""
+    TAKEN = 2
+
+
 @runtime_checkable
 class TakesPasswords(CredentialTarget, Protocol):
     """A TARGET that may take a password itself (KIP-506), and salt it by its own rules."""
 
-    def takes_passwords(self) -> bool: ...
+    def takes_passwords(self) -> PasswordOffer: ...
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None: ...
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from certificates import Certified, certified
-from running_node import running_in
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+from confluent_kafka.admin import ScramMechanism as AdminMechanism
+from running_node import BOTH_ROLES, running, running_in
 from written_log import formatted
 
 from metalog.scram import ScramMechanism
@@ -108,5 +119,102 @@ def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
     assert capsys.readouterr().out == "Set the SCRAM-SHA-256 password of carol, 5000 iterations.\n"
     assert passwd(node, "SSL", tmp_path, *secure, "--iterations", "6000") == 0
     assert known(node, "carol") == {SHA_256: 6000}
+    warned = "warning: the node's password policy, if it has one, is not asked, since"
+    assert capsys.readouterr().err == f"{warned} of --iterations: the password is salted here\n"
     assert passwd(node, "PLAINTEXT", tmp_path, "--mechanism", "SCRAM-SHA-512") == 0
     assert known(node, "carol") == {SHA_256: 6000, SHA_512: 4096}
+    assert capsys.readouterr().err == f"{warned} there is no TLS: the password is salted here\n"
+
+
+class LongPasswords:
+    """What ``sasl.scram.password.policy.class`` names."""
+
+    def accept(self, password: str) -> bool:
+        return len(password) > 10
+
+    def describe(self) -> str:
+        return "A password has more than 10 characters"
+
+
+POLICY = {"sasl.scram.password.policy.class": "long_passwords.LongPasswords"}
+SHUT = {"sasl.scram.password.salted.enable": "false"}
+
+
+@contextmanager
+def of_two(
+    folder: Path, server: Certified, monkeypatch: pytest.MonkeyPatch, **changed: str
+) -> Iterator[tuple[Node, Node]]:
+    """A node, and a broker that follows it and forwards to it, configured alike."""
+    module = ModuleType("long_passwords")
+    module.LongPasswords = LongPasswords  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    formatted(folder / "log")
+    both = {"ssl.keystore.location": str(server.identity), **POLICY, **changed}
+    listeners = "SSL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"
+    of_node = {"listeners": f"{listeners},CONTROLLER://127.0.0.1:0"}
+    with running_in(folder / "log", **both, **of_node) as node:
+        of_broker = {
+            **BOTH_ROLES,
+            "process.roles": "broker",
+            "node.id": "2",
+            "listeners": listeners,
+            "controller.quorum.bootstrap.servers": str(node.addresses["CONTROLLER"]),
+            **both,
+        }
+        with running(of_broker) as broker:
+            yield node, broker
+
+
+def salted(node: Node, user: str) -> None:
+    """As kafka-configs sets a password, and any other Admin client."""
+    admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
+    info = ScramCredentialInfo(AdminMechanism.SCRAM_SHA_256, 4096)
+    asked = [UserScramCredentialUpsertion(user, info, b"short")]
+    admin.alter_user_scram_credentials(asked)[user].result(20)
+
+
+def deleted(node: Node, user: str) -> None:
+    admin = AdminClient({"bootstrap.servers": str(node.addresses["PLAINTEXT"])})
+    asked = [UserScramCredentialDeletion(user, AdminMechanism.SCRAM_SHA_256)]
+    admin.alter_user_scram_credentials(asked)[user].result(20)
+
+
+def test_a_node_that_takes_no_salted_passwords_has_all_of_them_judged(
+    tmp_path: Path, server: Certified, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker refuses them before it forwards anything; what was judged there is forwarded."""
+    settings = client_settings(over_tls(server))
+    alice = ScramEntity("alice", SHA_256)
+    with of_two(tmp_path, server, monkeypatch, **SHUT) as nodes:
+        for node in nodes:
+            with pytest.raises(KafkaException, match=r"POLICY_VIOLATION.*metalog passwd without"):
+                salted(node, "alice")
+            assert known(nodes[0], "alice") == {}
+            with PasswordClient([node.addresses["SSL"]], settings) as client:
+                with pytest.raises(PasswordRefused, match="more than 10 characters"):
+                    client.set_scram_password([NewPassword(alice, "short")]).all().result(20)
+                client.set_scram_password([NewPassword(alice, PASSWORD)]).all().result(20)
+            assert known(nodes[0], "alice") == {SHA_256: 4096}
+            deleted(node, "alice")
+            assert known(nodes[0], "alice") == {}
+
+
+def test_the_log_tells_of_a_password_that_the_policy_could_not_judge(
+    tmp_path: Path,
+    server: Certified,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One line, at the node that was asked."""
+    settings = client_settings(over_tls(server))
+    with of_two(tmp_path, server, monkeypatch) as nodes:
+        for node in nodes:
+            caplog.clear()
+            salted(node, "alice")
+            said = "User:ANONYMOUS set a salted password of 'alice', which the password policy "
+            assert caplog.text.count(said) == 1
+            deleted(node, "alice")
+            with PasswordClient([node.addresses["SSL"]], settings) as client:
+                asked = [NewPassword(ScramEntity("bob", SHA_256), PASSWORD)]
+                client.set_scram_password(asked).all().result(20)
+            assert caplog.text.count("could not judge") == 1

@@ -236,7 +236,7 @@ def test_no_password_is_shown() -> None:
 
 
 def test_the_defaults_are_kip_506s() -> None:
-    assert scram_password_config({}) == ({SHA_256: 4096, SHA_512: 4096}, None)
+    assert scram_password_config({}) == ({SHA_256: 4096, SHA_512: 4096}, None, True)
     assert scram_password_config({"listeners": "x"}) == DEFAULTS
 
 
@@ -248,7 +248,8 @@ def test_the_configuration() -> None:
             "sasl.scram.password.policy.class": "ours.Policy",
         }
     )
-    assert config == ({SHA_256: 4096, SHA_512: 8192}, "ours.Policy")
+    assert config == ({SHA_256: 4096, SHA_512: 8192}, "ours.Policy", True)
+    assert not scram_password_config({"sasl.scram.password.salted.enable": "False"}).takes_salted
     plan = planned(("a", 2, "x"), config=config)
     assert plan.requests[SHA_512].upsertions[0].iterations == 8192
 
@@ -262,6 +263,8 @@ def test_the_configuration() -> None:
         ("change.SHA512.iterations", "many", "to 16384"),
         ("change.SHA1.iterations", "4096", "SHA1.iterations is not known"),
         ("policy.clas", "ours.Policy", "policy.clas is not known"),
+        ("salted.enable", "no", "salted.enable=no: give true or false"),
+        ("salted.enabled", "false", "salted.enabled is not known"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(key: str, value: str, said: str) -> None:
