@@ -28,6 +28,7 @@ BEFORE_LOGIN_BYTES: Final = 8 << 10
 
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
+_SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _STRANGERS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
@@ -142,6 +143,8 @@ class ServerConnection:
         self._login = self._logins.begin(request.body.mechanism)
         if self._login is None:
             self.is_over = True
+            asked = request.body.mechanism[:_SHOWN]
+            self.failed_login = LoginRefused(asked, f"SASL mechanism {asked!r} is not enabled")
             refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
             return _answered(request, declared(error_code=refusal, mechanisms=enabled))
         self._is_bare = request.head.version == 0

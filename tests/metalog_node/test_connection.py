@@ -304,6 +304,8 @@ def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None
     with pytest.raises(AuthenticationFailed, match="but PLAIN"):
         joined(session, connection, cut=1 << 20)
     assert connection.is_over
+    assert isinstance(connection.failed_login, LoginRefused)
+    assert connection.failed_login.reason == "SASL mechanism 'SCRAM-SHA-256' is not enabled"
 
 
 @pytest.mark.parametrize("cut", [1, 7, 1 << 20])
