@@ -35,12 +35,12 @@ from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
-from metalog.records.text import has_half_pair
+from metalog.records.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
 """Each filter lists all that it matches: many that match the same would fill the memory."""
-_NAME, _PRINCIPAL, _HOST = "name", "principal", "host"
+_NAME, _PRINCIPAL, _HOST = _TEXTS = "name", "principal", "host"
 
 _TOO_MANY_CREATED: Final = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
@@ -133,8 +133,10 @@ def _problem(acl: Acl) -> str | None:
             f"Could not parse principal from `{acl.principal}` "
             "(no colon is present separating the principal type from the principal name)"
         )
-    elif any(map(has_half_pair, (acl.resource_name, acl.principal, acl.host))):
-        problem = "Invalid name, principal or host: it is not Unicode text"
+    else:
+        for what, text in zip(_TEXTS, (acl.resource_name, acl.principal, acl.host), strict=True):
+            if wrong := text_problem(text):
+                return f"Invalid {what}: it {wrong}"
     return problem
 
 
@@ -169,10 +171,6 @@ class _Sought:
         if not found:
             return self._all
         return min(found, key=len)
-
-
-def _named(acl: Acl) -> Iterable[tuple[str, str]]:
-    return (_NAME, acl.resource_name), (_PRINCIPAL, acl.principal), (_HOST, acl.host)
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:

@@ -19,7 +19,7 @@ from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.records.text import has_half_pair
+from metalog.records.text import text_problem
 from metalog.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
@@ -126,11 +126,18 @@ def describe_credentials(
     }
 
 
+def name_problem(name: str) -> str | None:
+    """Why no user may have ``name``, or None."""
+    if not name:
+        return "Username must not be empty"
+    problem = text_problem(name)
+    return None if problem is None else f"Username {problem}"
+
+
 def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
     mechanism = MECHANISMS.get(change.mechanism)
-    if not change.name or has_half_pair(change.name):
-        wrong = "must be Unicode text" if change.name else "must not be empty"
-        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"Username {wrong}")
+    if problem := name_problem(change.name):
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, problem)
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     if isinstance(change, ScramDeletion):

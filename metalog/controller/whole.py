@@ -12,8 +12,8 @@ from typing import NamedTuple
 from metalog.acl import Acl
 from metalog.controller.acl import creations, why_not
 from metalog.controller.result import ControllerResult
-from metalog.controller.scram import SCRAM_SINCE
-from metalog.errors import InvalidRequest
+from metalog.controller.scram import SCRAM_SINCE, name_problem
+from metalog.errors import ErrorCode, InvalidRequest
 from metalog.ids import Entropy
 from metalog.image.features import METADATA_VERSIONS
 from metalog.image.metadata import MetadataImage
@@ -37,6 +37,9 @@ def change_whole(
     for acl in change.added:
         if error := why_not(acl):
             raise InvalidRequest(f"{error.code.name}: {error.message}")
+    for user, _, _ in change.credentials:
+        if problem := name_problem(user):
+            raise InvalidRequest(f"{ErrorCode.UNACCEPTABLE_CREDENTIAL.name}: {problem}")
     level = image.features.metadata_version or 0
     if change.credentials and level < SCRAM_SINCE:
         raise InvalidRequest(

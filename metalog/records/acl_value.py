@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from metalog.records.fields import write_string
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
-from metalog.records.text import encode_text
-from metalog.records.varint import write_unsigned_varint
 
 _CODES: Final = [bytes((code,)) for code in range(128)]
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
@@ -28,25 +27,27 @@ def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
     )
     if record.unknown_tagged_fields or len(record.id) != 16 or min(codes) < 0 or max(codes) > 127:
         return None
-    return b"".join(
-        (
-            _HEAD,
-            record.id,
-            _CODES[codes[0]],
-            _text(record.resource_name),
-            _CODES[codes[1]],
-            _text(record.principal),
-            _text(record.host),
-            _CODES[codes[2]],
-            _CODES[codes[3]],
-            b"\0",
+    try:
+        return b"".join(
+            (
+                _HEAD,
+                record.id,
+                _CODES[codes[0]],
+                _text(record.resource_name),
+                _CODES[codes[1]],
+                _text(record.principal),
+                _text(record.host),
+                _CODES[codes[2]],
+                _CODES[codes[3]],
+                b"\0",
+            )
         )
-    )
+    except ValueError:
+        return None
 
 
 @lru_cache(_REMEMBERED)
 def _text(text: str) -> bytes:
-    data = encode_text(text)
     out = bytearray()
-    write_unsigned_varint(out, len(data) + 1)
-    return bytes(out) + data
+    write_string(out, text)
+    return bytes(out)

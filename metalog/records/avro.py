@@ -24,6 +24,7 @@ from metalog.records.generated_code import camel, snake
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.registry import control_type, message_type
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, Field, MessageSchema
+from metalog.records.text import text_problem
 
 NAMESPACE: Final = "kraftmetalog"
 _ALL: Final = (*METADATA_RECORDS, *CONTROL_RECORDS)
@@ -259,8 +260,8 @@ def _value_codec(
     kind: Any, field: Field, version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_To, _To]:
     item = field.type.removeprefix("[]")
-    to_item: _To = _same
-    from_item: _To = _same
+    to_item: _To = _checked if item == "string" else _same
+    from_item: _To = to_item
     if item not in _PRIMITIVES and item != "uuid":
         structs[item] = field.fields or structs[item]
         nested = getattr(sys.modules[kind.__module__], item)
@@ -275,6 +276,13 @@ def _value_codec(
         return None if value is None else tuple([from_item(each) for each in value])
 
     return to_items, from_items
+
+
+def _checked(text: str | None) -> str | None:
+    """``text``, which a record of Kafka's can hold; ``ValueError`` otherwise."""
+    if text is not None and (problem := text_problem(text)) is not None:
+        raise ValueError(f"a string {problem}")
+    return text
 
 
 def _same(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from metalog.ids import Uuid
 from metalog.records.message import Struct
-from metalog.records.text import decode_text, encode_text
+from metalog.records.text import check_size, decode_text, encode_text
 from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
 
 T = TypeVar("T")
@@ -93,12 +93,16 @@ def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
 
 def read_string(data: bytes, at: int) -> tuple[str, int]:
     value, at = read_bytes(data, at)
+    check_size(value)
     return decode_text(value), at
 
 
 def read_nullable_string(data: bytes, at: int) -> tuple[str | None, int]:
     value, at = read_nullable_bytes(data, at)
-    return (None if value is None else decode_text(value)), at
+    if value is None:
+        return None, at
+    check_size(value)
+    return decode_text(value), at
 
 
 def read_nullable_array(
@@ -195,7 +199,9 @@ def write_bytes(out: bytearray, value: bytes) -> None:
 
 
 def write_string(out: bytearray, value: str) -> None:
-    write_bytes(out, encode_text(value))
+    encoded = encode_text(value)
+    check_size(encoded)
+    write_bytes(out, encoded)
 
 
 def write_nullable_string(out: bytearray, value: str | None) -> None:

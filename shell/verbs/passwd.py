@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from metalog.records.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 from shell.asking import need_somebody
 from shell.context import add_command_config, opened_source
@@ -102,6 +103,8 @@ def _check(arguments: Namespace) -> None:
         )
     if not arguments.user:
         raise InvalidRequest("USER is empty; give the name of a user")
+    if problem := text_problem(arguments.user):
+        raise InvalidRequest(f"USER {problem}; give a shorter name")
     if arguments.delete:
         for option, value in (
             ("--password-file", arguments.password_file),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl
+from metalog.controller.acl import why_not
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.directory import DirectoryLog
 from snapshot.exchange.formats.document import ScramUser
@@ -87,6 +88,8 @@ def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
     """``InvalidTarget`` if a step cannot be taken at ``target``, before the first is taken."""
     for step in steps:
         why = target.why_not(step.acl)
+        if why is None and step.change is Change.ADD and (error := why_not(step.acl)):
+            why = error.message
         if why is not None:
             raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
 

@@ -213,7 +213,8 @@ def test_a_request_that_is_too_large_fails_alone(tmp_path: Path) -> None:
     with Replica(WritableDirectoryLog(folder)) as replica:
         with held(replica):
             [small] = replica.create_acls(WHO, [acl("small")])
-            [huge] = replica.create_acls(WHO, [acl("n" * (9 << 20))])
+            large = [acl(f"{number:0>32000}") for number in range(300)]
+            [huge, *_] = replica.create_acls(WHO, large)
         assert not done(small)
         with pytest.raises(InvalidRequest, match="more than the 8388608"):
             done(huge)

@@ -26,6 +26,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.controller.acl import why_not
+from metalog.controller.scram import name_problem
 from metalog.records.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import Document, Entry, Notes, Own, Place, ScramUser
@@ -185,6 +186,8 @@ def read_user(node: Node) -> ScramUser:
         raise fault(node.place, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
     salt, stored, server = (_bytes(found[key], key) if key in found else b"" for key in SECRET_KEYS)
     user = text_of(found["user"], "user")
+    if problem := name_problem(user):
+        raise fault(found["user"].place, problem)
     return ScramUser(user, mechanism, ScramCredential(salt, stored, server, int(iterations)))
 
 

@@ -25,6 +25,7 @@ from metalog.errors import ErrorCode
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
+from metalog.records.frame import decode_value, encode_value
 
 REJECTED = Path(__file__).parents[2] / "fixtures/kafka/basic-4.3/expected/rejected.json"
 
@@ -93,6 +94,18 @@ def test_what_would_be_read_as_something_else_is_not_written(part):
     assert not records
     assert error.code is ErrorCode.INVALID_REQUEST
     assert "it is not Unicode text" in error.message
+
+
+@pytest.mark.parametrize("part", ["resource_name", "principal", "host"])
+def test_what_is_longer_than_kafka_reads_is_not_written(part):
+    """In UTF-8: the code that Kafka generates for its messages throws on more."""
+    longest = READ._replace(**{part: "User:" + "\u20ac" * 10_920 + "ab"})
+    longer = longest._replace(**{part: getattr(longest, part) + "c"})
+    records, results = create_acls(EMPTY.acls, [longest, longer], numbered_entropy())
+    assert [error.code for error in results] == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    assert "has 32,768 bytes in UTF-8, and Kafka takes at most 32,767" in results[1].message
+    [(record, version)] = records
+    assert decode_value(encode_value(record, version)) == (version, record)
 
 
 def test_results_keep_the_order_of_the_request():

@@ -14,6 +14,7 @@ from metalog.errors import ErrorCode
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
+from metalog.records.frame import encode_value
 from metalog.records.messages import FeatureLevelRecord
 from metalog.scram import ScramMechanism, salted_password
 
@@ -55,7 +56,12 @@ def with_users(*names):
         (
             upsertion("u\ud800"),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "Username must be Unicode text",
+            "Username is not Unicode text",
+        ),
+        (
+            upsertion("ü" * 16_384),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "Username has 32,768 bytes in UTF-8, and Kafka takes at most 32,767",
         ),
         (
             upsertion("u", mechanism=3),
@@ -74,6 +80,13 @@ def test_a_bad_upsertion_is_refused_alone(change, code, message):
     records, results = altered(TODAY, upsertions=[change, upsertion("good")])
     assert results == {change.name: (code, message), "good": SUCCESS}
     assert [record.name for record, _ in records] == ["good"]
+
+
+def test_the_longest_name_that_kafka_takes():
+    name = "a" + "ü" * 16_383
+    records, results = altered(TODAY, upsertions=[upsertion(name)])
+    assert results == {name: SUCCESS}
+    assert encode_value(*records[0])
 
 
 def test_deleting_what_is_not_there():

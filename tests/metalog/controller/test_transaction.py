@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_log import ace
 
 from metalog.controller import transaction
 from metalog.controller.transaction import MAX_TRANSACTION_BYTES, transaction_batches
@@ -17,6 +16,7 @@ from metalog.records.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+    UserScramCredentialRecord,
 )
 
 NEWEST, LAST_WITHOUT = 30, 12
@@ -24,7 +24,11 @@ BEFORE = [(AbortTransactionRecord(), 0)]
 
 
 def records(*lengths: int) -> list:  # type: ignore[type-arg]
-    return [(ace(number, "n" * length), 0) for number, length in enumerate(lengths)]
+    """Of about so many bytes: a salt has no bound, as a name has."""
+    return [
+        (UserScramCredentialRecord(f"u{number}", 1, b"s" * length, b"", b"", 4096), 0)
+        for number, length in enumerate(lengths)
+    ]
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(60, 700), st.integers(1, 9))

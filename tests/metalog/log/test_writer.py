@@ -18,6 +18,7 @@ from metalog.records.messages import (
     FeatureLevelRecord,
     KRaftVersionRecord,
     LeaderChangeMessage,
+    UserScramCredentialRecord,
     VotersRecord,
 )
 
@@ -298,7 +299,7 @@ def test_a_log_that_begins_at_a_snapshot_is_continued(tmp_path: Path) -> None:
 def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path) -> None:
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
     epoch = log.claim()
-    huge = ace(1, "n" * (9 << 20))
+    huge = UserScramCredentialRecord("u", 1, b"s" * (9 << 20), b"", b"", 4096)
     with pytest.raises(InvalidRequest, match="more than the 8388608"):
         log.append(epoch, [(huge, 0)])
     log.append(epoch, [(ace(1), 0)])

@@ -9,12 +9,12 @@ from metalog.records import checkpoint
 from metalog.records.batch import build_batch, decode_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.messages import (
-    ConfigRecord,
     KRaftVersionRecord,
     NoOpRecord,
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     TopicRecord,
+    UserScramCredentialRecord,
     VotersRecord,
 )
 
@@ -67,7 +67,8 @@ def test_what_is_written_is_whole(count, group):
 
 
 def test_a_batch_of_a_snapshot_has_a_bound_in_bytes_too():
-    made = written([(ConfigRecord(2, "t", "k", "v" * 400_000), 0)] * 5)
+    large = UserScramCredentialRecord("u", 1, b"s" * 400_000, b"", b"", 4096)
+    made = written([(large, 0)] * 5)
     assert [batch.record_count for batch in made] == [1, 2, 2, 1, 1]
 
 

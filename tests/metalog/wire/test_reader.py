@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -102,6 +102,19 @@ def test_any_bytes_are_a_message_or_refused(name: str, data: st.DataObject) -> N
 def test_an_array_that_says_it_is_vast_is_refused_at_once(declared: type, wire: bytes) -> None:
     with pytest.raises(Malformed):
         read(declared, wire + bytes(9))
+
+
+def test_a_string_longer_than_kafka_reads_is_refused() -> None:
+    """Kafka closes the connection over it, as a node does over ``Malformed``."""
+    declared = request_type(51, 0)
+    deletion = get_type_hints(declared)["deletions"].__args__[0]
+    longest, longer = (
+        declared(deletions=(deletion(name="u" * size, mechanism=1),), upsertions=())
+        for size in (32_767, 32_768)
+    )
+    assert read(declared, written(longest))[0] == longest
+    with pytest.raises(Malformed, match="a string of 32,768 bytes"):
+        read(declared, written(longer))
 
 
 def test_a_tagged_field_of_a_later_version_is_passed_over() -> None:

@@ -1,0 +1,79 @@
+"""Names longer than Kafka reads come in nowhere, and a log that holds one is said to be so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from long_names import MAX, raw_record
+from written_log import formatted
+
+from metalog.records.batch import assemble_batch, batch_bytes
+from shell.main import main
+
+LONG = "n" * (MAX + 1)
+TOO_LONG = "has 32,768 bytes in UTF-8, and Kafka takes at most 32,767"
+FILES = {
+    "a.yaml": f"acls:\n- principal: User:a\n  operation: READ\n  resourceType: TOPIC\n"
+    f"  resourceName: {LONG}\n",
+    "a.jsonl": '\n{"resourceType":"TOPIC","resourceName":"t","patternType":"LITERAL","principal":'
+    f'"User:{LONG[5:]}","host":"*","operation":"READ","permissionType":"ALLOW"}}\n',
+    "a.csv": "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+    f"\nUser:a,Topic,LITERAL,t,Read,Allow,{LONG}\n",
+    "a.sh": f"\nkafka-acls --add --allow-principal User:a --topic {LONG}\n",
+    "u.yaml": f"users:\n- user: {LONG}\n  mechanism: SCRAM_SHA_256\n  iterations: 4096\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_with_one_is_refused_with_its_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.write_text(FILES[name])
+    assert main(["export", str(file), "-o", "json"]) == 2
+    said = capsys.readouterr().err
+    assert TOO_LONG in said
+    assert f"{name}, line 2" in said
+    assert len(said) < 1000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--add-acl", f"ALLOW User:a READ topic:{LONG}"),
+        ("--add-scram", f"SCRAM-SHA-256=[name={LONG},password=a-password]"),
+    ],
+)
+def test_no_cluster_begins_with_one(
+    options: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["format", str(tmp_path / "node"), *options]) == 2
+    assert TOO_LONG in capsys.readouterr().err
+    assert not (tmp_path / "node").exists()
+
+
+def test_no_verb_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(formatted(tmp_path / "node"))
+    password = tmp_path / "password"
+    password.write_text("a-password")
+    for command in (
+        ["kafka-acls", folder, "--add", "--allow-principal", "User:a", "--topic", LONG],
+        ["passwd", folder, LONG, "--password-file", str(password)],
+    ):
+        assert main(command) == 2
+        assert TOO_LONG in capsys.readouterr().err
+
+
+def test_a_log_that_holds_one_is_said_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka does not load it: its reader throws. So nobody here answers from the rest."""
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(
+        batch_bytes(assemble_batch(0, 1, 0, [raw_record(0, MAX), raw_record(1, MAX + 1)]))
+    )
+    assert main(["can", str(log), "User:a", "READ", "topic:t"]) == 2
+    said = capsys.readouterr().err
+    assert "offset 1" in said
+    assert "a string of 32,768 bytes; Kafka takes at most 32,767" in said
