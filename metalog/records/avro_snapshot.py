@@ -9,6 +9,7 @@ must not know files, nor what the records mean.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
@@ -20,6 +21,7 @@ from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.files import ReadableFile
 from metalog.ids import SnapshotId
 from metalog.records.avro import NAMESPACE, from_datum, to_datum, union_schema
+from metalog.records.avro_container import Head, read_blocks, read_head
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.checksum import crc32c_of_more
@@ -92,12 +94,13 @@ def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterato
 
 
 def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
-    blocks = fastavro.block_reader(source, return_record_name=True)  # type: ignore[arg-type]
-    about = {key: int(blocks.metadata[_KEY + key]) for key in ("endOffset", "epoch")}
+    head = read_head(source.read)
+    _check_schema(head)
+    about = {key: int(head.metadata[_KEY + key]) for key in ("endOffset", "epoch")}
     inside = SnapshotId(about["endOffset"], about["epoch"])
     if inside != id:
         raise _fault(f"the snapshot {inside} in a file whose name says {id}")
-    records = _records(source, blocks)
+    records = _records(source, head)
     control: list[Any] = []
     messages: Iterator[Any] = iter(())
     for record in records:
@@ -108,8 +111,8 @@ def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
     yield from snapshot_batches(
         _no_control(messages),
         epoch=id.epoch,
-        timestamp=int(blocks.metadata[f"{_KEY}timestamp"]),
-        last_contained_timestamp=int(blocks.metadata[f"{_KEY}lastContainedLogTimestamp"]),
+        timestamp=int(head.metadata[f"{_KEY}timestamp"]),
+        last_contained_timestamp=int(head.metadata[f"{_KEY}lastContainedLogTimestamp"]),
         control=control,
     )
 
@@ -121,26 +124,67 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
         yield record
 
 
-def _records(source: _In, blocks: Iterator[Any]) -> Iterator[Record]:
-    count = 0
+def _check_schema(head: Head) -> None:
+    """Before a byte is decoded: what another schema makes of a byte has no bound."""
+    ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
+    for name, definition in found.items():
+        if ours.get(name) != definition:
+            raise _fault(f"the Avro schema {name} is not known")
+    if head.codec != "null":
+        raise _fault(f"it is compressed with {head.codec}, which no snapshot is")
+
+
+def _definitions(schema: Any) -> dict[str, object]:
+    """Each name that ``schema`` defines, and what it stands for."""
+    found: dict[str, object] = {}
+
+    def meant(part: Any) -> object:
+        if isinstance(part, str):
+            return part
+        if isinstance(part, list):
+            return tuple(map(meant, part))
+        if part["type"] == "array":
+            return "array", meant(part["items"])
+        name = part["name"]
+        if part["type"] == "fixed":
+            found[name] = part["type"], part["size"]
+        elif part["type"] == "record":
+            fields = tuple((field["name"], meant(field["type"])) for field in part["fields"])
+            found[name] = part["type"], fields
+        else:
+            raise _fault(f"the Avro type {part['type']} is in no snapshot")
+        return name
+
+    if not isinstance(schema, list) or not all(isinstance(each, dict) for each in schema):
+        raise _fault("its schema is no union of records")
+    meant(schema)
+    return found
+
+
+def _records(source: _In, head: Head) -> Iterator[Record]:
+    schema, blocks = fastavro.parse_schema(head.schema), read_blocks(source.read, head, source.size)
+    done = 0
     while True:
         checksum = source.checksum
-        block = next(blocks, None)
-        if block is None:
+        size, data = next(blocks, (0, b""))
+        if not size:
             raise _fault("the snapshot has no end: it was cut short")
-        entries = list(block)
-        if entries and entries[0][0] == END:
-            _check_end(entries, count, checksum)
-            if not source.is_at_end:
-                raise _fault("something follows the end of the snapshot")
-            return
-        for full_name, datum in entries:
-            count += 1
+        block = io.BytesIO(data)
+        for _ in range(size):
+            named: Any = fastavro.schemaless_reader(block, schema, None, return_record_name=True)
+            full_name, datum = named
+            if full_name == END:
+                _check_end(datum, done, checksum)
+                if size > 1 or block.tell() != len(data) or not source.is_at_end:
+                    raise _fault("something follows the end of the snapshot")
+                return
+            done += 1
             yield from_datum(full_name, datum)
+        if block.tell() != len(data):
+            raise _fault("something follows the records of a block")
 
 
-def _check_end(entries: list[tuple[str, Mapping[str, Any]]], count: int, checksum: int) -> None:
-    [(_, end)] = entries
+def _check_end(end: Mapping[str, Any], count: int, checksum: int) -> None:
     if end["crc32c"] != checksum:
         raise _fault("the checksum of the snapshot is wrong")
     if end["records"] != count:
@@ -180,19 +224,16 @@ class _In:
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file
-        self._size = file.size()
+        self.size = file.size()
         self.position = 0
         self.checksum = 0
 
     @property
     def is_at_end(self) -> bool:
-        return self.position == self._size
+        return self.position == self.size
 
     def read(self, size: int) -> bytes:
-        data = self._file.read_at(self.position, max(0, min(size, self._size - self.position)))
+        data = self._file.read_at(self.position, max(0, min(size, self.size - self.position)))
         self.position += len(data)
         self.checksum = crc32c_of_more(self.checksum, data)
         return data
-
-    def tell(self) -> int:
-        return self.position

@@ -61,16 +61,16 @@ class FileStore:
 
     def state(self) -> State:
         if not self._files.is_folder(self._path):
-            return State(self._read(self._path))
+            return self._read(self._path)
         paths = list(yaml_files(self._path, self._files))
-        return State(joined(map(self._read, paths)))
+        return State(joined(self._read(path).document for path in paths))
 
-    def _read(self, path: Path) -> Document:
-        document = self._parsed(path)
+    def _read(self, path: Path) -> State:
+        document, problems = self._parsed(path)
         missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
-        return document._replace(missing=missing) if missing else document
+        return State(document._replace(missing=missing) if missing else document, problems)
 
-    def _parsed(self, path: Path) -> Document:
+    def _parsed(self, path: Path) -> State:
         try:
             data = read_whole(self._files, path)
         except OSError as error:
@@ -78,7 +78,8 @@ class FileStore:
         if path.suffix == ".avro":
             from snapshot.exchange.formats.avro import read_avro
 
-            return read_avro(data, str(path))
+            document, problem = read_avro(data, str(path))
+            return State(document, () if problem is None else (problem,))
         try:
             text = data.decode("utf-8" if path.suffix == _SCRIPT else "utf-8-sig")
         except UnicodeDecodeError as error:
@@ -88,7 +89,7 @@ class FileStore:
         if missing and path.suffix == ".csv":
             text = re.sub(f"(?m)^{MARK}.*", "", text)
         document = _reader(path)(text, str(path))
-        return document._replace(missing=(*document.missing, *missing)) if missing else document
+        return State(document._replace(missing=(*document.missing, *missing)))
 
 
 def _reader(path: Path) -> Callable[[str, str], Document]:

@@ -42,7 +42,7 @@ def test_a_file_with_one_is_refused_with_its_line(
     "options",
     [
         ("--add-acl", f"ALLOW User:a READ topic:{LONG}"),
-        ("--add-scram", f"SCRAM-SHA-256=[name={LONG},password=a-password]"),
+        ("--add-scram", f"SCRAM-SHA-256=[name={LONG},password=al-secret]"),
     ],
 )
 def test_no_cluster_begins_with_one(
@@ -56,7 +56,7 @@ def test_no_cluster_begins_with_one(
 def test_no_verb_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(formatted(tmp_path / "node"))
     password = tmp_path / "password"
-    password.write_text("a-password")
+    password.write_text("al-secret")
     for command in (
         ["kafka-acls", folder, "--add", "--allow-principal", "User:a", "--topic", LONG],
         ["passwd", folder, LONG, "--password-file", str(password)],

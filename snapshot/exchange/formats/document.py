@@ -35,6 +35,8 @@ class Notes(NamedTuple):
 
 
 NO_NOTES: Final = Notes()
+_MOST_ENTRIES: Final = 500_000
+_BYTES_AN_ENTRY: Final = 4
 
 
 class Entry(NamedTuple):
@@ -94,6 +96,12 @@ class Document(NamedTuple):
     def acls(self) -> tuple[Acl, ...]:
         """Each ACL once, in order."""
         return tuple(dict.fromkeys(entry.acl for entry in self.entries))
+
+
+def most_entries(size: int) -> int:
+    """How many ACLs a file of ``size`` bytes may mean: lists, aliases and compression make
+    many of few bytes."""
+    return max(_MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
 
 def joined(documents: Iterable[Document]) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 
 import fastavro
@@ -15,6 +16,8 @@ from tiny_log import ace
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
+from metalog.records.avro import NAMESPACE, union_schema
+from metalog.records.avro_container import container
 from metalog.records.avro_snapshot import END, Record, avro_snapshot, read_avro_snapshot
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
@@ -23,6 +26,7 @@ from metalog.records.messages import KRaftVersionRecord, VotersRecord
 from metalog.records.schema import METADATA_RECORDS, MessageSchema
 
 ID = SnapshotId(723, 4)
+NULLS = {"name": "n", "type": {"type": "array", "items": "null"}}
 VOTERS: list[Record] = [(KRaftVersionRecord(0, 1), 0), (VotersRecord(0), 0)]
 ACLS: list[tuple[Message, int]] = [(ace(number, f"topic-{number}"), 0) for number in range(3)]
 
@@ -108,6 +112,26 @@ def test_what_does_not_belong_together_is_refused() -> None:
         read(written([*ACLS, *VOTERS]))
     out = io.BytesIO()
     fastavro.writer(out, "string", ["hello"])
-    with pytest.raises(CorruptSnapshot, match=r"no whole snapshot in Avro \(KeyError\)"):
+    with pytest.raises(CorruptSnapshot, match="its schema is no union of records"):
         read(out.getvalue())
     assert END == "kraftmetalog.SnapshotEnd"
+
+
+def test_a_schema_of_its_own_is_refused_before_a_record_is_read() -> None:
+    """An array of nulls: a thousand million items in five bytes."""
+    endless = [*union_schema(), {"type": "record", "name": END, "fields": [NULLS]}]
+    head = {"avro.codec": b"null", f"{NAMESPACE}.endOffset": b"723", f"{NAMESPACE}.epoch": b"4"}
+    blocks = [(1, b"\x00\x80\x80\x80\x80\x80\x01\x00")]
+    for schema in (endless, union_schema()[:1] * 2, ["null"], {"type": "map", "values": "null"}):
+        bomb = b"".join(container(json.dumps(schema), head, bytes(16), iter(blocks)))
+        with pytest.raises(CorruptSnapshot):
+            read(bomb)
+    with pytest.raises(CorruptSnapshot, match="compressed with deflate"):
+        read(deflated())
+
+
+def deflated() -> bytes:
+    out = io.BytesIO()
+    about = {f"{NAMESPACE}.endOffset": "723", f"{NAMESPACE}.epoch": "4"}
+    fastavro.writer(out, union_schema(), [], codec="deflate", metadata=about)
+    return out.getvalue()
