@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import PARTITION_FOLDER
@@ -26,7 +25,6 @@ from metalog.log.single import CheckpointLog, SegmentSplit
 from metalog.log.topic import TopicSplit
 from metalog.ports import Split
 from metalog_spark.pieces import OPEN_END, BootstrapSplit, Hole, Piece, SnapshotSplit, WholeSplit
-from snapshot.archive import archived_cluster
 from snapshot.exchange.source import OpenedLog, Source, open_source
 
 _PATTERN: Final = re.compile(r"[*?\[]")
@@ -295,11 +293,7 @@ def cluster_of(source: Source) -> str | None:
     log = source.log
     if isinstance(log, FoldersLog):
         log = log.source
-    if not isinstance(log, DirectoryLog):
-        return None
-    if log.meta_properties is not None and log.meta_properties.cluster_id is not None:
-        return log.meta_properties.cluster_id
-    return archived_cluster(log.path, LOCAL_FILES)
+    return log.cluster_id if isinstance(log, DirectoryLog) else None
 
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:

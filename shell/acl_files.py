@@ -9,6 +9,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.controller.acl import why_not
+from metalog.errors import InvalidSource
 from shell.acls import sentence
 from shell.context import opened_text, replayed_source, store_document
 from snapshot.exchange.store import document_of
@@ -46,4 +47,6 @@ def held_by(text: str, arguments: Namespace, output: Output) -> Held:
     if len(refused) > _NAMED:
         output.warn(f"left out like these: {len(refused) - _NAMED:,} more ACLs")
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
+    if refused and not entries:
+        raise InvalidSource(f"{text}: Kafka would refuse to create any of its ACLs; none is left")
     return Held(source, document._replace(entries=entries), image)

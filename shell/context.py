@@ -13,7 +13,7 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog.errors import InvalidRequest
+from metalog.errors import InvalidRequest, InvalidSource
 from shell.output import Output
 
 if TYPE_CHECKING:
@@ -153,8 +153,22 @@ def store_document(store: Store, arguments: Namespace, output: Output) -> Docume
 
 
 def refuse_doubts_of(replayed: Replayed, arguments: Namespace, output: Output) -> None:
-    """``UncertainSource`` at a doubt; with ``--salvage`` the output says what is missing."""
+    """``UncertainSource`` at a doubt; with ``--salvage`` the output says what is missing.
+
+    ``InvalidSource`` where ``--committed`` leaves out all of the log.
+    """
+    refuse_nothing_proven(replayed, arguments)
     refuse_doubts_about(replayed.doubts, arguments, output)
+
+
+def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
+    """``InvalidSource`` where ``--committed`` leaves out all of the log: it holds more than
+    nothing, though nobody can tell how much."""
+    if arguments.committed and replayed.proven.offset == 0 and replayed.bounds.end > 0:
+        raise InvalidSource(
+            f"{replayed.source.text}: --committed leaves out all of it, since nothing in it is "
+            f"proven to be committed: {replayed.proven.why}"
+        )
 
 
 def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: Output) -> None:

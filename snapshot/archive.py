@@ -19,14 +19,11 @@ from metalog.log import layout
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
 from metalog.ports import Appended, Gap, HighWatermark, Log, SnapshotNeeded
-from metalog.properties import parse_properties, properties_mapping
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot
 from snapshot.reader import read_snapshot
 from snapshot.writer import write_durably
 
-MARK: Final = "archive.properties"
-_CLUSTER: Final = "cluster.id"
 _LATER: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
 """A run that adds more than this adds several segments."""
@@ -75,7 +72,8 @@ def _archived(
                 "what was between is gone; begin another folder, and read both"
             )
         if begun is not None:
-            _check_same_log(begun, log, begin, target)
+            is_same = cluster_id is not None and begun.cluster_id == cluster_id
+            _check_same_log(begun, log, begin, target, is_same_cluster=is_same)
         added = 0
         if begun is None and begin > log.bounds().start:
             added = _add_snapshots(log, proven, partition, files)
@@ -91,27 +89,27 @@ def _archived(
         held.close()
 
 
-def archived_cluster(folder: Path, files: Files) -> str | None:
-    """The cluster whose log an archive in ``folder`` keeps, where that is known."""
-    mark = folder / MARK
+def archived_cluster(target: Path, files: Files) -> str | None:
+    """The cluster whose log the archive in ``target`` keeps, where it is begun and that known."""
+    mark = target / layout.ARCHIVE_PROPERTIES
     if not files.is_file(mark):
         return None
-    return properties_mapping(parse_properties(read_whole(files, mark))).get(_CLUSTER)
+    return layout.parse_archive_properties(read_whole(files, mark), str(mark)).cluster_id
 
 
 def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) -> None:
-    mark = target / MARK
+    mark = target / layout.ARCHIVE_PROPERTIES
     if files.is_file(mark):
-        known = properties_mapping(parse_properties(read_whole(files, mark))).get(_CLUSTER)
+        known = archived_cluster(target, files)
         if cluster_id is not None and known not in (None, cluster_id):
             raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
         return
     if files.is_folder(target) and files.names(target):
         raise InvalidTarget(f"{target}: neither empty nor an archive; name a folder of its own")
     files.make_folder(partition)
-    text = "# An archive of a Kafka metadata log, made by metalog archive.\n"
-    text += "" if cluster_id is None else f"{_CLUSTER}={cluster_id}\n"
-    replace_whole(files, mark, text.encode())
+    replace_whole(
+        files, mark, layout.archive_properties_bytes(layout.ArchiveProperties(cluster_id))
+    )
 
 
 def _beginning(log: Log, proven: int) -> int:
@@ -130,13 +128,21 @@ def _has_segments(partition: Path, files: Files) -> bool:
         raise unreadable(partition, error) from None
 
 
-def _check_same_log(begun: DirectoryLog, log: Log, end: int, target: Path) -> None:
-    """The last batch of the archive is the log's own at that offset, if it still has it."""
+def _check_same_log(
+    begun: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
+) -> None:
+    """The last batch of the archive is the log's own at that offset, if it still has it; if not,
+    only the cluster's id can show that the log goes on with the archive."""
     last = None
     for last in begun.batches(begun.folder.segments[-1]):  # noqa: B007 - the last one is wanted
         pass
     if last is None or last.base_offset < log.bounds().start:
-        return
+        if is_same_cluster:
+            return
+        raise InvalidTarget(
+            f"{target}: nothing shows that this is its log, which begins at offset"
+            f" {log.bounds().start} and does not tell the cluster's id; begin another folder"
+        )
     theirs = next(_batches(log, last.base_offset, end), None)
     if theirs is None or batch_bytes(theirs) != batch_bytes(last):
         if log.bounds().end < end:

@@ -1,9 +1,9 @@
 """What is provably committed, from files alone.
 
 The high-water mark is not on disk, so a copy of a leader whose followers lag looks like
-one whose followers caught up. Proof is: a snapshot (only committed records go into one),
-being the only voter, or the same records in the folders of a majority. Those count as
-Kafka's leader counts them: once a majority holds a record of the newest leader's epoch,
+one whose followers caught up. Proof is: a snapshot or an archive (only committed records
+go into one), being the only voter, or the same records in the folders of a majority. Those
+count as Kafka's leader counts them: once a majority holds a record of the newest leader's epoch,
 it and all before it; what is older may still lose to a voter of a later epoch.
 Pure. This module must not read anything.
 """
@@ -19,6 +19,7 @@ from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
 
 NOT_ON_DISK: Final = "the high-water mark is not on disk"
+KEPT: Final = "only committed records go into an archive"
 
 
 class Proven(NamedTuple):
@@ -56,7 +57,8 @@ class Copy(NamedTuple):
     """One node's log: its batches in order from ``start`` on.
 
     A snapshot vouches for what lies below ``start``. ``voter`` is the node's id, or None
-    where its folder does not say it, ``snapshot`` its newest, (0, 0) for none.
+    where its folder does not say it, ``snapshot`` its newest, (0, 0) for none. ``is_archive``:
+    all of it is committed.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Copy(NamedTuple):
     end: int
     snapshot: SnapshotId
     stamps: Sequence[Stamp]
+    is_archive: bool = False
 
     @property
     def epoch(self) -> int:
@@ -122,6 +125,7 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     for place, copy in enumerate(copies):
         for candidate in (
             Proven(copy.snapshot.end_offset, f"a snapshot of {copy.name} ends there"),
+            Proven(copy.end if copy.is_archive else 0, f"{copy.name} is an archive"),
             Proven(
                 _held_for_good(place, copies, shared[place], voters),
                 f"{majority} of {len(voters)} voters hold the same up to there",

@@ -16,7 +16,7 @@ from typing import Final
 from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES, Files, opened
 from metalog.ids import SnapshotId
-from metalog.log.commit import NOT_ON_DISK, Proven, proven_by_one
+from metalog.log.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder import LogFolder, read_folder, unreadable
 from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.reach import Reach, beyond
@@ -75,6 +75,14 @@ class DirectoryLog:
         return self._folder.meta_properties
 
     @property
+    def cluster_id(self) -> str | None:
+        """As ``meta.properties`` or an archive's own file has it."""
+        for known in (self._folder.meta_properties, self._folder.archive):
+            if known is not None and known.cluster_id is not None:
+                return known.cluster_id
+        return None
+
+    @property
     def quorum_state(self) -> QuorumState | None:
         return self._folder.quorum_state
 
@@ -129,6 +137,8 @@ class DirectoryLog:
     @property
     def proven(self) -> Proven:
         """What this folder alone proves to be committed."""
+        if self._folder.archive is not None:
+            return Proven(self._ends.end, KEPT)
         snapshots = self.snapshots()
         properties = self._folder.meta_properties
         return proven_by_one(

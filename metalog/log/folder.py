@@ -15,7 +15,7 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, read_whole
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log import layout
-from metalog.log.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.layout import ArchiveProperties, LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.reach import Reach, find_reaches
 
 _Parsed = TypeVar("_Parsed")
@@ -39,6 +39,7 @@ class LogFolder(NamedTuple):
     leader_epochs: LeaderEpochs
     quorum_state: QuorumState | None
     meta_properties: MetaProperties | None
+    archive: ArchiveProperties | None
     bootstrap: Path | None
     problems: tuple[str, ...]
     reaches: tuple[Reach, ...]
@@ -90,9 +91,10 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
     leader_epochs = LeaderEpochs(str(checkpoint))
     if files.is_file(checkpoint):
         leader_epochs = layout.parse_leader_epochs(read_whole(files, checkpoint), str(checkpoint))
-    meta_properties = bootstrap = None
+    meta_properties = archive = bootstrap = None
     if log_dir is not None:
         meta_properties = parsed(log_dir / layout.META_PROPERTIES, layout.parse_meta_properties)
+        archive = parsed(log_dir / layout.ARCHIVE_PROPERTIES, layout.parse_archive_properties)
         bootstrap_path = log_dir / layout.BOOTSTRAP_CHECKPOINT
         bootstrap = bootstrap_path if files.is_file(bootstrap_path) else None
     return LogFolder(
@@ -103,6 +105,7 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
         leader_epochs=leader_epochs,
         quorum_state=parsed(partition / layout.QUORUM_STATE, layout.parse_quorum_state),
         meta_properties=meta_properties,
+        archive=archive,
         bootstrap=bootstrap,
         problems=tuple(problems),
         reaches=find_reaches(partition, names, files),
@@ -124,8 +127,9 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
         return path, path / layout.PARTITION_FOLDER
     if layout.segments(names) or layout.snapshots(names) or path.name == layout.PARTITION_FOLDER:
         above = path.absolute().parent
-        whole = path.name == layout.PARTITION_FOLDER and files.is_file(
-            above / layout.META_PROPERTIES
+        whole = path.name == layout.PARTITION_FOLDER and any(
+            files.is_file(above / name)
+            for name in (layout.META_PROPERTIES, layout.ARCHIVE_PROPERTIES)
         )
         return (above if whole else None), path
     if layout.BOOTSTRAP_CHECKPOINT in names and layout.META_PROPERTIES in names:

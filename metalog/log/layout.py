@@ -20,6 +20,8 @@ from metalog.properties import parse_properties, properties_mapping
 
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
 META_PROPERTIES: Final = "meta.properties"
+ARCHIVE_PROPERTIES: Final = "archive.properties"
+"""Ours, where a node has meta.properties: the folder is an archive."""
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 QUORUM_STATE: Final = "quorum-state"
@@ -245,6 +247,26 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
         )
     except ValueError as error:
         raise CorruptLog(f"not a meta.properties ({error})", file=file) from None
+
+
+class ArchiveProperties(NamedTuple):
+    """``archive.properties``; the cluster's id is None where nobody told it."""
+
+    cluster_id: str | None
+
+
+def parse_archive_properties(data: bytes, file: str) -> ArchiveProperties:
+    try:
+        properties = properties_mapping(parse_properties(data))
+    except ValueError as error:
+        raise CorruptLog(f"not an {ARCHIVE_PROPERTIES} ({error})", file=file) from None
+    return ArchiveProperties(properties.get("cluster.id"))
+
+
+def archive_properties_bytes(properties: ArchiveProperties) -> bytes:
+    text = "# An archive of a Kafka metadata log, made by metalog archive.\n"
+    text += "" if properties.cluster_id is None else f"cluster.id={properties.cluster_id}\n"
+    return text.encode()
 
 
 def meta_properties_bytes(properties: MetaProperties) -> bytes:

@@ -108,6 +108,11 @@ class QuorumLog:
         self._surveyed()
         return self._cluster_id
 
+    def expect_cluster(self, cluster_id: str) -> None:
+        """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka
+        refuses to be asked for another one's log."""
+        self._cluster_id = cluster_id
+
     @property
     def known_cluster_id(self) -> str | None:
         """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
@@ -288,7 +293,7 @@ class QuorumLog:
                 "controller.quorum.bootstrap.servers"
             )
         if not self._was_connected:
-            self._cluster_id = _cluster_of(connection)
+            self._cluster_id = _cluster_of(connection) or self._cluster_id
         self._was_connected = True
         return connection
 

@@ -117,6 +117,7 @@ def _copy(log: DirectoryLog) -> Copy:
             Stamp(batch.base_offset, batch.next_offset, batch.epoch, batch.crc)
             for batch in log.batches(bounds.start)
         ],
+        is_archive=log.folder.archive is not None,
     )
 
 
@@ -136,7 +137,7 @@ def _refuse_one_twice(logs: Sequence[DirectoryLog]) -> None:
 def _refuse_two_clusters(logs: Sequence[DirectoryLog]) -> None:
     first: tuple[str, DirectoryLog] | None = None
     for log in logs:
-        cluster = log.meta_properties.cluster_id if log.meta_properties is not None else None
+        cluster = log.cluster_id
         if cluster is None:
             continue
         if first is None:

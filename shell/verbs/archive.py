@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from shell.context import add_command_config, opened_source
 from shell.output import Output
 from shell.safe import safe
+
+if TYPE_CHECKING:
+    from snapshot.exchange.source import Source
 
 USAGE: Final = "SOURCE FOLDER [options]"
 FORMATS: Final = ("text", "json")
@@ -32,21 +35,24 @@ def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is kept, and where")
     group.add_argument("source", metavar="SOURCE", help="a log: a folder, several joined by +, …")
     group.add_argument("folder", metavar="FOLDER", help="made if missing; for this log alone")
+    group.add_argument(
+        "--cluster-id",
+        metavar="ID",
+        help="of a log that does not tell it, once: the folder keeps it",
+    )
     add_command_config(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:
     from snapshot.archive import archive_log
-    from snapshot.exchange.replay import cluster_id_of
 
     source = opened_source(arguments)
+    target = Path(arguments.folder)
+    cluster_id = _cluster_id(source, target, arguments)
     proven = source.log.proven
     if proven.offset == 0:
         raise InvalidSource(f"{source.text}: nothing in it is proven to be committed: {proven.why}")
-    target = Path(arguments.folder)
-    done = archive_log(
-        source.log, proven.offset, target, cluster_id=cluster_id_of(source), files=LOCAL_FILES
-    )
+    done = archive_log(source.log, proven.offset, target, cluster_id=cluster_id, files=LOCAL_FILES)
     if not output.is_text:
         output.record(
             {
@@ -67,3 +73,28 @@ def run(arguments: Namespace, output: Output) -> int:
             f"what is past offset {done.end:,} is not proven to be committed yet: {proven.why}"
         )
     return 0
+
+
+def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
+    """As the log tells it, or else --cluster-id or the archive does. A quorum's must be known:
+    no folder shows whose log it is."""
+    from snapshot.archive import archived_cluster
+    from snapshot.exchange.replay import cluster_id_of
+
+    told, given = cluster_id_of(source), arguments.cluster_id
+    if told is not None:
+        if given not in (None, told):
+            raise InvalidSource(f"{source.text}: of cluster {told}, not {given}")
+        return told
+    known: str | None = given or archived_cluster(target, LOCAL_FILES)
+    if source.kind == "quorum":
+        from metalog.log.quorum import QuorumLog
+
+        if known is None:
+            raise InvalidSource(
+                f"{source.text}: its controllers do not tell the cluster's id, which needs ALTER "
+                "on the cluster; give --cluster-id, so that no other cluster's log is added"
+            )
+        if isinstance(source.log, QuorumLog):
+            source.log.expect_cluster(known)
+    return known

@@ -59,6 +59,7 @@ _SUFFIXES: Final = {
     "strimzi": ".yaml",
 }
 _SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
+_ACLS_ALONE: Final = ("avro", "csv", "strimzi", "commands")
 _WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
@@ -111,6 +112,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     document = held.document
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
+    _refuse_nothing(document, output)
     write_whole = _writer(output)
 
     def write(part: Document) -> bytes:
@@ -124,6 +126,27 @@ def _export(arguments: Namespace, output: Output) -> int:
         else:
             output.raw(write(document))
     return 0
+
+
+def _refuse_nothing(document: Document, output: Output) -> None:
+    """An empty file would say that there is nothing, where there is nothing that fits."""
+    acls = document.acls
+    if not acls and document.users and output.format in _ACLS_ALONE:
+        raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
+    if acls and not any(map(_sayable(output), acls)):
+        raise InvalidRequest(f"-o {output.format} can say none of the {len(acls):,} ACLs")
+
+
+def _sayable(output: Output) -> Callable[[Acl], bool]:
+    if output.format == "strimzi":
+        from snapshot.exchange.formats.strimzi import why_not
+
+        return lambda acl: why_not(acl) is None
+    if output.format == "commands":
+        from authorizer.insight.commands import Change, kafka_acls_command
+
+        return lambda acl: kafka_acls_command(Change.ADD, acl) is not None
+    return lambda acl: True
 
 
 def _missing(output: Output) -> bytes:

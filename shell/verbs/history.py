@@ -26,6 +26,7 @@ from shell.context import (
     opened_source,
     read_config,
     refuse_doubts_about,
+    refuse_nothing_proven,
     replayed_source,
 )
 from shell.explanation import headline, result_cell
@@ -122,6 +123,7 @@ def run(arguments: Namespace, output: Output) -> int:
         first = moment.offset
     config = None if asked is None else read_config(arguments, source, output).config
     replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
+    refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed)
     if history is None:
         raise InvalidSource(f"{source.text}: too damaged to be followed back; see metalog status")

@@ -84,9 +84,7 @@ def cluster_id_of(source: Source) -> str | None:
     if source.kind == "quorum":
         return _told_cluster_id(log)
     folder = log.source if isinstance(log, FoldersLog) else log
-    if not isinstance(folder, DirectoryLog) or folder.meta_properties is None:
-        return None
-    return folder.meta_properties.cluster_id
+    return folder.cluster_id if isinstance(folder, DirectoryLog) else None
 
 
 def _told_cluster_id(log: OpenedLog) -> str | None:

@@ -14,6 +14,7 @@ from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.log.appender import SegmentLimits
 from metalog.log.directory import DirectoryLog
+from metalog.log.several import FoldersLog
 from metalog.log.writer import WritableDirectoryLog
 from metalog.records.batch import batch_bytes
 from shell.main import main
@@ -134,3 +135,61 @@ def test_what_proves_nothing_is_not_kept(
     assert main(["archive", str(segment), str(tmp_path / "archive")]) == 2
     assert "proven to be committed" in capsys.readouterr().err
     assert not (tmp_path / "archive").exists()
+
+
+def test_all_of_an_archive_is_committed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing else goes in, whoever wrote the log: here three voters, of whom two agree."""
+    nodes = [kafka_case(f"quorum-4.3/node-{node}").log_dir for node in (11, 13)]
+    target = tmp_path / "archive"
+    assert main(["archive", "+".join(map(str, nodes)), str(target)]) == 0
+    end = DirectoryLog(target).bounds().end
+    for source in (target, target / "__cluster_metadata-0"):
+        log = DirectoryLog(source)
+        assert log.proven.offset == end
+        assert log.cluster_id == DirectoryLog(nodes[0]).cluster_id
+    capsys.readouterr()
+    assert main(["acls", str(target)]) == 0
+    listed = capsys.readouterr()
+    assert main(["acls", str(target), "--committed"]) == 0
+    assert capsys.readouterr().out == listed.out != ""
+    assert "proven" not in listed.err
+    both = FoldersLog([DirectoryLog(target), DirectoryLog(nodes[0])])
+    assert both.proven.offset >= end
+
+
+def test_an_export_that_leaves_out_everything_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = str(kafka_case("quorum-4.3/node-12-uncommitted").log_dir)
+    for words in (["export", alone], ["acls", alone], ["history", alone], ["users", alone]):
+        assert main([*words, "--committed"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert "--committed leaves out all of it" in printed.err
+    users = tmp_path / "users.yaml"
+    users.write_text("users:\n- {user: a, mechanism: SCRAM-SHA-256, iterations: 4096}\n")
+    for name in ("csv", "avro", "strimzi", "commands"):
+        target = tmp_path / f"out.{name}"
+        assert main(["export", str(users), "-o", name, "--to", str(target)]) == 2
+        assert "there are only users" in capsys.readouterr().err
+        assert not target.exists()
+    assert main(["export", str(users)]) == 0
+
+
+def test_a_log_that_cannot_be_compared_needs_the_clusters_id(tmp_path: Path) -> None:
+    """It begins where the archive ends: by its records it may be any cluster's."""
+    folder, target = formatted(tmp_path / "node"), tmp_path / "archive"
+    log = WritableDirectoryLog(folder, limits=SegmentLimits(max_bytes=1))
+    epoch = log.claim()
+    end = log.append(epoch, [(ace(2), 0)])
+    archived(folder, target, cluster_id=None)
+    log.append(epoch, [(ace(3), 0)])
+    control = log.snapshot_control
+    write_snapshot(image_at(folder, end), log.folder.partition, timestamp=1, control=control)
+    log.trim(SnapshotId(end, epoch))
+    log.close()
+    assert DirectoryLog(folder).bounds().start == DirectoryLog(target).bounds().end
+    with pytest.raises(InvalidTarget, match="nothing shows that this is its log"):
+        archived(folder, target, cluster_id=None)
+    with pytest.raises(InvalidTarget, match="nothing shows that this is its log"):
+        archived(folder, target, cluster_id="c")

@@ -165,7 +165,7 @@ class Written(NamedTuple):
 def write_strimzi(document: Document) -> Written:
     """One resource for each principal; a principal of TLS is written as ``tls-external``."""
     entries = in_order(document.entries)
-    refused = {entry.acl: why for entry in entries if (why := _why_not(entry.acl))}
+    refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
     kept = [entry for entry in entries if entry.acl not in refused]
     resources = [
         _resource(principal, regrouped(of_principal))
@@ -174,7 +174,7 @@ def write_strimzi(document: Document) -> Written:
     return Written("---\n".join(resources), tuple(refused.items()))
 
 
-def _why_not(acl: Acl) -> str | None:
+def why_not(acl: Acl) -> str | None:
     principal_type, _, name = acl.principal.partition(":")
     if principal_type != "User":
         return "a KafkaUser is a principal of type User"

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import UUID
@@ -29,6 +30,7 @@ from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import Request, read_request, write_response
 from metalog.wire.schema import response_parts
 from metalog.wire.versions import VersionRange, Versions, versions_response
+from shell.main import main
 
 CONTROLLERS_APIS: Versions = {
     1: VersionRange(0, 18),
@@ -193,3 +195,29 @@ def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
     assert eventually(lambda: not isinstance(replica.state, Ready))
     replica.close()
     assert len(replica.image.acls) == 2
+
+
+def test_an_archive_asks_once_for_the_id_that_controllers_do_not_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From then on each Fetch carries it, so that another cluster's controller refuses."""
+    told: list[str | None] = []
+    lead = leading(3)
+
+    def answer(asked: Any) -> Any:
+        told.append(asked.cluster_id)
+        return lead(asked)
+
+    target = tmp_path / "archive"
+    with controller(answer) as address:
+        words = ["archive", f"quorum://{address}", str(target)]
+        assert main(words) == 2
+        assert "give --cluster-id" in capsys.readouterr().err
+        assert not target.exists()
+        assert main([*words, "--cluster-id", "prod"]) == 0
+        assert told[-1] == "prod"
+        told.clear()
+        assert main(words) == 0
+        assert told[-1] == "prod"
+        assert main([*words, "--cluster-id", "other"]) == 2
+    assert "the archive of another cluster, prod" in capsys.readouterr().err
