@@ -31,7 +31,7 @@ from metalog_node.by_topic import (
     PRODUCE,
     denied,
     joined,
-    may,
+    may_all,
     metadata_api,
     only,
     topic_api,
@@ -87,7 +87,7 @@ def passing_on(upstream):
 
     def by_topic(services, question):
         names = {*topics_of(question)}
-        allowed = {name for name in names if may(services, question, name)}
+        allowed = may_all(services, question, topics_of(question))
         if allowed == names:
             return upstream.ask(question)
         refusal = denied(only(question, names - allowed))
@@ -101,14 +101,17 @@ def passing_on(upstream):
     def metadata(services, question):
         here, asked = services.addresses[question.listener.name], question.request.body.topics
 
-        def shown(topic):
-            if may(services, question, topic.name):
-                return topic
-            error = ErrorCode.topic_authorization_failed
-            return None if asked is None else replace(topic, error_code=error, partitions=())
-
         def with_proxy(answer):
             told = answer_of(question, answer)
+            names = [topic.name for topic in told.topics]
+            allowed = may_all(services, question, names, log_denied=asked is not None)
+
+            def shown(topic):
+                if topic.name in allowed:
+                    return topic
+                error = ErrorCode.topic_authorization_failed
+                return None if asked is None else replace(topic, error_code=error, partitions=())
+
             [broker] = told.brokers
             return replace(
                 told,

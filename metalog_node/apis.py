@@ -1,7 +1,7 @@
 """Which APIs a listener answers: every handler's own, by who listens there.
 
 Sources: what Kafka 4.3.1 offers on its listeners. What is not here is refused before it is
-read. This module must not know sockets, nor any one API.
+read. Our own handlers may run on any thread. This module must not know sockets, nor any one API.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
 from metalog_node.handlers import acls, cluster, envelope, passwords, quorum, quotas, scram
-from metalog_node.handlers.question import Api
+from metalog_node.handlers.question import SHORT, Api
 
 _ADMIN: Final[Mapping[int, Api]] = {
     **acls.APIS,
@@ -50,7 +50,12 @@ def apis_of(
         apis |= cluster.OF_BROKERS
     if not has_quorum:
         apis = {key: api for key, api in apis.items() if key not in _OF_A_QUORUM}
+    apis = {key: _on_any_thread(api) for key, api in apis.items()}
     return apis if is_controllers else {**apis, **(added or {})}
+
+
+def _on_any_thread(api: Api) -> Api:
+    return api if api.short is not None else api._replace(short=SHORT)
 
 
 def spoken(apis: Mapping[int, Api]) -> Versions:

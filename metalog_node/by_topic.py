@@ -1,25 +1,28 @@
-"""Requests that go topic by topic, for a program around a node: each topic authorized for itself.
+"""Requests that go topic by topic, for a program around a node, which says what is so of each.
 
-Such a program says what is so of a partition; here it becomes an ``Api`` for ``Node``, in one
-version of Kafka's protocol that today's clients speak. What a topic's name may not be known for
-is answered with TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. This module
-must not know what is in a topic.
+Here that becomes an ``Api`` for ``Node``, in one version of Kafka's protocol that today's clients
+speak. All topics of a request are authorized in one call; what a topic's name may not be known
+for is answered with TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. The program
+is called on the event loop, which a long answer leaves to others now and then. This module must
+not know what is in a topic.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from authorizer.requests import actions, are_allowed
+from authorizer.api import Action
+from authorizer.requests import actions, each_allowed
 from metalog.errors import ApiError
-from metalog.wire.messages import write_request
+from metalog.wire.messages import Request, write_request
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import Answer, Api, Question, Services, error_fields
@@ -31,12 +34,17 @@ METADATA: Final = 3
 
 UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
 
+R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
 """Of a topic's name and kio's part of the request on one partition of it: fields of kio's part
 of the answer, as far as they differ from "no error, and nothing to tell"."""
 
 _METADATA_VERSION: Final = 8
 _LOOKED_AGAIN_S: Final = 0.02
+_PAUSES: Final = 5
+"""How much longer a Fetch without news rests than it takes to look."""
+_SLICE: Final = 100
+"""Topics and partitions that are answered in some milliseconds."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 
@@ -94,32 +102,49 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, Api]:
     """Produce, Fetch or ListOffsets, by its ``key``, for ``Node``'s ``apis``."""
 
     def handle(services: Services, question: Question) -> Answer:
-        allowed = {topic: may(services, question, topic) for topic in topics_of(question)}
-
-        def body() -> Body:
-            return answered(
-                question,
-                lambda topic, part: outcome(topic, part) if allowed[topic] else _DENIED,
-            )
-
-        return _with_news(question, body) if key == FETCH else body()
+        return _on_the_loop(_answer(services, question, outcome))
 
     shape = _SHAPES[key]
     return {key: Api(shape.name, VersionRange(shape.version, shape.version), handle, refused)}
 
 
+async def _answer(services: Services, question: Question, outcome: Outcome) -> Body:
+    allowed = await _may_apart(services, question, _references(question))
+
+    def told(topic: str, part: Any) -> Mapping[str, Any]:
+        return outcome(topic, part) if topic in allowed else _DENIED
+
+    if question.request.head.api_key != FETCH:
+        return await _answered_in_slices(question, told)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + question.request.body.max_wait.total_seconds()
+    while True:
+        began = loop.time()
+        answer = await _answered_in_slices(question, told)
+        parts = (part for topic in answer.responses for part in topic.partitions)
+        now = loop.time()
+        if now >= deadline or any(part.records or part.error_code for part in parts):
+            return answer
+        await asyncio.sleep(max(_LOOKED_AGAIN_S, _PAUSES * (now - began)))
+
+
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, Api]:
     """Metadata of a node that is the one broker and leads each of ``topics``, of one partition."""
 
-    def handle(services: Services, question: Question) -> Body:
+    async def answer(services: Services, question: Question) -> Body:
         known, asked = topics(), question.request.body.topics
+        names = sorted(known) if asked is None else list(dict.fromkeys(each.name for each in asked))
+        allowed = await _may_apart(services, question, names, log_denied=asked is not None)
         outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
-        for name in sorted(known) if asked is None else [each.name for each in asked]:
-            if may(services, question, name):
+        for name in names:
+            if name in allowed:
                 outcomes.append((name, None if name in known else UNKNOWN_TOPIC))
             elif asked is not None:
                 outcomes.append((name, _DENIED))
-        return _metadata(services, question, outcomes)
+        return await asyncio.to_thread(_metadata, services, question, outcomes)
+
+    def handle(services: Services, question: Question) -> Answer:
+        return _on_the_loop(answer(services, question))
 
     versions = VersionRange(_METADATA_VERSION, _METADATA_VERSION)
     return {METADATA: Api("Metadata", versions, handle, _metadata_refused)}
@@ -131,13 +156,25 @@ def topics_of(question: Question) -> list[str]:
     return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
 
 
+def _references(question: Question) -> list[str]:
+    """The same names, for each reference that Kafka counts: a partition, but in ListOffsets."""
+    shape = _shape(question)
+    if question.request.head.api_key == LIST_OFFSETS:
+        return topics_of(question)
+    return [
+        getattr(topic, shape.topic)
+        for topic in _topics(question)
+        for _ in getattr(topic, shape.partitions)
+    ]
+
+
 def only(question: Question, topics: Collection[str]) -> Question:
     """The same request, of ``topics`` alone."""
     shape, body = _SHAPES[question.request.head.api_key], question.request.body
     kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
-    request = question.request._replace(body=replace(body, **{shape.topics: tuple(kept)}))
-    head = request.head
-    payload = write_request(request.body, head.correlation_id, request.client_id)
+    head, client_id = question.request.head, question.request.client_id
+    request = Request(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
+    payload = write_request(request.body, head.correlation_id, client_id)
     return question._replace(request=request, payload=payload)
 
 
@@ -156,59 +193,95 @@ def denied(question: Question) -> Body:
 
 def may(services: Services, question: Question, topic: str) -> bool:
     """Whether the asker may do to ``topic`` what is asked."""
+    return bool(may_all(services, question, [topic]))
+
+
+def may_all(
+    services: Services, question: Question, topics: Iterable[str], *, log_denied: bool = True
+) -> set[str]:
+    """Those of ``topics`` to which the asker may do what is asked, in one call of the authorizer:
+    each once, with the count of its references. Any thread may ask."""
+    named = list(topics)
+    names = list(dict.fromkeys(named))
     if services.authorizer is None:
-        return True
-    needed = actions(question.context.request_name, topics=[topic])
-    return are_allowed(services.authorizer, question.context, needed)
+        return set(names)
+    needed = actions(question.context.request_name, topics=named)
+    if not log_denied:
+        needed = [(_silent(action),) for (action,) in needed]
+    allowed = each_allowed(services.authorizer, question.context, needed)
+    return {name for name, is_allowed in zip(names, allowed, strict=True) if is_allowed}
+
+
+def _silent(action: Action) -> Action:
+    """Of a name that is only left out where it is refused."""
+    return Action(
+        action.operation, action.resource, action.resource_reference_count, log_if_denied=False
+    )
 
 
 def answered(question: Question, outcome: Outcome) -> Body:
     """The answer that tells ``outcome`` of each partition."""
-    head = question.request.head
-    shape, kio = _SHAPES[head.api_key], response_parts(head.api_key, head.version)
-    told = []
-    for topic in getattr(question.request.body, shape.topics):
-        name = getattr(topic, shape.topic)
-        parts = [
-            getattr(kio, shape.part)(
-                **{shape.number: getattr(part, shape.partition)},
-                **{**shape.nothing, **outcome(name, part)},
-            )
-            for part in getattr(topic, shape.partitions)
-        ]
-        told.append(getattr(kio, shape.told_as)(**{shape.topic: name, shape.parts: tuple(parts)}))
-    whole = getattr(kio, f"{shape.name}Response")
+    told = [_topic_told(question, topic, outcome) for topic in _topics(question)]
+    return _whole(question, told)
+
+
+async def _answered_in_slices(question: Question, outcome: Outcome) -> Body:
+    """The same, while others are served."""
+    told, done = [], 0
+    for topic in _topics(question):
+        told.append(_topic_told(question, topic, outcome))
+        done += 1 + len(getattr(topic, _shape(question).partitions))
+        if done >= _SLICE:
+            done = 0
+            await asyncio.sleep(0)
+    return _whole(question, told)
+
+
+def _shape(question: Question) -> _Shape:
+    return _SHAPES[question.request.head.api_key]
+
+
+def _topics(question: Question) -> Iterable[Any]:
+    topics: Iterable[Any] = getattr(question.request.body, _shape(question).topics)
+    return topics
+
+
+def _topic_told(question: Question, topic: Any, outcome: Outcome) -> Any:
+    head, shape = question.request.head, _shape(question)
+    kio = response_parts(head.api_key, head.version)
+    name = getattr(topic, shape.topic)
+    parts = [
+        getattr(kio, shape.part)(
+            **{shape.number: getattr(part, shape.partition)},
+            **{**shape.nothing, **outcome(name, part)},
+        )
+        for part in getattr(topic, shape.partitions)
+    ]
+    return getattr(kio, shape.told_as)(**{shape.topic: name, shape.parts: tuple(parts)})
+
+
+def _whole(question: Question, told: list[Any]) -> Body:
+    head, shape = question.request.head, _shape(question)
+    whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
     return whole(throttle_time=_NO_TIME, **{shape.told: tuple(told)}, **shape.around)
+
+
+async def _may_apart(
+    services: Services, question: Question, topics: Collection[str], *, log_denied: bool = True
+) -> Collection[str]:
+    """``may_all``, on a thread where there are many."""
+    ask = partial(may_all, services, question, topics, log_denied=log_denied)
+    return await asyncio.to_thread(ask) if len(topics) > _SLICE else ask()
+
+
+def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
+    return asyncio.run_coroutine_threadsafe(answer, asyncio.get_running_loop())
 
 
 def refused(question: Question, error: ApiError) -> Body:
     """The answer that tells ``error`` of each partition."""
     code = {"error_code": error_fields(error)["error_code"]}
     return answered(question, lambda topic, part: code)
-
-
-def _with_news(question: Question, body: Callable[[], Body]) -> Answer:
-    """Of a Fetch: once there is something to tell, or its time is over."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + question.request.body.max_wait.total_seconds()
-    later: Future[Body] = Future()
-
-    def look() -> None:
-        if later.cancelled():
-            return
-        try:
-            answer = body()
-        except Exception as error:
-            later.set_exception(error)
-            return
-        parts = (part for topic in answer.responses for part in topic.partitions)
-        if loop.time() >= deadline or any(part.records or part.error_code for part in parts):
-            later.set_result(answer)
-        else:
-            loop.call_later(_LOOKED_AGAIN_S, look)
-
-    look()
-    return later
 
 
 def _metadata(

@@ -11,20 +11,30 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire.frames import framed
-from metalog.wire.messages import read_request, write_response
-from metalog.wire.schema import Body
+from metalog.wire.messages import UnreadRequest, write_response
 from metalog.wire.versions import Versions
 from metalog_node.authentication import LoginRefused, Logins
 from metalog_node.connection import Asked, ServerConnection
 from metalog_node.encrypted import Encrypted
-from metalog_node.handlers.question import Answer, Api, Question, Services, answer
+from metalog_node.handlers.question import (
+    SHORT,
+    Answer,
+    Api,
+    Later,
+    Question,
+    Services,
+    Written,
+    answer,
+)
 from metalog_node.listeners import Listener
 from metalog_node.metrics import Metrics
 from metalog_node.principals import Rule, principal_of
@@ -40,8 +50,8 @@ ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
 """What is read at once. asyncio holds up to two more of it, and as much of what the client is
 slow to take."""
-_LARGE: Final = 64 << 10
-"""A request of more bytes takes some ten milliseconds to be read, as does the answer to it."""
+_PIECE: Final = 256 << 10
+"""What is sent at once of a long answer."""
 _LOGIN_S: Final = 15.0
 """How long a client may take to log in, however much it talks."""
 _FAREWELL_S: Final = 5.0
@@ -50,7 +60,8 @@ _FAREWELL_S: Final = 5.0
 
 class Door(NamedTuple):
     """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
-    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate."""
+    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate. ``threads``
+    answer what would hold the event loop."""
 
     listener: Listener
     apis: Mapping[int, Api]
@@ -63,6 +74,7 @@ class Door(NamedTuple):
     metrics: Metrics
     seats: Seats
     refusals: RefusalLog
+    threads: ThreadPoolExecutor
 
 
 class Client:
@@ -89,6 +101,7 @@ class Client:
             logins=door.logins,
             principal=_certified(door, writer),
             most_bytes=door.most_bytes,
+            most_bytes_of={key: api.most_bytes for key, api in door.apis.items()},
         )
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
 
@@ -160,9 +173,10 @@ class Client:
         """A refused login only after a pause, so that guessing takes its time."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._door.refused_after_s)
-        self._writer.write(data)
         async with asyncio.timeout_at(self._patient_until()):
-            await self._writer.drain()
+            for at in range(0, len(data), _PIECE):
+                self._writer.write(data[at : at + _PIECE])
+                await self._writer.drain()
 
     async def _hang_up(self) -> None:
         """Once it has taken what is on its way to it; asyncio alone would wait forever."""
@@ -175,33 +189,52 @@ class Client:
 
     async def _answer(self, asked: Asked) -> bytes:
         api, payload = self._door.apis[asked.head.api_key], asked.payload
+        request = UnreadRequest(asked.head, payload, api.most_elements)
         question = Question(
-            await _apart_if(len(payload) > _LARGE, read_request, payload),
+            request,
             payload,
             RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
             self._door.listener,
             is_encrypted=self._door.tls is not None,
         )
-        answered = await _settled(answer(api, self._services, question))
+        handle = partial(answer, api, self._services, question)
+        finish = partial(self._finished, api, asked.head.correlation_id)
+        if api.short is None:
+            if len(payload) > SHORT:
+                await self._apart(request.read)
+            answered = handle()
+        elif len(payload) > api.short:
+            answered = await self._apart(handle)
+        else:
+            answered = handle()
+            if not isinstance(answered, (Future, Later)):
+                return finish(answered)
+        await _done(answered)
+        return await self._apart(finish, answered)
+
+    def _finished(self, api: Api, correlation_id: int, answered: Answer) -> bytes:
+        """The response as it is sent. ``answered`` is done."""
+        if isinstance(answered, (Future, Later)):
+            answered = answered.result()
         self._door.metrics.count_answer(api.name, answered)
-        if isinstance(answered, bytes):
-            return framed(answered)
-        correlation_id = asked.head.correlation_id
-        return framed(
-            await _apart_if(len(payload) > _LARGE, write_response, answered, correlation_id)
-        )
+        if isinstance(answered, Written):
+            answered = answered.payload
+        if not isinstance(answered, bytes):
+            answered = write_response(answered, correlation_id)
+        return framed(answered)
+
+    async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
+        """On a thread, so that the others are served meanwhile."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._door.threads, work, *arguments)
 
 
-async def _apart_if(is_long: bool, work: Callable[..., R], *arguments: Any) -> R:
-    """On a thread, so that the others are served meanwhile."""
-    return await asyncio.to_thread(work, *arguments) if is_long else work(*arguments)
-
-
-async def _settled(answered: Answer) -> Body | bytes:
-    if isinstance(answered, Future):
-        done: Any = await asyncio.wrap_future(answered)
-        return done
-    return answered
+async def _done(answered: Answer) -> None:
+    """Wait for what is still to come; its failure is told by its result."""
+    waited = answered.future if isinstance(answered, Later) else answered
+    if isinstance(waited, Future):
+        with suppress(Exception):
+            await asyncio.wrap_future(waited)
 
 
 def _certified(door: Door, writer: asyncio.StreamWriter | Encrypted) -> KafkaPrincipal:

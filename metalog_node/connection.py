@@ -2,14 +2,15 @@
 
 It tells its versions, leads the login, and hands on what an authenticated client asks, in the
 order in which it came. Until then a client is kept to small frames and to the three APIs of a
-login. What no peer should send is ``Malformed``: the connection is closed, and the reason is
-for the log. This module must not know sockets, time, or what any request is for.
+login, and these to small frames for good. What no peer should send is ``Malformed``: the
+connection is closed, and the reason is for the log. This module must not know sockets, time, or
+what any request is for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
@@ -24,8 +25,11 @@ from metalog.wire.versions import API_VERSIONS, Versions, versions_response
 from metalog_node.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
-"""The longest frame of a client that has not logged in yet."""
+"""The longest frame of a client that has not logged in yet, and of the APIs of a login."""
 
+_HEAD_BYTES: Final = 8
+
+_OF_A_CONNECTION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
 _INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
 _SHOWN: Final = 100
@@ -49,7 +53,11 @@ class Asked(NamedTuple):
 
 
 class ServerConnection:
-    """``logins`` is None where nobody logs in: ``principal`` then stands from the start."""
+    """``logins`` is None where nobody logs in: ``principal`` then stands from the start.
+
+    A frame may have ``most_bytes``, and a request no more than ``most_bytes_of`` its API: one
+    that is longer is refused at its beginning.
+    """
 
     def __init__(
         self,
@@ -58,6 +66,7 @@ class ServerConnection:
         logins: Logins | None,
         principal: KafkaPrincipal,
         most_bytes: int,
+        most_bytes_of: Mapping[int, int] | None = None,
     ) -> None:
         self.is_over = False
         """Close, once all that was given out is sent."""
@@ -66,6 +75,10 @@ class ServerConnection:
         self._logins = logins
         self._principal = principal if logins is None else None
         self._most_bytes = most_bytes
+        self._most_bytes_of = {
+            **(most_bytes_of or {}),
+            **dict.fromkeys(_OF_A_CONNECTION, BEFORE_LOGIN_BYTES),
+        }
         self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
         self._login: Login | None = None
         self._is_bare = False
@@ -93,11 +106,26 @@ class ServerConnection:
             yield self._step(frame)
             if self.is_over:
                 return
+        self._check_beginning()
+
+    def _check_beginning(self) -> None:
+        """Of a frame that is not whole yet, so that no more of it is taken."""
+        size, first = self._frames.beginning(_HEAD_BYTES)
+        if len(first) == _HEAD_BYTES and not self._is_bare:
+            self._check_size(read_head(first), size)
+
+    def _check_size(self, head: Head, size: int) -> None:
+        most = self._most_bytes_of.get(head.api_key, self._most_bytes)
+        if size > most:
+            raise Malformed(
+                f"a request of {size} bytes, where API {head.api_key} takes at most {most}"
+            )
 
     def _step(self, frame: bytes) -> bytes | Asked:
         if self._is_bare:
             return self._bare_token(frame)
         head = read_head(frame)
+        self._check_size(head, len(frame))
         if head.api_key == API_VERSIONS:
             return self._versions(frame, head)
         self._check_version(head)

@@ -58,6 +58,8 @@ _log = logging.getLogger(__name__)
 
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
+_ANSWERING_THREADS: Final = 2
+"""So many long requests are decoded at a time; of those that wait there are only their bytes."""
 _PATIENCE_S: Final = 1.0
 """How long early-start listeners wait for the log to be claimed, or for why it cannot be."""
 
@@ -96,6 +98,7 @@ class Node:
         self._credentials = Credentials(os.urandom(_SECRET_BYTES))
         self._readiness = Readiness()
         self._listings = Listings()
+        self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
         self._passwords = PasswordSetting(
             config.scram_passwords,
             _policy(config.scram_passwords),
@@ -179,6 +182,7 @@ class Node:
         self._refusals.end_period()
         await asyncio.to_thread(self._passwords.threads.shutdown)
         await asyncio.to_thread(self._listings.close)
+        await asyncio.to_thread(self._threads.shutdown)
         if self._forwarder is not None:
             await asyncio.to_thread(self._forwarder.close)
         if self._starting is not None:
@@ -308,6 +312,7 @@ class Node:
             self.metrics,
             self._seats,
             self._refusals,
+            self._threads,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()

@@ -11,6 +11,7 @@ know connections.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -114,7 +115,7 @@ def describe_credentials(
         }
     return {
         user: _description(image, user)
-        if users.count(user) == 1
+        if count == 1
         else ScramDescription(
             ApiError(
                 ErrorCode.DUPLICATE_RESOURCE,
@@ -122,7 +123,7 @@ def describe_credentials(
                 + user,
             )
         )
-        for user in dict.fromkeys(users)
+        for user, count in Counter(users).items()
     }
 
 

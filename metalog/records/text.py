@@ -11,7 +11,6 @@ This module must not know where a string stands.
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import Final
 
@@ -21,7 +20,8 @@ REPLACEMENT: Final = "\ufffd"
 MAX_BYTES: Final = 0x7FFF
 """Of a string in UTF-8, as the code that Kafka generates for its messages checks."""
 
-_JAVA: Final = "metalog-java"
+_NO_CHARACTER: Final = b"\xff"
+"""Is malformed wherever it stands, and one U+FFFD."""
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _HALF_PAIR: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
@@ -30,7 +30,7 @@ def decode_text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return data.decode("utf-8", _JAVA)
+        return _SURROGATE.sub(_NO_CHARACTER, data).decode("utf-8", "replace")
 
 
 def encode_text(text: str) -> bytes:
@@ -61,14 +61,3 @@ def has_half_pair(text: str) -> bool:
     """Whether half a surrogate pair stands in it alone, as JSON can write it: no character, and
     not what is read again once it was written."""
     return not text.isascii() and _HALF_PAIR.search(text) is not None
-
-
-def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    data, start = error.object, error.start
-    surrogate = _SURROGATE.match(data, start)
-    return REPLACEMENT, error.end if surrogate is None else surrogate.end()
-
-
-codecs.register_error(_JAVA, _replace_as_java_does)

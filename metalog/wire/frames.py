@@ -35,6 +35,14 @@ class FrameReader:
         """Bytes kept of a frame that is not whole yet."""
         return len(self._buffer)
 
+    def beginning(self, most: int) -> tuple[int, bytes]:
+        """The length of a frame that is not whole yet, and its first bytes, ``most`` at most;
+        0 and none where nothing of a frame has come."""
+        if len(self._buffer) < LENGTH_BYTES:
+            return 0, b""
+        size = int.from_bytes(self._buffer[:LENGTH_BYTES], "big", signed=True)
+        return size, bytes(self._buffer[LENGTH_BYTES : LENGTH_BYTES + most])
+
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that ``data`` completes; ``Malformed`` at a length that cannot be."""
         self._buffer += data
@@ -47,7 +55,8 @@ class FrameReader:
                 raise Malformed(f"a frame of {size} bytes, where at most {self.limit} are taken")
             if len(self._buffer) < begin + size:
                 break
-            frames.append(bytes(self._buffer[begin : begin + size]))
+            with memoryview(self._buffer) as whole:
+                frames.append(bytes(whole[begin : begin + size]))
             at = begin + size
         del self._buffer[:at]
         return frames

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 from typing import Any, Final, NamedTuple
 
 from kio.serial import entity_writer
@@ -37,6 +38,40 @@ class Request(NamedTuple):
     body: Body
 
 
+class UnreadRequest:
+    """A request whose body is read when it is first asked for, so that what is refused before
+    costs nothing.
+
+    ``client_id`` and ``body`` raise what ``read_request`` raises, and ``TooManyElements``.
+    """
+
+    __slots__ = ("_most_elements", "_payload", "_request", "head")
+
+    def __init__(self, head: Head, payload: bytes, most_elements: int) -> None:
+        self.head = head
+        self._payload = payload
+        self._most_elements = most_elements
+        self._request: Request | None = None
+
+    @property
+    def client_id(self) -> str | None:
+        return self.read().client_id
+
+    @property
+    def body(self) -> Body:
+        return self.read().body
+
+    def read(self) -> Request:
+        if self._request is None:
+            self._request = read_request(self._payload, most_elements=self._most_elements)
+        return self._request
+
+    def count(self) -> int:
+        """The length of the array that the body begins with; no item of it is read."""
+        declared, at = _declared(self.head, self._payload, self._most_elements)[:2]
+        return reader.read_count(declared, self._payload, at, most_elements=self._most_elements)
+
+
 def read_head(payload: bytes) -> Head:
     """Read before a class is chosen; ``Malformed`` where there is not even that."""
     if len(payload) < _HEAD.size:
@@ -44,16 +79,23 @@ def read_head(payload: bytes) -> Head:
     return Head(*_HEAD.unpack_from(payload))
 
 
-def read_request(payload: bytes) -> Request:
-    """``UnsupportedVersion`` where nothing declares it, ``Malformed`` where it is no such request.
+def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> Request:
+    """``UnsupportedVersion`` where nothing declares it, ``Malformed`` where it is no such request,
+    or one of more than ``most_elements``.
 
     What follows the body is passed over, as Kafka does it: librdkafka has a byte too many.
     """
     head = read_head(payload)
+    declared, at, client_id = _declared(head, payload, most_elements)
+    body, _ = reader.read(declared, payload, at, most_elements=most_elements)
+    return Request(head, client_id, body)
+
+
+def _declared(head: Head, payload: bytes, most_elements: int) -> tuple[type[Body], int, str | None]:
+    """The class of a request's body, where the body begins, and the client's id."""
     declared = request_type(head.api_key, head.version)
-    header, at = reader.read(declared.__header_schema__, payload)
-    body, _ = reader.read(declared, payload, at)
-    return Request(head, header.client_id, body)
+    header, at = reader.read(declared.__header_schema__, payload, most_elements=most_elements)
+    return declared, at, header.client_id
 
 
 def write_request(body: Body, correlation_id: int, client_id: str | None) -> bytes:

@@ -2,9 +2,10 @@
 
 The classes are kio's, and so is the writer; the reading is ours (docs/decisions/0035), because
 bytes of a network may lie. An array is as long as what is there of it, not as it says. Tagged
-fields that the class lacks are passed over, as KIP-482 wants; an error code without a name is
-its number; malformed text is replaced as Java does it. What cannot be read is ``Malformed``.
-This module must not know any message.
+fields that the class lacks are skipped and not kept, as KIP-482 wants; an error code without a
+name is its number; malformed text is replaced as Java does it. Who reads a stranger's bytes sets
+a bound on their elements, which is checked before they are walked. What cannot be read is
+``Malformed``. This module must not know any message.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import struct
+import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin
@@ -22,7 +24,6 @@ from kio.schema.errors import ErrorCode
 
 from metalog.records.fields import (
     UNREADABLE,
-    read_array,
     read_bool,
     read_bytes,
     read_float64,
@@ -30,17 +31,19 @@ from metalog.records.fields import (
     read_int16,
     read_int32,
     read_int64,
-    read_nullable_array,
     read_nullable_bytes,
     read_nullable_string,
     read_string,
-    read_tagged_fields,
     read_uint16,
 )
 from metalog.records.text import decode_text
+from metalog.records.varint import read_unsigned_varint
 from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
+"""Of a value without elements."""
+Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
+"""Of an array or a structure."""
 
 _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
@@ -48,70 +51,136 @@ _ERRORS: Final[dict[int, int]] = {each.value: each for each in ErrorCode}
 _ZEROS: Final = bytes(16)
 
 
-def read(declared: type[Any], data: bytes, at: int = 0) -> tuple[Any, int]:
-    """A message of the class ``declared``, and where it ends in ``data``."""
+class TooManyElements(Malformed):
+    """A message with more elements than its reader takes."""
+
+
+class Elements:
+    """How many more a message may have: items of its arrays, and tagged fields."""
+
+    __slots__ = ("_left", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def take(self, count: int) -> None:
+        """``TooManyElements`` where there are fewer left."""
+        self._left -= count
+        if self._left < 0:
+            raise TooManyElements(f"more than {self._most} elements in one message")
+
+
+def read(
+    declared: type[Any], data: bytes, at: int = 0, *, most_elements: int = sys.maxsize
+) -> tuple[Any, int]:
+    """A message of the class ``declared``, and where it ends in ``data``.
+
+    ``TooManyElements`` where its arrays and tagged fields have more than ``most_elements``.
+    """
     try:
-        return reader_of(declared)(data, at)
+        return reader_of(declared)(data, at, Elements(most_elements))
+    except Malformed:
+        raise
     except UNREADABLE as error:
         raise Malformed(f"bytes that are no {declared.__name__}: {error}") from None
 
 
-def _compiled(declared: Any) -> Reader:
+def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int) -> int:
+    """The length of the array that is the first field of ``declared``, of which no item is read.
+
+    ``TooManyElements`` as ``read``, and ``Malformed`` where there are fewer bytes than items.
+    """
+    try:
+        if declared.__flexible__:
+            size, at = _read_length(data, at)
+        else:
+            size, at = read_int32(data, at)
+    except UNREADABLE as error:
+        raise Malformed(f"bytes that are no {declared.__name__}: {error}") from None
+    if not 0 <= size <= len(data) - at:
+        raise Malformed(f"{size} items are announced where {len(data) - at} bytes are left")
+    Elements(most_elements).take(size)
+    return size
+
+
+def _compiled(declared: Any) -> Compound:
     is_flexible: bool = declared.__flexible__
-    plain: list[tuple[str, Reader]] = []
-    tagged: dict[int, tuple[str, Reader]] = {}
+    plain: list[tuple[str, Compound]] = []
+    tagged: dict[int, tuple[str, Compound]] = {}
     absent: dict[str, Any] = {}
     for field in dataclasses.fields(declared):
         tag = field.metadata.get("tag")
         if declared.__name__ == "RequestHeader" and field.name == "client_id":
-            plain.append((field.name, _read_nullable_string16))
+            plain.append((field.name, _simple(_read_nullable_string16)))
         elif tag is None:
             plain.append((field.name, _field_reader(field, is_flexible)))
         else:
             tagged[tag] = (field.name, _field_reader(field, is_flexible))
             absent[field.name] = _default(field, tagged[tag][1])
 
-    def read_plain(data: bytes, at: int) -> tuple[Any, int]:
+    def read_plain(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         values = {}
         for name, reader in plain:
-            values[name], at = reader(data, at)
+            values[name], at = reader(data, at, elements)
         return declared(**values), at
 
-    def read_flexible(data: bytes, at: int) -> tuple[Any, int]:
+    def read_flexible(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         values = dict(absent)
         for name, reader in plain:
-            values[name], at = reader(data, at)
-        fields, at = read_tagged_fields(data, at)
-        for tag, content in fields:
-            if tag in tagged:
-                name, reader = tagged[tag]
-                values[name], _ = reader(content, 0)
+            values[name], at = reader(data, at, elements)
+        at = _read_tagged(tagged, values, data, at, elements)
         return declared(**values), at
 
     return read_flexible if is_flexible else read_plain
 
 
-reader_of: Final[Callable[[Any], Reader]] = cache(_compiled)
+def _read_tagged(
+    tagged: Mapping[int, tuple[str, Compound]],
+    values: dict[str, Any],
+    data: bytes,
+    at: int,
+    elements: Elements,
+) -> int:
+    """Put those fields into ``values`` that the class has, and return where they end."""
+    if data[at] == 0:
+        return at + 1
+    count, at = read_unsigned_varint(data, at)
+    elements.take(count)
+    for _ in range(count):
+        tag, at = read_unsigned_varint(data, at)
+        size, at = read_unsigned_varint(data, at)
+        end = at + size
+        if end > len(data):
+            raise IndexError(f"tagged field {tag} is cut short")
+        known = tagged.get(tag)
+        if known is not None:
+            name, reader = known
+            values[name], _ = reader(data[at:end], 0, elements)
+        at = end
+    return at
+
+
+reader_of: Final[Callable[[Any], Compound]] = cache(_compiled)
 """The reader of a class, which raises one of ``UNREADABLE``."""
 
 
-def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> Reader:
+def _simple(read_value: Reader) -> Compound:
+    return lambda data, at, elements: read_value(data, at)
+
+
+def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> Compound:
     is_tagged = "tag" in field.metadata
     kind, is_nullable = _without_none(field.type)
     if get_origin(kind) is not tuple:
         return _element_reader(kind, field, is_flexible, is_nullable and not is_tagged)
     inner, _ = _without_none(get_args(kind)[0])
     element = _element_reader(inner, field, is_flexible, is_nullable=False)
-    if not is_flexible:
-        return _array32_reader(element, is_nullable)
-    if is_nullable:
-        return lambda data, at: read_nullable_array(element, data, at)
-    return lambda data, at: read_array(element, data, at)
+    return _array_reader(element, _read_length if is_flexible else read_int32, is_nullable)
 
 
 def _element_reader(
     kind: Any, field: dataclasses.Field[Any], is_flexible: bool, is_nullable: bool
-) -> Reader:
+) -> Compound:
     if dataclasses.is_dataclass(kind):
         reader = reader_of(kind)
         return _nullable_struct_reader(reader) if is_nullable else reader
@@ -121,7 +190,7 @@ def _element_reader(
     found = _FIXED.get(name) or _SIZED.get((name, is_flexible, is_nullable))
     if found is None:
         raise NotImplementedError(f"a field of type {name} is not read here")
-    return found
+    return _simple(found)
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:
@@ -132,13 +201,13 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
     return kind, False
 
 
-def _default(field: dataclasses.Field[Any], reader: Reader) -> Any:
+def _default(field: dataclasses.Field[Any], reader: Compound) -> Any:
     """What a tagged field is where it is left out."""
     if field.default is not dataclasses.MISSING:
         return field.default
     kind, _ = _without_none(field.type)
     if not dataclasses.is_dataclass(kind):
-        return reader(_ZEROS, 0)[0]
+        return reader(_ZEROS, 0, Elements(0))[0]
     parts = {
         part.name: _default(part, _field_reader(part, is_flexible=True))
         for part in dataclasses.fields(kind)
@@ -199,29 +268,35 @@ def _never_null(reader: Reader) -> Reader:
     return read_value
 
 
-def _array32_reader(element: Reader, is_nullable: bool) -> Reader:
-    def read_items(data: bytes, at: int) -> tuple[Any, int]:
-        size = _LENGTH32.unpack_from(data, at)[0]
-        at += 4
+def _read_length(data: bytes, at: int) -> tuple[int, int]:
+    """Of an array since KIP-482; -1 for null."""
+    size, at = read_unsigned_varint(data, at)
+    return size - 1, at
+
+
+def _array_reader(element: Compound, read_length: Reader, is_nullable: bool) -> Compound:
+    def read_items(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
+        size, at = read_length(data, at)
         if size < 0:
             if size == -1 and is_nullable:
                 return None, at
             raise ValueError(f"an array of {size} elements")
+        elements.take(size)
         items = []
         for _ in range(size):
-            item, at = element(data, at)
+            item, at = element(data, at, elements)
             items.append(item)
         return tuple(items), at
 
     return read_items
 
 
-def _nullable_struct_reader(reader: Reader) -> Reader:
+def _nullable_struct_reader(reader: Compound) -> Compound:
     """KIP-893: a byte before it says whether it is there."""
 
-    def read_struct(data: bytes, at: int) -> tuple[Any, int]:
+    def read_struct(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         mark, at = read_int8(data, at)
-        return (None, at) if mark < 0 else reader(data, at)
+        return (None, at) if mark < 0 else reader(data, at, elements)
 
     return read_struct
 

@@ -1,7 +1,8 @@
 """CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
 
 What may be created or deleted is the controller's to say (``metalog.controller.acl``). An enum's
-code 0 means a broken client, and Kafka closes the connection on it; so do we. Version 0 is from
+code 0 means a broken client, and Kafka closes the connection on it; so do we, on one who may ask
+at all: of anybody else's request no item is read. Version 0 is from
 before pattern types: all that it says is LITERAL, and prefixed ACLs it neither sees nor changes
 (KIP-290). This module must not know how an ACL is stored.
 """
@@ -22,7 +23,6 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import SUCCESS, ApiError, ErrorCode
-from metalog.futures import after
 from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import (
     operation_of,
@@ -31,19 +31,23 @@ from metalog.records.acl_codes import (
     resource_type_of,
 )
 from metalog.wire.frames import Malformed
-from metalog.wire.schema import Body, response_parts
+from metalog.wire.schema import Body, error_name, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import listed
 from metalog_node.handlers.listed import DESCRIBE_ACLS
 from metalog_node.handlers.question import (
     NO_THROTTLING,
+    OF_ONE_THING,
     Answer,
     Api,
+    Later,
     Question,
     SecurityDisabled,
     Services,
+    Written,
     ask,
     error_fields,
+    item_count,
     outcome_fields,
 )
 
@@ -56,9 +60,9 @@ _FEW: Final = 200
 
 
 def describe(services: Services, question: Question) -> Answer:
+    ask(services, question, Operation.DESCRIBE)
     _check_filter(question.request.body)
     wanted = _filter_of(question.request.body)
-    ask(services, question, Operation.DESCRIBE)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     authorizer, version = services.authorizer, question.request.head.version
@@ -69,7 +73,9 @@ def describe(services: Services, question: Question) -> Answer:
         (DESCRIBE_ACLS, version, wanted),
         lambda: listed.written(version, authorizer.acls(wanted)),
     )
-    return after(written, lambda kept: correlation_id + kept.result()[4:])
+    return Later(
+        written, lambda kept: Written(correlation_id + kept.result()[4:], error_name(SUCCESS.code))
+    )
 
 
 def refuse_describe(question: Question, error: ApiError) -> Body:
@@ -77,32 +83,32 @@ def refuse_describe(question: Question, error: ApiError) -> Body:
 
 
 def create(services: Services, question: Question) -> Answer:
+    _may_alter(services, question)
     asked = question.request.body.creations
     for each in asked:
         _check_creation(each)
-    _may_alter(services, question)
     acls = list(map(_acl_of, asked))
     if any(map(_is_for_filters, acls)):
         return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
     done = services.replica.submit_creations(acls)
-    return after(done, lambda created: _created(question, created.result()))
+    return Later(done, lambda created: _created(question, created.result()))
 
 
 def refuse_create(question: Question, error: ApiError) -> Body:
-    return _created(question, [error] * len(question.request.body.creations))
+    return _created(question, [error] * item_count(question, "creations"))
 
 
 def delete(services: Services, question: Question) -> Answer:
+    _may_alter(services, question)
     asked = question.request.body.filters
     for each in asked:
         _check_filter(each)
-    _may_alter(services, question)
     done = services.replica.submit_deletions(list(map(_filter_of, asked)))
-    return after(done, lambda deleted: _deleted(question, deleted.result()))
+    return Later(done, lambda deleted: _deleted(question, deleted.result()))
 
 
 def refuse_delete(question: Question, error: ApiError) -> Body:
-    return _deleted(question, [AclDeleteResult(error)] * len(question.request.body.filters))
+    return _deleted(question, [AclDeleteResult(error)] * item_count(question, "filters"))
 
 
 def _may_alter(services: Services, question: Question) -> None:
@@ -113,9 +119,11 @@ def _may_alter(services: Services, question: Question) -> None:
 
 def _created(question: Question, errors: Sequence[ApiError]) -> Body:
     parts = response_parts(CREATE_ACLS, question.request.head.version)
+    results = {
+        error: parts.AclCreationResult(**outcome_fields(error)) for error in dict.fromkeys(errors)
+    }
     return parts.CreateAclsResponse(
-        throttle_time=NO_THROTTLING,
-        results=tuple(parts.AclCreationResult(**outcome_fields(error)) for error in errors),
+        throttle_time=NO_THROTTLING, results=tuple(results[error] for error in errors)
     )
 
 
@@ -203,7 +211,9 @@ def _check_codes(*codes: int) -> None:
 
 
 APIS: Final = {
-    DESCRIBE_ACLS: Api("DescribeAcls", VersionRange(0, 3), describe, refuse_describe),
+    DESCRIBE_ACLS: Api(
+        "DescribeAcls", VersionRange(0, 3), describe, refuse_describe, **OF_ONE_THING
+    ),
     CREATE_ACLS: Api("CreateAcls", VersionRange(0, 3), create, refuse_create),
     DELETE_ACLS: Api("DeleteAcls", VersionRange(0, 3), delete, refuse_delete),
 }

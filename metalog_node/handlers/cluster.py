@@ -11,18 +11,18 @@ from typing import Any, Final
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from authorizer.api import Action, topic
-from authorizer.decide import ALLOWED
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
+    OF_ONE_THING,
     Answer,
     Api,
     Question,
     Services,
+    allowed_topics,
     ask,
     authorized_operations,
     error_fields,
@@ -57,28 +57,31 @@ def metadata(services: Services, question: Question) -> Answer:
     if version >= 1:
         since["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
-    outcomes = [
-        (_outcome(services, question, each), each.name, getattr(each, "topic_id", None))
-        for each in topics
-    ]
+    error = _outcomes(services, question, {each.name for each in topics})
+    named = dict.fromkeys((each.name, getattr(each, "topic_id", None)) for each in topics)
+    outcomes = [(error[name], name, topic_id) for name, topic_id in named]
     return _metadata(question, (broker,), outcomes, KafkaErrorCode.none, since)
 
 
-def _outcome(services: Services, question: Question, asked: Any) -> KafkaErrorCode:
-    """Of one topic. There is none, which only those may know who may describe it."""
-    if asked.name is None:
-        return KafkaErrorCode.unknown_topic_id
-    if services.authorizer is not None:
-        action = Action(Operation.DESCRIBE, topic(asked.name))
-        try:
-            [result] = services.authorizer.authorize(question.context, [action])
-        except AuthorizerNotReady:
-            return KafkaErrorCode.leader_not_available
-        if result is not ALLOWED:
-            return KafkaErrorCode.topic_authorization_failed
-    if not _TOPIC_NAME.fullmatch(asked.name):
-        return KafkaErrorCode.invalid_topic_exception
-    return KafkaErrorCode.unknown_topic_or_partition
+def _outcomes(
+    services: Services, question: Question, asked: set[str | None]
+) -> dict[str | None, KafkaErrorCode]:
+    """Of each topic, once however often it is named, as in Kafka. There is none, which only
+    those may know who may describe it."""
+    names = sorted(name for name in asked if name is not None)
+    outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
+    try:
+        allowed = allowed_topics(services, question, Operation.DESCRIBE, names)
+    except AuthorizerNotReady:
+        return outcomes | dict.fromkeys(names, KafkaErrorCode.leader_not_available)
+    for name in names:
+        if name not in allowed:
+            outcomes[name] = KafkaErrorCode.topic_authorization_failed
+        elif not _TOPIC_NAME.fullmatch(name):
+            outcomes[name] = KafkaErrorCode.invalid_topic_exception
+        else:
+            outcomes[name] = KafkaErrorCode.unknown_topic_or_partition
+    return outcomes
 
 
 def _metadata(
@@ -186,7 +189,9 @@ def refuse_cluster(question: Question, error: ApiError) -> Body:
 
 
 APIS: Final = {
-    DESCRIBE_CLUSTER: Api("DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster),
+    DESCRIBE_CLUSTER: Api(
+        "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **OF_ONE_THING
+    ),
 }
 OF_BROKERS: Final = {
     METADATA: Api(

@@ -15,17 +15,24 @@ from typing import Any, Final
 from authorizer.api import RequestContext
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
-from metalog.futures import after
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
 from metalog.wire.frames import Malformed
-from metalog.wire.messages import Request, read_head, read_request, read_response, write_response
+from metalog.wire.messages import (
+    Request,
+    UnreadRequest,
+    read_head,
+    read_response,
+    write_response,
+)
 from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import acls, quorum, scram
 from metalog_node.handlers.question import (
+    MOST_BYTES,
     Answer,
     Api,
+    Later,
     Question,
     Services,
     ask,
@@ -39,15 +46,35 @@ _FORWARDABLE: Final = {
     for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS}.items()
     if key in (acls.CREATE_ACLS, acls.DELETE_ACLS, scram.ALTER_SCRAM, quorum.DESCRIBE_QUORUM)
 }
+_BESIDE_THE_REQUEST: Final = 64 << 10
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 """Version 0 is unknown to the controllers of Kafka 4."""
-_WORTH_ANOTHER_TRY: Final = (AuthorizerNotReady, NotController)
 
 
 class ForwardedUnreadable(InvalidRequest):
     """The Envelope is whole, what is in it is not: Kafka has this code for that."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
+
+
+_TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable)
+"""By the Envelope's own error code."""
+
+
+class _ForwardedRequest(UnreadRequest):
+    """``ForwardedUnreadable``: a client's broken bytes are no reason to hang up on its broker."""
+
+    def read(self) -> Request:
+        try:
+            return super().read()
+        except Malformed as error:
+            raise _unreadable(error) from None
+
+    def count(self) -> int:
+        try:
+            return super().count()
+        except Malformed as error:
+            raise _unreadable(error) from None
 
 
 def open_envelope(services: Services, question: Question) -> Answer:
@@ -66,42 +93,46 @@ def open_envelope(services: Services, question: Question) -> Answer:
     )
     try:
         answered = api.handle(services, inner)
-    except _WORTH_ANOTHER_TRY:
+    except _TOLD_TO_THE_BROKER:
         raise
     except Exception as error:
         answered = refused_by(api, inner, error)
-    if not isinstance(answered, Future):
+    if not isinstance(answered, (Future, Later)):
         return _sealed(question, request, answered)
 
-    def sealed(done: Future[Any]) -> Body:
+    def sealed(done: Future[Any] | Later) -> Body:
         error = done.exception()
-        if isinstance(error, _WORTH_ANOTHER_TRY):
+        if isinstance(error, _TOLD_TO_THE_BROKER):
             raise error
         return _sealed(question, request, result_or_refusal(api, inner, done))
 
-    return after(answered, sealed)
+    return Later(answered, sealed)
 
 
 def refuse_envelope(question: Question, error: ApiError) -> Body:
     return sealed_answer(question.request.head.version, error.code, None)
 
 
-def _inner(forwarded: Forwarded) -> Request:
+def _inner(forwarded: Forwarded) -> UnreadRequest:
     """``InvalidRequest`` for what is not forwarded, ``UnsupportedVersion`` for what is not known,
-    ``ForwardedUnreadable``: a client's broken bytes are no reason to hang up on its broker."""
+    ``ForwardedUnreadable`` where there is not even a header."""
     try:
         head = read_head(forwarded.request)
-        api = _FORWARDABLE.get(head.api_key)
-        if api is None:
-            raise InvalidRequest(f"API {head.api_key} is not forwarded in an Envelope")
-        if not api.versions.least <= head.version <= api.versions.most:
-            raise UnsupportedVersion(head.api_key, head.version)
-        return read_request(forwarded.request)
     except Malformed as error:
-        raise ForwardedUnreadable(f"what is forwarded cannot be read: {error}") from None
+        raise _unreadable(error) from None
+    api = _FORWARDABLE.get(head.api_key)
+    if api is None:
+        raise InvalidRequest(f"API {head.api_key} is not forwarded in an Envelope")
+    if not api.versions.least <= head.version <= api.versions.most:
+        raise UnsupportedVersion(head.api_key, head.version)
+    return _ForwardedRequest(head, forwarded.request, api.most_elements)
 
 
-def _sealed(question: Question, inner: Request, body: Body) -> Body:
+def _unreadable(error: Malformed) -> ForwardedUnreadable:
+    return ForwardedUnreadable(f"what is forwarded cannot be read: {error}")
+
+
+def _sealed(question: Question, inner: UnreadRequest, body: Body) -> Body:
     response = write_response(body, inner.head.correlation_id)
     return sealed_answer(question.request.head.version, ErrorCode.NONE, response)
 
@@ -125,7 +156,7 @@ def forward(services: Services, question: Question) -> Answer:
         scram.note_unjudged(services, question, refused)
         return answer
 
-    return after(forwarded_for(question, services.forwarder, question.payload), noted)
+    return Later(forwarded_for(question, services.forwarder, question.payload), noted)
 
 
 OF_BROKERS: Final = {
@@ -134,6 +165,8 @@ OF_BROKERS: Final = {
         VersionRange(max(api.versions.least, _FORWARDED_SINCE.get(key, 0)), api.versions.most),
         forward,
         api.refuse,
+        most_elements=api.most_elements,
+        most_bytes=api.most_bytes,
     )
     for key, api in _FORWARDABLE.items()
 }
@@ -146,5 +179,6 @@ OF_CONTROLLERS: Final = {
         open_envelope,
         refuse_envelope,
         ErrorCode.AUTHORIZER_NOT_READY,
+        most_bytes=MOST_BYTES + _BESIDE_THE_REQUEST,
     ),
 }

@@ -38,6 +38,8 @@ from metalog_node.handlers.scram import ALTER_SCRAM
 _PARTS: Final[Any] = own
 """Untyped, as kio's own parts are: their fields want number types of their own."""
 _LONGEST_WAIT_S: Final = 60
+_MOST_PASSWORDS: Final = 1_000
+"""Of one request; each takes some milliseconds to be salted."""
 
 
 def set_passwords(services: Services, question: Question) -> Answer:
@@ -153,5 +155,11 @@ def _body(response: ScramPasswordResponse) -> Body:
 
 
 APIS: Final = {
-    own.SCRAM_PASSWORD: Api("ScramPassword", VersionRange(0, 0), set_passwords, refuse_passwords),
+    own.SCRAM_PASSWORD: Api(
+        "ScramPassword",
+        VersionRange(0, 0),
+        set_passwords,
+        refuse_passwords,
+        most_elements=_MOST_PASSWORDS,
+    ),
 }

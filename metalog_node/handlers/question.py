@@ -2,14 +2,19 @@
 
 A handler is a function of ``Services`` and a ``Question``; its answer is a body, or a future of
 one where something has to be made durable first. What it raises, or its future, is told to the
-asker by the API's ``refuse``, which puts an error where its response has room for one. This
-module must not know any one API.
+asker by the API's ``refuse``, which puts an error where its response has room for one.
+
+A handler asks for permission before it touches the request's body, which is read only then. It
+runs on the event loop if the request is short, and otherwise on a thread; what is left to do
+once its future is done, never on the thread that did it (``Later``). This module must not know
+any one API.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from ipaddress import ip_address
@@ -17,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from authorizer.api import Action, RequestContext, cluster
+from authorizer.api import Action, RequestContext, cluster, topic
 from authorizer.decide import ALLOWED
 from authorizer.interface import Authorizer
 from metalog.acl import Operation
@@ -29,12 +34,11 @@ from metalog.errors import (
     InvalidRequest,
     MetalogError,
 )
-from metalog.futures import after
 from metalog.principal import parse_principal
 from metalog.replica import Replica
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
-from metalog.wire.messages import Request
+from metalog.wire.messages import Request, UnreadRequest
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange
 from metalog_node.feed import Feed
@@ -49,10 +53,11 @@ NO_THROTTLING: Final = timedelta()
 
 class Question(NamedTuple):
     """``context`` says who asks: the connection's client, or whom an Envelope speaks for.
-    ``payload`` is the whole request as it came; ``is_forwarded`` where an Envelope brought it, from
-    a node that has judged it by its own configuration."""
+    ``payload`` is the whole request as it came; an ``UnreadRequest`` is read when its body is
+    first asked for; ``is_forwarded`` where an Envelope brought it, from a node that has judged it
+    by its own configuration."""
 
-    request: Request
+    request: Request | UnreadRequest
     payload: bytes
     context: RequestContext
     listener: Listener
@@ -94,17 +99,69 @@ class Services(NamedTuple):
         return self.known_cluster_id()
 
 
-Answer = Body | Future[Any]
-"""A body, or bytes that are a whole response already; or a future of either."""
+class Written(NamedTuple):
+    """A whole response as bytes, and the name of its first error: a node's own answer, where
+    bytes alone are another node's."""
+
+    payload: bytes
+    outcome: str
+
+
+class Later:
+    """What ``make`` makes of ``future`` once it is done: for whoever waits to carry out, on a
+    thread of his own choice, so that neither the log's writer nor the event loop is held by it.
+
+    ``result`` and ``exception`` are as a future's; ``make`` is called once.
+    """
+
+    __slots__ = ("_error", "_is_made", "_made", "_make", "future")
+
+    def __init__(self, answered: Future[Any] | Later, make: Callable[[Any], Any]) -> None:
+        before = answered if isinstance(answered, Later) else None
+        self.future: Future[Any] = answered if isinstance(answered, Future) else answered.future
+        self._make: Callable[[], Any] = lambda: make(before or self.future)
+        self._is_made = False
+        self._made: Any = None
+        self._error: Exception | None = None
+
+    def result(self, timeout: float | None = None) -> Any:
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        return self._made
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        self.future.exception(timeout)
+        if not self._is_made:
+            self._is_made = True
+            try:
+                self._made = self._make()
+            except Exception as error:
+                self._error = error
+        return self._error
+
+
+Answer = Body | Written | Future[Any] | Later
+"""A body, or a whole response already; or a future of either."""
 Handle = Callable[[Services, Question], Answer]
 Refuse = Callable[[Question, ApiError], Body]
+
+
+MOST_ELEMENTS: Final = 25_000
+"""More than twice as many as Kafka's controller changes at once."""
+MOST_BYTES: Final = 16 << 20
+"""Twice the largest batch of records that a change may become."""
+SHORT: Final = 1 << 10
+"""Bytes of a request that is answered in less time than a thread would need to begin."""
 
 
 class Api(NamedTuple):
     """``name`` as Kafka's audit lines have it. ``refuse`` makes the answer that says an error.
 
     Kafka never numbered AUTHORIZER_NOT_READY: ``not_ready`` is the nearest error after which the
-    API's own clients try again.
+    API's own clients try again. A request of more than ``most_bytes``, or with more elements
+    (items of arrays, tagged fields) than ``most_elements``, ends the connection. One of more than
+    ``short`` bytes is handled on a thread; None for a handler that belongs to the event loop.
     """
 
     name: str
@@ -112,6 +169,13 @@ class Api(NamedTuple):
     handle: Handle
     refuse: Refuse
     not_ready: ErrorCode = ErrorCode.REQUEST_TIMED_OUT
+    most_elements: int = MOST_ELEMENTS
+    most_bytes: int = MOST_BYTES
+    short: int | None = None
+
+
+OF_ONE_THING: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 256 << 10}
+"""Bounds of an API whose requests are about one thing, or a few."""
 
 
 class ClusterAuthorizationFailed(InvalidRequest):
@@ -134,6 +198,31 @@ def ask(services: Services, question: Question, operation: Operation) -> None:
     [result] = services.authorizer.authorize(question.context, [Action(operation, cluster())])
     if result is not ALLOWED:
         raise ClusterAuthorizationFailed(f"{operation.name} on the cluster is not allowed")
+
+
+def allowed_topics(
+    services: Services, question: Question, operation: Operation, names: Iterable[str]
+) -> Collection[str]:
+    """Those of ``names`` that the asker may do ``operation`` to, authorized in one call: each
+    name once, with the count of its references, as Kafka does it.
+
+    ``AuthorizerNotReady`` where nobody can say yet.
+    """
+    counts = Counter(names)
+    if services.authorizer is None or not counts:
+        return counts
+    asked = [Action(operation, topic(name), count) for name, count in counts.items()]
+    results = services.authorizer.authorize(question.context, asked)
+    return {name for name, result in zip(counts, results, strict=True) if result is ALLOWED}
+
+
+def item_count(question: Question, array: str) -> int:
+    """How many items the request has in the ``array`` that it begins with; they are not read
+    where nobody has read them yet."""
+    request = question.request
+    if isinstance(request, UnreadRequest):
+        return request.count()
+    return len(getattr(request.body, array))
 
 
 def authorized_operations(services: Services, question: Question) -> int:
@@ -187,13 +276,15 @@ def answer(api: Api, services: Services, question: Question) -> Answer:
         raise
     except Exception as error:
         return refused_by(api, question, error)
-    if not isinstance(answered, Future):
+    if not isinstance(answered, (Future, Later)):
         return answered
-    return after(answered, lambda done: result_or_refusal(api, question, done))
+    return Later(answered, lambda done: result_or_refusal(api, question, done))
 
 
-def result_or_refusal(api: Api, question: Question, done: Future[Any]) -> Body:
+def result_or_refusal(api: Api, question: Question, done: Future[Any] | Later) -> Body:
     error = done.exception()
+    if isinstance(error, Malformed):
+        raise error
     return done.result() if error is None else refused_by(api, question, error)
 
 

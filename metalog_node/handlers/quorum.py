@@ -18,7 +18,6 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.acl import Operation
 from metalog.errors import ApiError, ErrorCode, NotController
-from metalog.futures import after
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.ports import LogBounds
 from metalog.wire.fetch import FETCH, FETCH_SNAPSHOT, FETCH_VERSIONS, SNAPSHOT_VERSIONS
@@ -27,8 +26,10 @@ from metalog.wire.versions import VersionRange
 from metalog_node.feed import Feed
 from metalog_node.handlers.question import (
     NO_THROTTLING,
+    OF_ONE_THING,
     Answer,
     Api,
+    Later,
     Question,
     Services,
     ask,
@@ -312,12 +313,14 @@ def _feed(services: Services) -> Feed:
     return services.feed
 
 
-def _one(answer: Future[Body]) -> Future[Body]:
-    return after(answer, Future.result)
+def _one(answer: Future[Body]) -> Later:
+    return Later(answer, Future.result)
 
 
 APIS: Final = {
-    DESCRIBE_QUORUM: Api("DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum),
+    DESCRIBE_QUORUM: Api(
+        "DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum, **OF_ONE_THING
+    ),
 }
 OF_CONTROLLERS: Final = {
     FETCH: Api(
@@ -326,6 +329,7 @@ OF_CONTROLLERS: Final = {
         fetch,
         refuse_fetch,
         _NOT_READY,
+        **OF_ONE_THING,
     ),
     FETCH_SNAPSHOT: Api(
         "FetchSnapshot",
@@ -333,5 +337,6 @@ OF_CONTROLLERS: Final = {
         fetch_snapshot,
         refuse_snapshot,
         _NOT_READY,
+        **OF_ONE_THING,
     ),
 }

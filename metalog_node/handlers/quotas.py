@@ -14,6 +14,7 @@ from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
+    OF_ONE_THING,
     Answer,
     Api,
     Question,
@@ -86,5 +87,7 @@ def _described(question: Question, error: ApiError) -> Body:
 
 
 APIS: Final = {
-    DESCRIBE_QUOTAS: Api("DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe),
+    DESCRIBE_QUOTAS: Api(
+        "DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe, **OF_ONE_THING
+    ),
 }

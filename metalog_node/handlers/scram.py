@@ -21,13 +21,13 @@ from metalog.controller.scram import (
 )
 from metalog.controller.scram_password_config import SALTED_ENABLE
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
-from metalog.futures import after
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import (
     NO_THROTTLING,
     Answer,
     Api,
+    Later,
     Question,
     Services,
     ask,
@@ -108,7 +108,7 @@ def alter(services: Services, question: Question) -> Answer:
         note_unjudged(services, question, [user for user, error in outcomes.items() if error])
         return _altered(question, outcomes)
 
-    return after(services.replica.alter_scram(request), answered)
+    return Later(services.replica.alter_scram(request), answered)
 
 
 def refuse_alter(question: Question, error: ApiError) -> Body:
@@ -150,7 +150,7 @@ def _description(parts: Any, user: str, found: ScramDescription) -> Any:
 
 APIS: Final = {
     DESCRIBE_SCRAM: Api(
-        "DescribeUserScramCredentials", VersionRange(0, 0), describe, refuse_describe
+        "DescribeUserScramCredentials", VersionRange(0, 0), describe, refuse_describe, short=0
     ),
     ALTER_SCRAM: Api("AlterUserScramCredentials", VersionRange(0, 0), alter, refuse_alter),
 }

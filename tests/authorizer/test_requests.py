@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from authorizer import (
@@ -15,6 +17,8 @@ from authorizer import (
     actions,
     are_allowed,
 )
+from authorizer.api import Action
+from authorizer.interface import AuthorizationResults
 from authorizer.permissions import APIS
 from metalog.errors import InvalidRequest
 
@@ -107,3 +111,23 @@ def test_a_denial_of_one_need_is_a_denial() -> None:
     assert not are_allowed(authorizer, app, actions("Produce", topics=["a", "b"]))
     assert are_allowed(authorizer, app, actions("CreateTopics", topics=["new"]))
     assert not are_allowed(authorizer, app, actions("CreateTopics", topics=["other"]))
+
+
+class Counting(StandardAuthorizer):
+    """Keeps what it is asked, a call an entry."""
+
+    def authorize(self, context: RequestContext, asked: Sequence[Action]) -> AuthorizationResults:
+        self.calls = [*getattr(self, "calls", []), list(asked)]
+        return super().authorize(context, asked)
+
+
+def test_all_topics_of_a_request_are_asked_in_one_call_each_once_with_its_references() -> None:
+    authorizer = Counting()
+    authorizer.complete_initial_load()
+    asked = actions("Produce", topics=["a", "b", "a", "a"])
+    assert not are_allowed(authorizer, RequestContext("User:x", "10.0.0.1"), asked)
+    [call] = authorizer.calls
+    assert [(each.resource.name, each.resource_reference_count) for each in call] == [
+        ("a", 3),
+        ("b", 1),
+    ]

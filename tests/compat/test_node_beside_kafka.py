@@ -316,7 +316,7 @@ def metadata_requests() -> Iterator[Body]:
             since["include_cluster_authorized_operations"] = True
         unnamed = {"topic_id": None} if version >= 10 else {}
         topics = [{"name": name, **unnamed} for name in ("not-there", "no name", "..", "")]
-        asked: list[Any] = [[each] for each in topics] + [topics, []]
+        asked: list[Any] = [[each] for each in topics] + [topics, topics + topics, []]
         if version >= 10:
             asked.append([{"name": None, "topic_id": uuid.UUID(int=77)}])
         for each in asked:

@@ -5,16 +5,20 @@ The odd requests are those that were tried against Kafka 4.3.1 (its answers stan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_requests import Shape
+from hostile_requests import request as hostile
 from written_log import formatted
 
 from authorizer import RequestContext, StandardAuthorizer
+from authorizer.api import Action
+from authorizer.interface import AuthorizationResults
 from metalog import Replica, WritableDirectoryLog
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.principal import KafkaPrincipal
@@ -23,13 +27,20 @@ from metalog.wire import own
 from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
-from metalog.wire.messages import Head, Request, read_response, write_request
+from metalog.wire.messages import (
+    Head,
+    Request,
+    UnreadRequest,
+    read_head,
+    read_response,
+    write_request,
+)
 from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
 from metalog_node.handlers.question import PasswordSetting, Question, Services, answer
 from metalog_node.listeners import Listener, SecurityProtocol
 
-CREATE, DELETE, DESCRIBE, ENVELOPE, QUOTAS = 30, 31, 29, 58, 48
+CREATE, DELETE, DESCRIBE, ENVELOPE, METADATA, QUOTAS = 30, 31, 29, 58, 3, 48
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
 ADMIN, BROKER, NOBODY = "User:admin", "User:broker", "User:nobody"
 ADMIN_PRINCIPAL = KafkaPrincipal("User", "admin")
@@ -258,6 +269,58 @@ def test_a_controller_that_was_fenced_is_said_by_the_envelope(services: Services
     services.replica.close()
     assert forwarded(services, create(creation()), ADMIN).code == 41
     assert codes(asked(services, create(creation())).results) == [41]
+
+
+class Counting(StandardAuthorizer):
+    """Keeps what it is asked, a call an entry."""
+
+    def authorize(self, context: RequestContext, asked: Sequence[Action]) -> AuthorizationResults:
+        self.calls = [*getattr(self, "calls", []), list(asked)]
+        return super().authorize(context, asked)
+
+
+def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
+    services: Services,
+) -> None:
+    """As in Kafka, which makes a set of the names before it asks, and answers each once."""
+    authorizer = Counting()
+    authorizer.complete_initial_load()
+    parts = request_parts(METADATA, 13)
+    named = [parts.MetadataRequestTopic(name=name, topic_id=None) for name in "abab"]
+    body = parts.MetadataRequest(
+        topics=tuple(named),
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+    )
+    listener = CONTROLLER._replace(is_controllers=False)
+    context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
+    question = Question(Request(Head(METADATA, 13, 7), "test", body), b"", context, listener, False)
+    api = apis_of(is_controllers=False)[METADATA]
+    answered: Any = answer(api, services._replace(authorizer=authorizer), question)
+    assert [(each.name, int(each.error_code)) for each in answered.topics] == [("a", 29), ("b", 29)]
+    [call] = authorizer.calls
+    assert [(each.resource.name, each.resource_reference_count) for each in call] == [
+        ("a", 1),
+        ("b", 1),
+    ]
+
+
+@pytest.mark.parametrize("key", [CREATE, DELETE])
+def test_of_a_change_that_is_refused_the_items_are_only_counted(
+    services: Services, key: int
+) -> None:
+    """They could not be read: the bytes of each are cut short."""
+    api = apis_of(is_controllers=True)[key]
+    payload = hostile(request_type(key, 3), Shape()).removesuffix(b"\x01\0") + b"\x04\xff\xff\xff"
+    context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", api.name)
+    request = UnreadRequest(read_head(payload), payload, api.most_elements)
+    question = Question(request, payload, context, CONTROLLER, is_encrypted=False)
+    answered: Any = answer(api, services, question)
+    told = answered.results if key == CREATE else answered.filter_results
+    assert codes(told) == [31, 31, 31]
+    allowed = question._replace(context=RequestContext(ADMIN, "127.0.0.1", "CONTROLLER", api.name))
+    with pytest.raises(Malformed):
+        answer(api, services, allowed)
 
 
 def passwords(*given: tuple[str, int, str | None]) -> Any:

@@ -14,6 +14,7 @@ from metalog.errors import ErrorCode
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
+from metalog.image.scram import ScramImage
 from metalog.records.frame import encode_value
 from metalog.records.messages import FeatureLevelRecord
 from metalog.scram import ScramMechanism, salted_password
@@ -129,3 +130,22 @@ def test_no_secret_in_a_repr():
     assert "alice" in shown
     assert "salt of a test" not in shown
     assert repr(upsertion("alice").salted_password)[2:-1] not in shown
+
+
+def test_the_names_that_are_described_are_walked_once():
+    """Twenty thousand names took four seconds, each being looked for among all."""
+
+    class Walked(tuple):
+        walks = 0
+
+        def __iter__(self):
+            Walked.walks += 1
+            return super().__iter__()
+
+        def count(self, value):
+            raise AssertionError("each name would be looked for among all")
+
+    names = Walked(map(str, [*range(1000), 7]))
+    found = describe_credentials(ScramImage(), names)
+    assert (len(found), Walked.walks) == (1000, 1)
+    assert found["7"].error.code == ErrorCode.DUPLICATE_RESOURCE

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from functools import cache
 from typing import Any, get_type_hints
 
 import pytest
+from hostile_requests import Shape, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.schema.api_versions.v0.response import ApiVersionsResponse as OldVersions
@@ -17,7 +19,8 @@ from kio.serial import entity_reader, entity_writer
 from wire_strategies import messages
 
 from metalog.wire.frames import Malformed
-from metalog.wire.reader import read
+from metalog.wire.messages import UnreadRequest, read_head
+from metalog.wire.reader import TooManyElements, read
 from metalog.wire.schema import UnsupportedVersion, request_type, response_type
 
 APIS = {
@@ -143,3 +146,43 @@ def test_what_nobody_declares_is_named() -> None:
         request_type(1, 99)
     with pytest.raises(UnsupportedVersion):
         response_type(9999, 0)
+
+
+def unread(key: int, version: int, shape: Shape, most_elements: int) -> UnreadRequest:
+    payload = request(request_type(key, version), shape)
+    return UnreadRequest(read_head(payload), payload, most_elements)
+
+
+@pytest.mark.parametrize("shape", [Shape(items=10), Shape(items=1, tags=9), Shape(tags=10)])
+def test_a_request_of_more_elements_than_its_bound_is_refused(shape: Shape) -> None:
+    assert unread(30, 3, shape, 10).body is not None
+    with pytest.raises(TooManyElements, match="more than 9 elements"):
+        assert unread(30, 3, shape, 9).body
+
+
+def test_announced_elements_are_refused_before_any_is_read() -> None:
+    """The first of them could not be read."""
+    payload = request(request_type(30, 3), Shape())[:-2] + b"\xff\xff\xff\xff\x07"
+    with pytest.raises(TooManyElements):
+        assert UnreadRequest(read_head(payload), payload, 1000).body
+
+
+def test_unknown_tagged_fields_are_not_kept() -> None:
+    hostile = unread(30, 3, Shape(tags=100_000), 100_000)
+    tracemalloc.start()
+    try:
+        assert hostile.body.creations == ()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50_000
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_items_are_counted_without_being_read(version: int) -> None:
+    assert unread(30, version, Shape(items=7), 7).count() == 7
+    with pytest.raises(TooManyElements):
+        unread(30, version, Shape(items=8), 7).count()
+    payload = request(request_type(30, 3), Shape())[:-2] + b"\x09"
+    with pytest.raises(Malformed, match="8 items are announced where 0 bytes are left"):
+        UnreadRequest(read_head(payload), payload, 100).count()

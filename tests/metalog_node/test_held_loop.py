@@ -1,0 +1,152 @@
+"""Nothing that a client sends holds the event loop: every API, with the largest hostile bodies.
+
+The rule is 50 ms; what is measured is CPU, and the bounds here are wider, for slow machines.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from held_loop import ticking
+from hostile_requests import Shape, hostile, request
+from running_node import BOTH_ROLES
+from written_log import formatted
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.principal import KafkaPrincipal
+from metalog.wire.envelope import seal
+from metalog.wire.frames import framed
+from metalog.wire.hosts import Address
+from metalog.wire.own import ENVELOPE
+from metalog.wire.schema import request_type
+from metalog_node.apis import apis_of
+from metalog_node.connection import BEFORE_LOGIN_BYTES
+from metalog_node.handlers.question import Api
+from metalog_node.node import Node
+
+BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
+CREATE_ACLS, API_VERSIONS = 30, 18
+BROKERS, CONTROLLERS = apis_of(is_controllers=False), apis_of(is_controllers=True)
+AT_ONCE = 4 << 10
+ACLS = 500
+
+
+def every_api() -> Iterator[tuple[str, int, Api]]:
+    """Each that a node offers, once, and a listener where it is offered."""
+    yield from (("PLAINTEXT", key, api) for key, api in BROKERS.items())
+    yield from (("CONTROLLER", key, CONTROLLERS[key]) for key in CONTROLLERS.keys() - BROKERS)
+
+
+def data_of(key: int) -> dict[str, bytes]:
+    """What is in an Envelope: the largest request that may be in one."""
+    if key != ENVELOPE:
+        return {}
+    inner = dict(hostile(CREATE_ACLS, CONTROLLERS[CREATE_ACLS], 3, {}))["many items"]
+    address = bytes([127, 0, 0, 1])
+    sealed = seal(0, inner, KafkaPrincipal("User", "ANONYMOUS"), address)
+    return {
+        "request_data": inner,
+        "request_principal": sealed.request_principal,
+        "client_host_address": address,
+    }
+
+
+def acl(number: int) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        f"topic-{number}",
+        PatternType.LITERAL,
+        f"User:{number % 100}",
+        "*",
+        Operation.READ,
+        PermissionType.ALLOW,
+    )
+
+
+def sent(address: Address, data: bytes, answers: int) -> None:
+    """Until so many answers have come, or the node hangs up."""
+    with socket.create_connection(address, timeout=120) as client:
+        try:
+            client.sendall(data)
+            for _ in range(answers):
+                left = int.from_bytes(client.recv(4, socket.MSG_WAITALL), "big")
+                while left > 0 and (got := client.recv(min(left, 1 << 20))):
+                    left -= len(got)
+                if left:
+                    return
+        except ConnectionError:
+            return
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("super_users", ["User:nobody", "User:ANONYMOUS"])
+def test_no_request_of_any_api_holds_the_loop(tmp_path: Path, super_users: str) -> None:
+    """Of a client without any right, and of one with every right, which makes a difference only
+    to what is admitted."""
+    formatted(tmp_path)
+    properties = {"metadata.log.dir": str(tmp_path), "super.users": super_users}
+    held = {}
+    with ticking({**BOTH_ROLES, **properties}) as (node, ticks):
+        node.replica.submit_creations(list(map(acl, range(ACLS)))).result(60)
+        for listener, key, api in every_api():
+            for what, body in hostile(key, api, api.versions.most, data_of(key)):
+                if super_users == "User:ANONYMOUS" and what not in ("short", "many items"):
+                    continue
+                times = AT_ONCE // (len(body) + 4) if what == "short" else 1
+                ticks.take()
+                sent(node.addresses[listener], framed(body) * max(times, 1), max(times, 1))
+                held[f"{api.name}: {what}"] = ticks.take()
+    assert not {
+        what: each
+        for what, each in held.items()
+        if each.by_itself > BY_ITSELF_S or each.by_any > BY_ANY_S
+    }
+
+
+def test_nothing_before_a_login_holds_the_loop(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    changed = {
+        "metadata.log.dir": str(tmp_path),
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    }
+    texts = Shape(text=lambda number: b"\xff" * (BEFORE_LOGIN_BYTES // 4))
+    with ticking({**BOTH_ROLES, **changed}) as (node, ticks):
+        for body in (
+            request(request_type(API_VERSIONS, 4), texts),
+            request(request_type(API_VERSIONS, 4), Shape(tags=BEFORE_LOGIN_BYTES // 4)),
+            request(request_type(API_VERSIONS, 0), Shape()),
+            request(request_type(17, 1), texts),
+            request(request_type(36, 2), Shape(data={"auth_bytes": b"n,,n=" + b"\xff" * 8000})),
+        ):
+            times = max(AT_ONCE // (len(body) + 4), 1)
+            ticks.take()
+            sent(node.addresses["SASL_PLAINTEXT"], framed(body) * times, times)
+            held = ticks.take()
+            assert held.by_itself < BY_ITSELF_S
+            assert held.by_any < BY_ANY_S
+
+
+def connected_to(node: Node) -> socket.socket:
+    return socket.create_connection(node.addresses["PLAINTEXT"], timeout=60)
+
+
+@pytest.mark.parametrize("key", BROKERS)
+def test_a_request_that_is_too_long_is_refused_at_its_beginning(
+    tmp_path: Path, key: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing of what it announces need come."""
+    caplog.set_level("INFO")
+    formatted(tmp_path)
+    properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
+    api = BROKERS[key]
+    beginning = request(request_type(key, api.versions.most), Shape())[:8]
+    with ticking(properties) as (node, _), connected_to(node) as client:
+        client.sendall((api.most_bytes + 1).to_bytes(4, "big") + beginning)
+        assert client.recv(1) == b""
+    assert (
+        f"a request of {api.most_bytes + 1} bytes, where API {key} takes at most {api.most_bytes}"
+        in caplog.text
+    )

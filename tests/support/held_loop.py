@@ -1,0 +1,75 @@
+"""How long a node's event loop was held: what its thread, and its process, computed between two
+ticks of a clock on it.
+
+The thread's CPU is what ran on the loop; the process's has in it too what other threads did
+without letting the loop in. Neither counts what other processes did to this machine. This module
+must not know who holds the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from metalog_node import Api, Node, config_of
+
+TICK_S = 0.002
+
+
+class Held(NamedTuple):
+    """In seconds, each the longest since it was last looked at."""
+
+    by_itself: float
+    by_any: float
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self._by_itself = self._by_any = 0.0
+
+    async def run(self) -> None:
+        while True:
+            thread, process = time.thread_time(), time.process_time()
+            await asyncio.sleep(TICK_S)
+            self._by_itself = max(self._by_itself, time.thread_time() - thread)
+            self._by_any = max(self._by_any, time.process_time() - process)
+
+    def take(self) -> Held:
+        held = Held(self._by_itself, self._by_any)
+        self._by_itself = self._by_any = 0.0
+        return held
+
+
+@contextmanager
+def ticking(
+    properties: Mapping[str, str], apis: Mapping[int, Api] | None = None
+) -> Iterator[tuple[Node, Ticks]]:
+    """A node all of whose listeners are open, and the ticks of its loop."""
+    opened: Future[Node] = Future()
+    loop, done, ticks = asyncio.new_event_loop(), asyncio.Event(), Ticks()
+
+    async def run() -> None:
+        async with Node(config_of(properties), apis=apis) as node:
+            await node.ready()
+            clock = asyncio.create_task(ticks.run())
+            opened.set_result(node)
+            await done.wait()
+            clock.cancel()
+            with suppress(asyncio.CancelledError):
+                await clock
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(loop.run_until_complete, run())
+        running.add_done_callback(
+            lambda ended: opened.done() or opened.set_exception(ended.exception())
+        )
+        try:
+            yield opened.result(30), ticks
+        finally:
+            loop.call_soon_threadsafe(done.set)
+            running.result()
+            loop.close()
