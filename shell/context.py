@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapshot.exchange.moment import ResolvedMoment
     from snapshot.exchange.replay import Replayed
     from snapshot.exchange.source import Source
-    from snapshot.exchange.store import Store
+    from snapshot.exchange.store import State, Store
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
@@ -145,7 +145,11 @@ def replayed_source(
 
 def store_document(store: Store, arguments: Namespace, output: Output) -> Document:
     """What a store holds now; what is odd about it is said, and doubts are refused."""
-    state = store.state()
+    return state_document(store.state(), arguments, output)
+
+
+def state_document(state: State, arguments: Namespace, output: Output) -> Document:
+    """``store_document`` of a state that was asked for otherwise."""
     for problem in state.problems:
         output.warn(problem)
     refuse_doubts_about(state.doubts, arguments, output)

@@ -174,9 +174,13 @@ class Judge:
         }
 
 
-def judge_of(arguments: Namespace, output: Output) -> Judge:
-    """The judge for a verb's SOURCE and configuration."""
+def judge_of(arguments: Namespace, output: Output, question: Question | None = None) -> Judge:
+    """The judge for a verb's SOURCE and configuration; of ``question`` alone, where it is given."""
     source = opened_source(arguments)
     context = read_config(arguments, source, output, decides=True)
+    if question is not None:
+        from shell.narrow_source import for_question
+
+        source = for_question(source, question, context.config.super_users)
     replayed = replayed_source(arguments, output, source, shows=True)
     return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

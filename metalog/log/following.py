@@ -47,7 +47,7 @@ class Follower:
         self.leader = Leader(epoch=0)
         self.high_watermark: int | None = None
         self.log_start = 0
-        self._controllers = tuple(controllers)
+        self.controllers = tuple(controllers)
         self._turn = 0
         self._leading: Address | None = None
         self._endpoints: dict[int, Address] = {}
@@ -61,6 +61,10 @@ class Follower:
         self._epochs = Epochs(offset, before)
         self._succession = Succession(None if before is None else offset, before)
         self._told_mark = -1
+
+    def begin_with(self, address: Address) -> None:
+        """Ask this one of ``controllers`` first."""
+        self._turn = self.controllers.index(address)
 
     def forget_leader(self) -> None:
         """As if nobody had been asked: what leads now may be another quorum on old addresses."""
@@ -77,7 +81,7 @@ class Follower:
         told = self._endpoints.get(self.leader.id)
         if told is not None and told not in self._avoided:
             return told
-        return self._controllers[self._turn % len(self._controllers)]
+        return self.controllers[self._turn % len(self.controllers)]
 
     @property
     def place(self) -> Place:
@@ -92,7 +96,7 @@ class Follower:
         self._leading = None
         self._avoided.add(asked)
         self._turn += 1
-        if self._turn % len(self._controllers):
+        if self._turn % len(self.controllers):
             return Verdict.ASK_ON
         self._avoided.clear()
         return Verdict.PAUSE

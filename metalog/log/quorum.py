@@ -14,13 +14,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from metalog.errors import CorruptLog, ErrorCode, InvalidSource
+from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.commit import Proven
 from metalog.log.download import Download
 from metalog.log.following import Follower, Verdict
 from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
+from metalog.wire.bootstrap import first_connection
 from metalog.wire.client import Connection, Unreachable
 from metalog.wire.fetch import (
     FETCH,
@@ -205,6 +206,8 @@ class QuorumLog:
 
     def _ask_leader(self, place: Place, wait_s: float) -> tuple[Address, Fetched] | None:
         """Who leads, and its answer; None where another is to be asked."""
+        if not self._was_connected:
+            self._meet()
         asked = self._follower.target
         try:
             fetched = self._fetched(asked, place, wait_s)
@@ -281,21 +284,39 @@ class QuorumLog:
             self._follower.no_answer(asked)
             raise InvalidSource(f"{self.path}: {error}") from None
 
+    def _meet(self) -> None:
+        """Connect to the first controller that takes a connection."""
+        try:
+            met = first_connection(
+                self._follower.controllers, self._settings, check=_refuse_a_broker
+            )
+            self._follower.begin_with(met.address)
+            self._take(met)
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self.path}: {error}") from None
+
     def _connected(self, address: Address) -> Connection:
         held = self._connection
         if held is not None and held.address == address:
             return held
         self.close()
-        connection = self._connection = Connection(address, self._settings)
-        if FETCH_SNAPSHOT not in connection.versions:
-            raise NotSpoken(
-                f"{address} is a broker's listener; give a controller's, as in "
-                "controller.quorum.bootstrap.servers"
-            )
+        return self._take(Connection(address, self._settings))
+
+    def _take(self, connection: Connection) -> Connection:
+        self._connection = connection
+        _refuse_a_broker(connection)
         if not self._was_connected:
             self._cluster_id = _cluster_of(connection) or self._cluster_id
         self._was_connected = True
         return connection
+
+
+def _refuse_a_broker(connection: Connection) -> None:
+    if FETCH_SNAPSHOT not in connection.versions:
+        raise NotSpoken(
+            f"{connection.address} is a broker's listener; give a controller's, as in "
+            "controller.quorum.bootstrap.servers"
+        )
 
 
 def _cluster_of(connection: Connection) -> str | None:

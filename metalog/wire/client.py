@@ -30,6 +30,9 @@ _CHUNK: Final = 1 << 18
 _LOOK_UP_S: Final = 0.25
 """How often it is asked whether an answer is still wanted."""
 _TLS_ALERT: Final = b"\x15\x03"
+_NO_ANSWER: Final = "no answer in time"
+_HUNG_UP: Final = "it hung up"
+_TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
 class Unreachable(InvalidRequest):
@@ -51,6 +54,7 @@ class Connection:
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
+        self._was_asked = settings.security.credentials is not None
         self._session = Session(
             settings.client_id,
             settings.security.credentials,
@@ -58,9 +62,11 @@ class Connection:
             software_version=software_version,
         )
         self._socket: socket.socket | None = None
-        deadline = time.monotonic() + self._timeout_s
-        with self._closed_if_it_fails("it hung up at once; security.protocol may be wrong"):
-            self._socket = self._connected(settings.security.tls)
+        deadline = time.monotonic() + settings.opening_timeout_s
+        with self._closed_if_it_fails(
+            f"it hung up at our first bytes; it may want TLS or SASL: {_TRY_SECURED}"
+        ):
+            self._socket = self._connected(settings.security.tls, deadline)
             weakref.finalize(self, self._socket.close)
             self._send(self._session.opening(), deadline)
             while not self._session.is_ready:
@@ -89,12 +95,14 @@ class Connection:
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
         """The answer. ``timeout_s`` is the settings' request timeout where none is given."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
-        with self._closed_if_it_fails("it hung up"):
+        first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
+        with self._closed_if_it_fails(_HUNG_UP if self._was_asked else first):
             correlation_id, to_send = self._session.ask(request)
             self._send(to_send, deadline)
             while True:
                 for answer in self._receive(deadline):
                     if answer.correlation_id == correlation_id:
+                        self._was_asked = True
                         return answer.body
 
     def close(self) -> None:
@@ -102,10 +110,11 @@ class Connection:
         if held is not None:
             held.close()
 
-    def _connected(self, tls: ssl.SSLContext | None) -> socket.socket:
-        plain = socket.create_connection(self.address, timeout=self._timeout_s)
+    def _connected(self, tls: ssl.SSLContext | None, deadline: float) -> socket.socket:
+        plain = _dialled(self.address, deadline)
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.settimeout(_left(deadline))
             return (
                 plain if tls is None else tls.wrap_socket(plain, server_hostname=self.address.host)
             )
@@ -121,7 +130,7 @@ class Connection:
         if not data:
             raise ConnectionResetError
         if not self._session.is_ready and data.startswith(_TLS_ALERT):
-            raise Malformed("it speaks TLS; set security.protocol to SSL or SASL_SSL")
+            raise Malformed(f"it speaks TLS, and wants SSL or SASL_SSL: {_TRY_SECURED}")
         answers, to_send = self._session.receive(data)
         if to_send:
             self._send(to_send, deadline)
@@ -139,9 +148,7 @@ class Connection:
     def _in_time(self, deadline: float, at_most_s: float | None = None) -> socket.socket:
         if self._socket is None:
             raise ConnectionResetError
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
+        left = _left(deadline)
         self._socket.settimeout(left if at_most_s is None else min(left, at_most_s))
         return self._socket
 
@@ -160,13 +167,40 @@ class Connection:
             raise
 
 
+def _left(deadline: float) -> float:
+    """Seconds; ``TimeoutError`` where there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _dialled(address: Address, deadline: float) -> socket.socket:
+    """Connected to the first of the host's addresses that takes it, in equal shares of the time
+    until ``deadline``: one that stays silent leaves time for the others."""
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    for place, (family, kind, protocol, _, name) in enumerate(found):
+        tried = socket.socket(family, kind, protocol)
+        try:
+            tried.settimeout(_left(deadline) / (len(found) - place))
+            tried.connect(name)
+        except BaseException as error:
+            tried.close()
+            if not isinstance(error, OSError) or place == len(found) - 1:
+                raise
+        else:
+            return tried
+    raise OSError("the name stands for no address")
+
+
 def _said(error: OSError, hung_up: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        return f"no TLS connection: {error.reason or 'it hung up'}"
+        why = error.reason or _HUNG_UP
+        return f"no TLS connection: {why}; without TLS it may take security.protocol=PLAINTEXT"
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return _NO_ANSWER
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return hung_up
     return (error.strerror or type(error).__name__).lower()

@@ -25,7 +25,7 @@ class Address(NamedTuple):
 
 def parse_addresses(text: str) -> list[Address]:
     """``HOST:PORT[,HOST:PORT]``, an IPv6 address in brackets; ``InvalidRequest`` otherwise."""
-    return [_address(part) for part in text.split(",")]
+    return [_address(part.strip()) for part in text.split(",")]
 
 
 def _address(text: str) -> Address:

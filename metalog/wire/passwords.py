@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, Self
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.futures import when_done
 from metalog.scram import ScramMechanism
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.bootstrap import first_connection
+from metalog.wire.client import Connection
 from metalog.wire.hosts import Address
 from metalog.wire.own import (
     SCRAM_PASSWORD,
@@ -144,13 +145,7 @@ class PasswordClient:
                 future.set_exception(PasswordRefused(f"{entity.user}: {trouble}"))
 
     def _connected(self) -> Connection:
-        """``Unreachable`` is the last node's."""
-        for node in self._nodes[:-1]:
-            try:
-                return Connection(node, self._settings)
-            except Unreachable:
-                continue
-        return Connection(self._nodes[-1], self._settings)
+        return first_connection(self._nodes, self._settings)
 
 
 def _told(answer: ScramPasswordResponse) -> dict[ScramEntity, str | None]:

@@ -25,6 +25,8 @@ from metalog.scram import (
 )
 
 PLAIN: Final = "PLAIN"
+MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
+"""Those that are spoken here, by their SASL names."""
 MOST_ITERATIONS: Final = 1 << 20
 """A server may not make its client work for longer."""
 
@@ -73,7 +75,7 @@ def exchange_of(credentials: Credentials, entropy: Entropy) -> Exchange:
     for mechanism in ScramMechanism:
         if mechanism.mechanism_name == credentials.mechanism:
             return _Scram(mechanism, credentials, b64encode(entropy(_NONCE_BYTES)).decode())
-    spoken = ", ".join((PLAIN, *(each.mechanism_name for each in ScramMechanism)))
+    spoken = ", ".join(MECHANISMS)
     raise InvalidRequest(f"SASL mechanism {credentials.mechanism} is not known here; {spoken} are")
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ssl
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
-from metalog.wire.sasl import Credentials
+from metalog.wire.sasl import MECHANISMS, Credentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
@@ -33,28 +34,57 @@ class Security(NamedTuple):
         return None if self.credentials is None else f"User:{self.credentials.username}"
 
 
+DEFAULT_CLIENT_ID: Final = "kraft-metalog"
+DEFAULT_TIMEOUT_S: Final = 5.0
+"""Kafka's clients wait for 30, its controllers for each other for 2."""
+DEFAULT_CALL_TIMEOUT_S: Final = 60.0
+"""Kafka's, too."""
+
+
 class ClientSettings(NamedTuple):
-    """``notes`` are lines about keys that are not used."""
+    """``notes`` are lines about keys that are not used.
+
+    A connection is given up after ``connect_timeout_s``, its TLS and login included, an answer
+    after ``request_timeout_s``, and a request with its repetitions after ``call_timeout_s``.
+    """
 
     security: Security
     client_id: str
     request_timeout_s: float
     notes: tuple[str, ...]
+    connect_timeout_s: float = DEFAULT_TIMEOUT_S
+    call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S
+
+    @property
+    def opening_timeout_s(self) -> float:
+        """Of one connection."""
+        return min(self.connect_timeout_s, self.request_timeout_s)
 
 
-DEFAULT_CLIENT_ID: Final = "kraft-metalog"
-DEFAULT_TIMEOUT_S: Final = 5.0
-"""Kafka's clients wait for 30, its controllers for each other for 2."""
 PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT_S, ())
 
 
-def client_settings(properties: Mapping[str, str]) -> ClientSettings:
-    """Of Kafka's keys; ``InvalidRequest`` names what is wrong or cannot be had."""
-    return translated_settings(*librdkafka_settings(properties))
+_OWN_KEYS: Final = ("default.api.timeout.ms",)
+_PASSED_OVER: Final = frozenset(
+    (
+        *("client.dns.lookup", "sasl.kerberos.service.name", "metadata.max.age.ms"),
+        *("connections.max.idle.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+        *("retry.backoff.ms", "retry.backoff.max.ms"),
+    )
+)
+"""What librdkafka makes use of, and this client does not."""
 
 
-def translated_settings(settings: Mapping[str, str], notes: Sequence[str]) -> ClientSettings:
-    """Of what the translator made of Kafka's keys, and of what it left out."""
+def client_settings(
+    properties: Mapping[str, str], *, request_timeout_s: float = DEFAULT_TIMEOUT_S
+) -> ClientSettings:
+    """The settings that Kafka's keys give; ``InvalidRequest`` names what is wrong or cannot be had.
+
+    ``request_timeout_s`` is the default of ``request.timeout.ms``.
+    """
+    translated = {key: value for key, value in properties.items() if key not in _OWN_KEYS}
+    settings, notes = librdkafka_settings(translated)
+    notes += [f"{key} is not used here" for key in settings if key in _PASSED_OVER]
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:
         raise InvalidRequest(f"security.protocol: one of {', '.join(_PROTOCOLS)}")
@@ -65,24 +95,31 @@ def translated_settings(settings: Mapping[str, str], notes: Sequence[str]) -> Cl
     return ClientSettings(
         security,
         settings.get("client.id", DEFAULT_CLIENT_ID),
-        _timeout_s(settings.get("socket.timeout.ms")),
+        _seconds(properties, "request.timeout.ms", request_timeout_s),
         tuple(notes),
+        _seconds(properties, "socket.connection.setup.timeout.ms", DEFAULT_TIMEOUT_S),
+        _seconds(properties, "default.api.timeout.ms", DEFAULT_CALL_TIMEOUT_S),
     )
 
 
-def _timeout_s(text: str | None) -> float:
+def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float:
+    text = properties.get(key)
     if text is None:
-        return DEFAULT_TIMEOUT_S
+        return default_s
     if not text.strip().isdecimal() or int(text) == 0:
-        raise InvalidRequest("request.timeout.ms: a number of milliseconds from 1 on")
+        raise InvalidRequest(f"{key}: a number of milliseconds from 1 on")
     return int(text) / 1000
 
 
 def _credentials(settings: Mapping[str, str]) -> Credentials:
     mechanism = settings.get("sasl.mechanisms", "GSSAPI")
     username, password = settings.get("sasl.username"), settings.get("sasl.password")
-    if mechanism == "GSSAPI":
-        raise InvalidRequest("sasl.mechanism: GSSAPI (the default) is not spoken here; set another")
+    if mechanism not in MECHANISMS:
+        default = "" if "sasl.mechanisms" in settings else " (the default)"
+        raise InvalidRequest(
+            f"sasl.mechanism: {mechanism}{default} is not spoken here; "
+            f"set one of {', '.join(MECHANISMS)}"
+        )
     if username is None or password is None:
         raise InvalidRequest("sasl.jaas.config is missing: it gives the username and password")
     return Credentials(mechanism, username, password)
@@ -90,11 +127,6 @@ def _credentials(settings: Mapping[str, str]) -> Credentials:
 
 def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     """Certificates that are given are trusted in place of the system's."""
-    if "ssl.keystore.location" in settings:
-        raise InvalidRequest(
-            "ssl.keystore.location: only PEM is read here; convert it (openssl pkcs12 -nodes) "
-            "and set ssl.keystore.type=PEM"
-        )
     try:
         context = ssl.create_default_context(
             cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem")
@@ -111,20 +143,33 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    """Give the client's own certificate, where there is one. ``ssl`` takes it from a file only;
-    where it stands in the settings, that file is the owner's to read and gone at once."""
+    """Give the client's own certificate, where there is one."""
     password = settings.get("ssl.key.password", "")
     location = settings.get("ssl.certificate.location")
     if location is not None:
         context.load_cert_chain(location, password=password)
+        return
+    store = settings.get("ssl.keystore.location")
+    if store is not None:
+        from metalog.wire.keystore import pkcs12_identity
+
+        data = Path(store).read_bytes()
+        identity = pkcs12_identity(data, settings.get("ssl.keystore.password"))
+        _load(context, identity.pem, identity.password)
         return
     chain, key = settings.get("ssl.certificate.pem"), settings.get("ssl.key.pem")
     if chain is None and key is None:
         return
     if chain is None or key is None:
         raise InvalidRequest("ssl.keystore.certificate.chain and ssl.keystore.key go together")
+    _load(context, f"{key}\n{chain}\n", password)
+
+
+def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
+    """``ssl`` takes a certificate from a file only: that file is the owner's to read and gone at
+    once."""
     with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
-        file.write(f"{key}\n{chain}\n")
+        file.write(pem)
         file.flush()
         context.load_cert_chain(file.name, password=password)
 

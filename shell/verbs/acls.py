@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.acl import (
     AccessControlEntryFilter,
     Acl,
+    AclFilter,
     Operation,
     PatternType,
     PermissionType,
@@ -20,7 +21,7 @@ from metalog.acl import (
 from metalog.ids import uuid_text
 from metalog.principal import parse_principal
 from shell import acls
-from shell.context import add_source, replayed_source
+from shell.context import add_source, opened_source, replayed_source
 from shell.output import Cell, Output
 from shell.resources import add_resources, resources
 from shell.safe import shown
@@ -29,6 +30,7 @@ from shell.words import parse_word
 if TYPE_CHECKING:
     from metalog.image.acls import AclsImage
     from snapshot.exchange.replay import Replayed
+    from snapshot.exchange.source import Source
 
 USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -54,10 +56,29 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
     entries = _entry_filters(arguments)
-    replayed = replayed_source(arguments, output)
+    replayed = replayed_source(arguments, output, _source(arguments, patterns, entries))
     with output.busy(f"listing {len(replayed.image.acls):,} ACLs"):
         _list(replayed, patterns, entries, arguments, output)
     return 0
+
+
+def _source(
+    arguments: Namespace,
+    patterns: list[ResourcePatternFilter],
+    entries: list[AccessControlEntryFilter],
+) -> Source:
+    """Where nothing would be listed all ACLs are asked for: what is said then depends on them."""
+    from shell.narrow_source import for_listing
+
+    reaching = patterns
+    if arguments.resource_pattern_type is None:
+        reaching = [each._replace(pattern_type=PatternType.MATCH) for each in patterns]
+    wanted = [AclFilter(pattern, entry) for pattern in patterns for entry in entries]
+    return for_listing(
+        opened_source(arguments),
+        reaching,
+        lambda acls: any(each.matches(acl) for acl in acls for each in wanted),
+    )
 
 
 def _list(

@@ -119,7 +119,8 @@ def _ask(count: int, target: Target, made: Planned, output: Output) -> None:
     output.err.flush()
     if not says_yes():
         raise InvalidRequest("nothing was changed")
-    if fingerprint(target.state().document.acls) != fingerprint(made.current):
+    state = target.state()
+    if state.doubts or fingerprint(state.document.acls) != fingerprint(made.current):
         raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
 
 

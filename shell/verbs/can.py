@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
         checklist = read_checklist(arguments)
         return answer_checklist(checklist, judge_of(arguments, output), output)
     asked = read_question(arguments)
-    return _answer(asked, judge_of(arguments, output), output)
+    return _answer(asked, judge_of(arguments, output, asked.question), output)
 
 
 def _answer(asked: Asked, judge: Judge, output: Output) -> int:

@@ -21,13 +21,15 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from shell.acls import listing_order
 from shell.asking import need_somebody, says_yes
-from shell.context import add_command_config, opened_text
+from shell.context import add_command_config, opened_text, state_document
 from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
+from shell.narrow_source import for_listing
 from shell.output import Output
 from shell.planning import current_acls
 from shell.safe import safe
 from snapshot.exchange.formats.acl_options import Action, Asked, Options, asked
 from snapshot.exchange.plan import Change, Step
+from snapshot.exchange.store import NarrowStore
 from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
 
 if TYPE_CHECKING:
@@ -110,12 +112,14 @@ def run(arguments: Namespace, output: Output) -> int:
     wanted = asked(with_draft(_options(arguments), arguments, output))
     if wanted.action is Action.LIST:
         source = opened_text(arguments.source, arguments)
+        if wanted.entries:
+            source = for_listing(source, list(wanted.entries))
         _list(wanted, current_acls(source, arguments, output), output)
         return 0
     target = target_of(opened_text(arguments.source, arguments))
     try:
         if wanted.action is Action.ADD:
-            _add(wanted, target, output)
+            _add(wanted, target, arguments, output)
         else:
             _remove(wanted, target, arguments, output)
     finally:
@@ -136,9 +140,7 @@ def _check_target(arguments: Namespace) -> None:
 
 
 def _instead(option: str, value: str) -> str:
-    if option == "--bootstrap-controller":
-        return "give a broker: metalog kafka-acls cluster://BROKER:PORT …"
-    scheme = "cluster" if option == "--bootstrap-server" else "zookeeper"
+    scheme = "zookeeper" if option == "--authorizer-properties" else "cluster"
     address = value.removeprefix("zookeeper.connect=")
     return f"type metalog kafka-acls {scheme}://{address} …"
 
@@ -178,8 +180,8 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
         output.line()
 
 
-def _add(wanted: Asked, target: Target, output: Output) -> None:
-    held = set(_state(target, output))
+def _add(wanted: Asked, target: Target, arguments: Namespace, output: Output) -> None:
+    held = set(_acls_on(wanted.entries, target, arguments, output))
     acls = [*wanted.to_add()]
     new = [acl for acl in acls if acl not in held]
     steps = [Step(Change.ADD, acl) for acl in new]
@@ -211,9 +213,10 @@ def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output)
             _print_question(resource, entries, output)
             if not says_yes():
                 continue
+        held = _acls_on([resource], target, arguments, output)
         steps = [
             Step(Change.REMOVE, acl)
-            for acl in sorted(wanted.matching(_state(target, output), resource), key=listing_order)
+            for acl in sorted(wanted.matching(held, resource), key=listing_order)
         ]
         carry_out(target, steps)
         output.note(f"removed {len(steps):,} ACL{'' if len(steps) == 1 else 's'}")
@@ -246,11 +249,18 @@ def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) 
         output.line(f"{'' if number else ' '}\t{_entry(entry)}")
 
 
-def _state(target: Target, output: Output) -> tuple[Acl, ...]:
-    state = target.state()
-    for problem in state.problems:
-        output.warn(problem)
-    return state.document.acls
+def _acls_on(
+    patterns: Iterable[ResourcePatternFilter],
+    target: Target,
+    arguments: Namespace,
+    output: Output,
+) -> tuple[Acl, ...]:
+    """All ACLs that ``patterns`` match, and perhaps others."""
+    if isinstance(target, NarrowStore):
+        state = target.state_about(list(patterns))
+    else:
+        state = target.state()
+    return state_document(state, arguments, output).acls
 
 
 def _resource_of(acl: Acl) -> ResourcePatternFilter:

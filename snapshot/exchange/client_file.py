@@ -1,32 +1,56 @@
-"""A client's settings from a file, in Kafka's keys (``--command-config``), for librdkafka.
+"""A client's settings from a file, in Kafka's keys (``--command-config``).
 
-No value appears in what is said of it: values may be passwords. This module must not connect.
+For librdkafka, by which a topic is read and written, and for the project's own client. No value
+appears in what it says: values may be passwords. This module must not connect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.files import Files, read_whole
 from metalog.log.folder import unreadable
 from metalog.properties import parse_properties, properties_mapping
+from metalog.wire.security import DEFAULT_TIMEOUT_S, ClientSettings
+from metalog.wire.security import client_settings as settings_of
+
+Settings = TypeVar("Settings")
 
 
 def client_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
-    """The settings without the servers, and a line for each key that is left out; nothing of
-    no file."""
-    if path is None:
-        return {}, []
+    """librdkafka's settings without the servers, and a line for each key that is left out;
+    nothing of no file."""
+    return _translated(path, files, librdkafka_settings)
+
+
+def wire_settings(
+    path: Path | None, files: Files, *, request_timeout_s: float = DEFAULT_TIMEOUT_S
+) -> ClientSettings:
+    """Our own client's settings; the defaults of no file."""
+    return _translated(
+        path, files, lambda found: settings_of(found, request_timeout_s=request_timeout_s)
+    )
+
+
+def _translated(
+    path: Path | None, files: Files, translate: Callable[[Mapping[str, str]], Settings]
+) -> Settings:
+    properties = {} if path is None else _properties(path, files)
+    properties.pop("bootstrap.servers", None)
     try:
-        properties = properties_mapping(parse_properties(read_whole(files, path)))
+        return translate(properties)
+    except InvalidRequest as error:
+        raise InvalidSource(f"{path}: {error}") from None
+
+
+def _properties(path: Path, files: Files) -> dict[str, str]:
+    try:
+        return properties_mapping(parse_properties(read_whole(files, path)))
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError as error:
-        raise InvalidSource(f"{path}: {error}") from None
-    properties.pop("bootstrap.servers", None)
-    try:
-        return librdkafka_settings(properties)
-    except InvalidRequest as error:
         raise InvalidSource(f"{path}: {error}") from None

@@ -1,142 +1,135 @@
 """``cluster://HOST:PORT``: any Kafka cluster through its Admin API, to read and to write.
 
-By confluent-kafka, which knows neither ACLs on USER and DELEGATION_TOKEN resources nor the
-operations for them, nor TWO_PHASE_COMMIT: such an ACL is refused by name, and where the
-cluster has some, their number is said. This module must not know what is wanted.
+Brokers or controllers, as kafka-acls takes them. An ACL that cannot be read, as of a newer Kafka,
+is never passed over: it is among the ``unread`` of the state. This module must not know what is
+wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-import confluent_kafka.admin
-from confluent_kafka import KafkaException
-
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.client_settings import user_of
-from metalog.errors import InvalidRequest, InvalidSource
+from metalog.acl import (
+    ANY_ACL,
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Operation,
+    ResourcePatternFilter,
+)
+from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
-from metalog.kafka_client import Troubles, said
+from metalog.loader import Doubt
 from metalog.scram import ScramCredential, ScramMechanism
-from snapshot.exchange.client_file import client_settings
+from metalog.wire.acls import DescribedAcls
+from metalog.wire.cluster_client import ClusterClient
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.outcome import ApiOutcome, first_failure
+from metalog.wire.scram_users import NewCredential
+from metalog.wire.security import ClientSettings
+from snapshot.exchange.client_file import wire_settings
 from snapshot.exchange.credentials import PasswordOffer
 from snapshot.exchange.formats.document import Document, Entry, ScramUser
+from snapshot.exchange.partly_done import PartlyDone
 from snapshot.exchange.store import State
 
 if TYPE_CHECKING:
     from metalog.wire.passwords import PasswordClient
 
-_api: Any = confluent_kafka.admin
-"""Its own types say less than it takes: a filter's None, and a logger among the settings."""
-
 SCHEME: Final = "cluster://"
-_TIMEOUT_S: Final = 20.0
-_LOOK_S: Final = 0.1
-_LIBRARY: Final = "confluent-kafka"
+_REQUEST_TIMEOUT_S: Final = 30.0
+"""Of Kafka's clients."""
+_USER_TYPE: Final = "User:"
+_LIST: Final = "list ACLs"
+_LIST_USERS: Final = "list SCRAM users"
+_UNCERTAIN: Final = frozenset((-1, 7, 13))
+"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps it was done."""
+
+Answer = TypeVar("Answer")
 
 
 class ClusterStore:
     """A connection is made when it is first needed; an error names the cluster."""
 
-    def __init__(self, url: str, settings: dict[str, str], notes: Sequence[str]) -> None:
+    def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self.url = url
-        self.caller = user_of(settings)
-        self._notes = tuple(notes)
+        self.caller = settings.security.user
+        self._nodes = tuple(nodes)
         self._settings = settings
-        self._client: Any = None
-        self._troubles = Troubles()
+        self._client = ClusterClient(nodes, settings)
 
     @classmethod
     def opened(cls, url: str, command_config: Path | None, files: Files) -> ClusterStore:
-        servers = url.removeprefix(SCHEME)
-        if not servers or "/" in servers:
-            raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT]")
-        settings, notes = client_settings(command_config, files)
-        return cls(url, settings | {"bootstrap.servers": servers}, notes)
+        settings = wire_settings(command_config, files, request_timeout_s=_REQUEST_TIMEOUT_S)
+        try:
+            nodes = parse_addresses(url.removeprefix(SCHEME))
+        except InvalidRequest as error:
+            raise InvalidSource(f"{url}: {error}; give {SCHEME}HOST:PORT[,HOST:PORT]") from None
+        return cls(url, nodes, settings)
 
     def state(self) -> State:
         """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
-        node = self._check_allowed("list ACLs", _api.AclOperation.DESCRIBE)
-        every = _api.AclBindingFilter(
-            _api.ResourceType.ANY,
-            None,
-            _api.ResourcePatternType.ANY,
-            None,
-            None,
-            _api.AclOperation.ANY,
-            _api.AclPermissionType.ANY,
+        described = self._described(ANY_ACL)
+        return self._state(described.acls, self._users(None), self._unread(described.unread))
+
+    def state_about(
+        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+    ) -> State:
+        """The ACLs whose resource one of ``patterns`` matches, and nothing else that decides about
+        these resources; of ``principal`` also its ACLs on other resources, and its credentials."""
+        found: dict[Acl, None] = {}
+        unread: dict[str, int] = {}
+        for pattern in patterns:
+            described = self._described(AclFilter(pattern))
+            found.update(dict.fromkeys(described.acls))
+            unread.update(described.unread)
+        if principal is None:
+            return self._state(found, ((), None), self._unread(unread))
+        others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
+        found.update(
+            (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
         )
-        found = self._call(
-            "list ACLs", lambda admin: admin.describe_acls(every, request_timeout=_TIMEOUT_S)
-        )
-        bindings = self._result("list ACLs", found)
-        acls = list(map(_acl_of, bindings))
-        entries = tuple(Entry(acl) for acl in acls if acl is not None)
-        problems = [f"{self.url}: {note}" for note in self._notes]
-        if unknown := acls.count(None):
-            problems.append(
-                f"{self.url}: {unknown} ACLs were left out, which {_LIBRARY} cannot read "
-                "(on users or delegation tokens, or for operations newer than it)"
-            )
-        if not acls and self._names_no_authorizer(node):
-            problems.append(
-                f"{self.url}: no ACLs, and its broker {node} names no authorizer.class.name: "
-                "all may be allowed, whatever is said here"
-            )
-        users, problem = self._users()
-        if problem is not None:
-            problems.append(problem)
-        return State(Document(entries, users=users), tuple(problems))
+        user = principal.removeprefix(_USER_TYPE) if principal.startswith(_USER_TYPE) else ""
+        users = self._users([user]) if user else ((), None)
+        return self._state(found, users, self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """Why this library cannot say ``acl`` to a cluster, or None."""
-        if acl.resource_type not in _KINDS:
-            return (
-                f"{_LIBRARY} knows no ACLs on {acl.resource_type.name}; use Kafka's own kafka-acls"
-            )
-        if acl.operation not in _OPERATIONS:
-            return f"{_LIBRARY} does not know {acl.operation.name}; use Kafka's own kafka-acls"
+        """None: a cluster takes any ACL, or says itself why not."""
         return None
 
     def create(self, acls: Sequence[Acl]) -> None:
-        """All of ``acls``, in one request; ``InvalidRequest`` where one of them failed."""
-        self._check_allowed("create ACLs", _api.AclOperation.ALTER)
-        bindings = [_binding(_api.AclBinding, acl) for acl in acls]
-        futures = self._call(
-            "create ACLs", lambda admin: admin.create_acls(bindings, request_timeout=_TIMEOUT_S)
-        )
-        for future in futures.values():
-            self._result("create ACLs", future)
+        """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""
+        what = "create ACLs"
+        self._check(what, acls, self._call(what, lambda: self._client.create_acls(acls)))
 
     def delete(self, acls: Sequence[Acl]) -> None:
         """Exactly ``acls``, in one request; what is not there is not missed."""
-        self._check_allowed("delete ACLs", _api.AclOperation.ALTER)
-        filters = [_binding(_api.AclBindingFilter, acl) for acl in acls]
-        futures = self._call(
-            "delete ACLs", lambda admin: admin.delete_acls(filters, request_timeout=_TIMEOUT_S)
-        )
-        for future in futures.values():
-            self._result("delete ACLs", future)
+        what = "delete ACLs"
+        self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
-        """The iterations of each credential; refused to who may not change them."""
-        self._check_allowed("change SCRAM users", _api.AclOperation.ALTER)
-        return {
-            user: {ScramMechanism(each.mechanism.value): each.iterations for each in infos}
-            for user, infos in self._described_users()
-        }
+        """The iterations of each credential; refused to a caller who may not change them."""
+        what = "change SCRAM users"
+        allowed = self._call(what, self._client.authorized_operations)
+        if allowed is not None and Operation.ALTER not in allowed:
+            raise InvalidSource(f"{self.url}: cannot {what}: {self._may_not(Operation.ALTER)}")
+        described = self._call(_LIST_USERS, self._client.describe_users)
+        self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
+        return described.users
 
     def set_password(
         self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
     ) -> None:
         """What goes to the cluster is the password salted (KIP-554), not the password."""
-        info = _api.ScramCredentialInfo(_api.ScramMechanism(mechanism.value), iterations)
+        wanted = NewCredential(user, mechanism, password, salt, iterations)
+        self._alter_user(f"set the password of {user}", lambda: self._client.set_credential(wanted))
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
         self._alter_user(
-            _api.UserScramCredentialUpsertion(user, info, password.encode(), salt),
-            f"set the password of {user}",
+            f"delete the {mechanism.mechanism_name} credential of {user}",
+            lambda: self._client.delete_credential(user, mechanism),
         )
 
     def takes_passwords(self) -> PasswordOffer:
@@ -155,158 +148,82 @@ class ClusterStore:
 
         with self._passwords() as client:
             asked = [NewPassword(ScramEntity(user, mechanism), password)]
-            client.set_scram_password(asked).all().result(_TIMEOUT_S)
-
-    def _passwords(self) -> PasswordClient:
-        from metalog.wire.hosts import parse_addresses
-        from metalog.wire.passwords import PasswordClient
-        from metalog.wire.security import translated_settings
-
-        nodes = parse_addresses(self._settings["bootstrap.servers"])
-        return PasswordClient(nodes, translated_settings(self._settings, self._notes))
-
-    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
-        self._alter_user(
-            _api.UserScramCredentialDeletion(user, _api.ScramMechanism(mechanism.value)),
-            f"delete the {mechanism.mechanism_name} credential of {user}",
-        )
-
-    def _alter_user(self, alteration: Any, what: str) -> None:
-        futures = self._call(
-            what,
-            lambda admin: admin.alter_user_scram_credentials(
-                [alteration], request_timeout=_TIMEOUT_S
-            ),
-        )
-        for future in futures.values():
-            self._result(what, future)
+            client.set_scram_password(asked).all().result(self._settings.call_timeout_s)
 
     def close(self) -> None:
         """Nothing is held: the next call connects anew."""
-        self._client = None
+        self._client.close()
 
-    def _check_allowed(self, what: str, needed: Any) -> str:
-        """A broker's id. Asked first: refused, librdkafka 2.16 lists no ACLs at all as if there
-        were none, and crashes on a list of SCRAM users."""
-        described = self._call(
-            what,
-            lambda admin: admin.describe_cluster(
-                include_authorized_operations=True, request_timeout=_TIMEOUT_S
-            ),
-        )
-        cluster = self._result(what, described)
-        if needed not in (cluster.authorized_operations or ()):
-            whom = self.caller or "this client"
-            raise InvalidSource(f"{self.url}: cannot {what}: {whom} may not {needed.name} Cluster")
-        return str(cluster.nodes[0].id)
+    def _passwords(self) -> PasswordClient:
+        from metalog.wire.passwords import PasswordClient
 
-    def _names_no_authorizer(self, node: str) -> bool:
-        """Without one Kafka refuses to list ACLs, of which librdkafka says nothing either."""
-        what = "read a broker's settings"
-        resource = _api.ConfigResource(_api.ConfigResource.Type.BROKER, node)
-        try:
-            futures = self._call(
-                what,
-                lambda admin: admin.describe_configs([resource], request_timeout=_TIMEOUT_S),
-            )
-            config = self._result(what, next(iter(futures.values())))
-        except InvalidSource:
-            return False
-        entry = config.get("authorizer.class.name")
-        return entry is not None and not entry.value
+        return PasswordClient(self._nodes, self._settings)
 
-    def _users(self) -> tuple[tuple[ScramUser, ...], str | None]:
+    def _described(self, wanted: AclFilter) -> DescribedAcls:
+        described = self._call(_LIST, lambda: self._client.describe_acls(wanted))
+        self._refuse(_LIST, described.outcome, Operation.DESCRIBE)
+        return described
+
+    def _users(self, named: Sequence[str] | None) -> tuple[tuple[ScramUser, ...], str | None]:
         """The SCRAM users, or why they could not be listed, which is no reason to stop."""
         try:
-            described = self._described_users()
+            described = self._call(_LIST_USERS, lambda: self._client.describe_users(named))
+            self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
         except InvalidSource as error:
             return (), str(error)
-        return tuple(_scram_users(described)), None
-
-    def _described_users(self) -> list[tuple[str, Sequence[Any]]]:
-        """Sorted; asked only after ``_check_allowed``."""
-        future = self._call(
-            "list SCRAM users",
-            lambda admin: admin.describe_user_scram_credentials(request_timeout=_TIMEOUT_S),
+        found = (
+            ScramUser(user, mechanism, ScramCredential(b"", b"", b"", iterations))
+            for user, credentials in sorted(described.users.items())
+            for mechanism, iterations in credentials.items()
         )
-        described = self._result("list SCRAM users", future)
-        return [(user, each.scram_credential_infos) for user, each in sorted(described.items())]
+        return tuple(found), None
 
-    def _call(self, what: str, call: Callable[[Any], Any]) -> Any:
+    def _state(
+        self,
+        acls: Sequence[Acl] | Mapping[Acl, None],
+        users: tuple[tuple[ScramUser, ...], str | None],
+        unread: tuple[Doubt, ...],
+    ) -> State:
+        listed, problem = users
+        notes = (f"{self.url}: {note}" for note in self._settings.notes)
+        problems = (*notes, *(() if problem is None else (problem,)))
+        return State(Document(tuple(map(Entry, acls)), users=listed), problems, unread)
+
+    def _unread(self, unread: Mapping[str, int]) -> tuple[Doubt, ...]:
+        return tuple(
+            Doubt(number, CorruptLog(f"an ACL cannot be read: {code} is not known", file=self.url))
+            for code, number in unread.items()
+        )
+
+    def _check(self, what: str, acls: Sequence[Acl], outcomes: Sequence[ApiOutcome]) -> None:
+        failed = first_failure(outcomes)
+        if not failed.is_failure:
+            return
+        done = sum(not each.is_failure for each in outcomes)
+        acl = acls[outcomes.index(failed)]
+        about = "" if done == 0 else f" ({acl.principal} on {acl.resource_name})"
+        said = f"{self.url}: cannot {what}: {self._why(failed, Operation.ALTER)}{about}"
+        raise PartlyDone(said, done, is_exact=not any(o.code in _UNCERTAIN for o in outcomes))
+
+    def _alter_user(self, what: str, change: Callable[[], Sequence[ApiOutcome]]) -> None:
+        self._refuse(what, first_failure(self._call(what, change)), Operation.ALTER)
+
+    def _refuse(self, what: str, outcome: ApiOutcome, needed: Operation) -> None:
+        if outcome.is_failure:
+            raise InvalidSource(f"{self.url}: cannot {what}: {self._why(outcome, needed)}")
+
+    def _why(self, outcome: ApiOutcome, needed: Operation) -> str:
+        if outcome.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            return self._may_not(needed)
+        if outcome.code == ErrorCode.SECURITY_DISABLED:
+            return f"{outcome}; without an authorizer everything is allowed to everybody there"
+        return str(outcome)
+
+    def _may_not(self, needed: Operation) -> str:
+        return f"{self.caller or 'this client'} may not {needed.name} Cluster"
+
+    def _call(self, what: str, call: Callable[[], Answer]) -> Answer:
         try:
-            if self._client is None:
-                troubles = Troubles()
-                self._client = _api.AdminClient({**self._settings, **troubles.settings})
-                troubles.client, self._troubles = self._client, troubles
-            return call(self._client)
-        except (KafkaException, ValueError, TypeError) as error:
-            raise InvalidSource(f"{self.url}: cannot {what}: {said(error)}") from None
-
-    def _result(self, what: str, future: Any) -> Any:
-        """The library tries a login that was refused again until its time is up; we do not."""
-        deadline = monotonic() + 2 * _TIMEOUT_S
-        try:
-            while True:
-                try:
-                    return future.result(timeout=_LOOK_S)
-                except TimeoutError as error:
-                    why = self._troubles.why(error)
-                    if self._troubles.is_refused or monotonic() > deadline:
-                        break
-        except KafkaException as error:
-            why = self._troubles.why(error)
-        raise InvalidSource(f"{self.url}: cannot {what}: {why}")
-
-
-_KINDS: Final = frozenset(
-    (
-        ResourceType.TOPIC,
-        ResourceType.GROUP,
-        ResourceType.CLUSTER,
-        ResourceType.TRANSACTIONAL_ID,
-    )
-)
-_OPERATIONS: Final = frozenset(
-    Operation(each.value) for each in _api.AclOperation if each.value > Operation.ANY
-)
-
-
-def _binding(kind: Any, acl: Acl) -> Any:
-    """Kafka's codes are confluent-kafka's too; its BROKER is Kafka's CLUSTER."""
-    return kind(
-        _api.ResourceType(acl.resource_type.value),
-        acl.resource_name,
-        _api.ResourcePatternType(acl.pattern_type.value),
-        acl.principal,
-        acl.host,
-        _api.AclOperation(acl.operation.value),
-        _api.AclPermissionType(acl.permission_type.value),
-    )
-
-
-def _acl_of(binding: Any) -> Acl | None:
-    """None where a part of it is one that the library does not know."""
-    codes = (
-        binding.restype.value,
-        binding.resource_pattern_type.value,
-        binding.operation.value,
-        binding.permission_type.value,
-    )
-    if 0 in codes:
-        return None
-    return Acl(
-        ResourceType(codes[0]),
-        binding.name,
-        PatternType(codes[1]),
-        binding.principal,
-        binding.host,
-        Operation(codes[2]),
-        PermissionType(codes[3]),
-    )
-
-
-def _scram_users(described: Iterable[tuple[str, Sequence[Any]]]) -> Iterable[ScramUser]:
-    for user, infos in described:
-        for info in infos:
-            mechanism = ScramMechanism(info.mechanism.value)
-            yield ScramUser(user, mechanism, ScramCredential(b"", b"", b"", info.iterations))
+            return call()
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self.url}: cannot {what}: {error}") from None

@@ -10,17 +10,12 @@ from pathlib import Path
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.files import Files
 from metalog.log.quorum import SCHEME, QuorumLog
-from metalog.wire.security import translated_settings
-from snapshot.exchange.client_file import client_settings
+from snapshot.exchange.client_file import wire_settings
 
 
 def open_quorum(url: str, command_config: Path | None, files: Files) -> QuorumLog:
     """The log; nobody is connected to yet."""
-    translated = client_settings(command_config, files)
-    try:
-        settings = translated_settings(*translated)
-    except InvalidRequest as error:
-        raise InvalidSource(f"{command_config}: {error}") from None
+    settings = wire_settings(command_config, files)
     try:
         return QuorumLog(url.removeprefix(SCHEME), settings)
     except InvalidRequest as error:

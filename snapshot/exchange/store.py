@@ -6,11 +6,11 @@ Files of ACLs and folders of YAML are stores. This module must not know what is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from metalog.acl import Acl, words_of
+from metalog.acl import Acl, ResourcePatternFilter, words_of
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.files import Files, read_whole
 from metalog.ids import Uuid
@@ -34,21 +34,39 @@ _DEEPEST: Final = 8
 
 
 class State(NamedTuple):
-    """All that a store holds. ``problems`` are lines about what could not be taken from it."""
+    """All that a store holds.
+
+    ``problems`` are lines about what is odd about it, ``unread`` tells of ACLs that it has and that
+    cannot be read.
+    """
 
     document: Document
     problems: tuple[str, ...] = ()
+    unread: tuple[Doubt, ...] = ()
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why no answer may be taken from it: what its files say that they lack."""
-        return tuple(Doubt(1, CorruptLog(line)) for line in self.document.missing)
+        """Why no answer may be taken from it: also what its files say that they lack."""
+        said = (Doubt(1, CorruptLog(line)) for line in self.document.missing)
+        return (*self.unread, *said)
 
 
 @runtime_checkable
 class Store(Protocol):
     def state(self) -> State:
         """As of now; each call reads anew."""
+        ...
+
+
+@runtime_checkable
+class NarrowStore(Store, Protocol):
+    """A store that can be asked for the ACLs on some resources alone."""
+
+    def state_about(
+        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+    ) -> State:
+        """The ACLs whose resource one of ``patterns`` matches; of ``principal`` also its ACLs on
+        other resources, and its credentials."""
         ...
 
 
@@ -66,7 +84,7 @@ class FileStore:
         return State(joined(self._read(path).document for path in paths))
 
     def _read(self, path: Path) -> State:
-        document, problems = self._parsed(path)
+        document, problems, _ = self._parsed(path)
         missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
         return State(document._replace(missing=missing) if missing else document, problems)
 

@@ -14,6 +14,7 @@ from metalog.controller.acl import why_not
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.directory import DirectoryLog
 from snapshot.exchange.formats.document import ScramUser
+from snapshot.exchange.partly_done import PartlyDone
 from snapshot.exchange.plan import Change, Step, phases
 from snapshot.exchange.source import Source
 from snapshot.exchange.store import State
@@ -118,8 +119,12 @@ def carry_out(
             else:
                 target.delete(acls)
         except InvalidRequest as error:
+            more = ", perhaps more"
+            if isinstance(error, PartlyDone):
+                done += error.done
+                more = "" if error.is_exact else more
             raise InvalidTarget(
-                f"{error}; {done:,} of {len(steps):,} changes were made before, perhaps more; "
+                f"{error}; {done:,} of {len(steps):,} changes were made before{more}; "
                 "run it again to finish"
             ) from None
         done += len(acls)

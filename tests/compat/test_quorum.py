@@ -352,7 +352,7 @@ def test_over_tls_a_user_with_cluster_action_may_follow_and_nobody_else(
             "sasl.mechanism": "PLAIN",
             "sasl.jaas.config": quorum.client_settings(NOBODY, "PLAIN")["sasl.jaas.config"],
         },
-        "it speaks TLS; set security.protocol": {"client.id": "plain"},
+        "it speaks TLS, and wants SSL or SASL_SSL": {"client.id": "plain"},
     }
     for said, properties in refused.items():
         file = tmp_path / "client.properties"

@@ -5,56 +5,22 @@ from __future__ import annotations
 import gc
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from threading import Thread
-from typing import Any
+from contextlib import closing
+from datetime import timedelta
 
 import pytest
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from wire_peers import next_frame, opened, serving
 
-from metalog.errors import ErrorCode
 from metalog.wire.client import Connection, Unreachable
-from metalog.wire.frames import FrameReader, Malformed, framed
+from metalog.wire.frames import Malformed, framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, write_response
-from metalog.wire.schema import request_type
+from metalog.wire.schema import request_type, response_parts
 from metalog.wire.security import PLAINTEXT, client_settings
-from metalog.wire.versions import VersionRange, versions_response
 
-SPOKEN = {18: VersionRange(0, 4), 60: VersionRange(0, 2)}
 HASTY = PLAINTEXT._replace(request_timeout_s=0.3)
 ASKED = request_type(60, 1)(include_cluster_authorized_operations=False)
-
-
-@contextmanager
-def serving(talk: Callable[[socket.socket], Any]) -> Iterator[Address]:
-    """One connection is accepted, talked to, and closed."""
-
-    def serve() -> None:
-        peer, _ = listener.accept()
-        with peer:
-            talk(peer)
-
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        thread = Thread(target=serve)
-        thread.start()
-        yield Address("127.0.0.1", listener.getsockname()[1])
-        thread.join(timeout=10)
-
-
-def opened(peer: socket.socket) -> FrameReader:
-    """Answers the question for versions."""
-    frames = FrameReader()
-    head = read_head(next_frame(peer, frames))
-    body = versions_response(head.version, ErrorCode.NONE, SPOKEN)
-    peer.sendall(framed(write_response(body, head.correlation_id)))
-    return frames
-
-
-def next_frame(peer: socket.socket, frames: FrameReader) -> bytes:
-    while not (found := frames.feed(peer.recv(1 << 16))):
-        pass
-    return found[0]
 
 
 def test_nobody_listens() -> None:
@@ -67,7 +33,10 @@ def test_nobody_listens() -> None:
 def test_it_hangs_up_at_once() -> None:
     with serving(lambda peer: None) as address, pytest.raises(Unreachable) as raised:
         Connection(address, HASTY)
-    assert str(raised.value) == f"{address}: it hung up at once; security.protocol may be wrong"
+    assert str(raised.value) == (
+        f"{address}: it hung up at our first bytes; it may want TLS or SASL: "
+        "set security.protocol (the command takes it from --command-config FILE)"
+    )
 
 
 def test_it_says_nothing() -> None:
@@ -100,10 +69,34 @@ def test_it_says_little_by_little() -> None:
 
 def test_it_hangs_up_on_a_question() -> None:
     with serving(opened) as address, Connection(address, HASTY) as connection:
+        with pytest.raises(Unreachable, match=r"it hung up at our first request; .* by SASL"):
+            connection.ask(ASKED)
+        with pytest.raises(Unreachable, match="it hung up"):
+            connection.ask(ASKED)
+
+
+def test_it_hangs_up_on_a_later_question() -> None:
+    def answer_once(peer: socket.socket) -> None:
+        frames = opened(peer)
+        head = read_head(next_frame(peer, frames))
+        body = response_parts(60, 1).DescribeClusterResponse(
+            throttle_time=timedelta(), error_code=KafkaErrorCode.none, cluster_id="c", brokers=()
+        )
+        peer.sendall(framed(write_response(body, head.correlation_id)))
+
+    with serving(answer_once) as address, Connection(address, HASTY) as connection:
+        assert connection.ask(ASKED).cluster_id == "c"
         with pytest.raises(Unreachable, match=r"it hung up$"):
             connection.ask(ASKED)
-        with pytest.raises(Unreachable, match=r"it hung up$"):
-            connection.ask(ASKED)
+
+
+def test_a_name_for_a_dead_and_a_live_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``localhost`` is for ::1, where nobody listens, and for 127.0.0.1."""
+    with serving(opened) as address:
+        dead = socket.getaddrinfo("127.0.0.1", 1, type=socket.SOCK_STREAM)
+        live = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [*dead, *live])
+        Connection(Address("both", address.port), HASTY).close()
 
 
 def test_a_connection_that_is_forgotten_is_closed() -> None:
@@ -122,7 +115,7 @@ def test_a_connection_that_is_forgotten_is_closed() -> None:
 @pytest.mark.parametrize(
     ("bytes_sent", "said"),
     [
-        (b"\x15\x03\x03\x00\x02\x02\x50", "it speaks TLS; set security.protocol to SSL"),
+        (b"\x15\x03\x03\x00\x02\x02\x50", "it speaks TLS, and wants SSL or SASL_SSL: set security"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "a frame of 1213486160 bytes, where at most"),
         (framed(b"\0\0\0\x09") + b"x", "it answers request 9|answers request 9, which is not its"),
         (framed(b"\0\0\0\1\0\0\xff\xff\xff\xff\x0f"), "bytes that are no ApiVersionsResponse"),

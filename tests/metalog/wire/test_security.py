@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ssl
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from metalog.errors import InvalidRequest
+from metalog.wire.keystore import pkcs12_identity
 from metalog.wire.sasl import Credentials
 from metalog.wire.security import PLAINTEXT, client_settings
 
@@ -61,11 +63,17 @@ def test_names_are_checked_unless_told_otherwise() -> None:
         (
             {
                 "security.protocol": "SSL",
-                "ssl.keystore.location": "k.p12",
+                "ssl.keystore.location": "gone.p12",
                 "ssl.keystore.type": "PKCS12",
             },
-            "ssl.keystore.location: only PEM is read here",
+            "ssl.keystore.*: the certificates or the key cannot be used: No such file",
         ),
+        (
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"},
+            "sasl.mechanism: OAUTHBEARER is not spoken here; set one of PLAIN, SCRAM-SHA-256",
+        ),
+        ({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms: a number"),
+        ({"socket.connection.setup.timeout.ms": "x"}, "socket.connection.setup.timeout.ms: a num"),
         (
             {
                 "security.protocol": "SSL",
@@ -96,6 +104,48 @@ def test_what_cannot_be_had_is_named(properties: dict[str, str], said: str) -> N
     with pytest.raises(InvalidRequest, match=said.replace("*", r"\*")) as raised:
         client_settings(properties)
     assert "secret" not in str(raised.value)
+
+
+def test_times_and_what_is_passed_over() -> None:
+    settings = client_settings(
+        {
+            "default.api.timeout.ms": "7000",
+            "socket.connection.setup.timeout.ms": "3000",
+            "retry.backoff.ms": "1",
+        },
+        request_timeout_s=30,
+    )
+    assert (settings.request_timeout_s, settings.call_timeout_s) == (30, 7)
+    assert settings.opening_timeout_s == 3
+    assert settings.notes == ("retry.backoff.ms is not used here",)
+
+
+def test_a_pkcs12_keystore_as_keytool_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its key and chain are given to ``ssl``, and no file with the key is left."""
+    store = tmp_path / "client.p12"
+    make = ["keytool", "-genkeypair", "-keyalg", "EC", "-dname", "CN=client", "-alias", "a"]
+    kept = ["-keystore", str(store), "-storetype", "PKCS12", "-storepass", "secret-of-store"]
+    subprocess.run([*make, *kept], check=True, capture_output=True)
+    left = tmp_path / "left"
+    left.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(left))
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(store),
+    }
+    password = {"ssl.keystore.password": "secret-of-store"}
+    assert client_settings(properties | password).security.tls is not None
+    for wrong in ({"ssl.keystore.password": "wrong-secret"}, {}):
+        with pytest.raises(InvalidRequest, match=r"^ssl\.keystore") as raised:
+            client_settings(properties | wrong)
+        assert "secret" not in str(raised.value)
+    assert list(left.iterdir()) == []
+    identity = pkcs12_identity(store.read_bytes(), "secret-of-store")
+    assert "BEGIN ENCRYPTED PRIVATE KEY" in identity.pem
+    assert repr(identity) == "Identity([hidden])"
 
 
 def test_a_key_in_the_settings_is_left_in_no_file(

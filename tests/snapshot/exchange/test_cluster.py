@@ -1,18 +1,36 @@
-"""``cluster://`` before anything is sent: the url, the client's settings, and what is refused.
+"""``cluster://`` before anything is sent, and what a node of ours answers it.
 
-What a cluster answers is in ``tests/compat/test_cluster.py``.
+What Kafka answers is in ``tests/compat/test_cluster.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
+from command import Run
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from running_node import running_in
+from small_acls import BOB, allow, deny
+from wire_peers import answering
+from written_log import formatted
 
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.errors import InvalidSource
+from metalog.acl import (
+    CLUSTER_NAME,
+    Operation,
+    PatternType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.errors import InvalidSource, InvalidTarget
+from metalog.wire.schema import response_parts
 from snapshot.exchange.cluster import ClusterStore
+from snapshot.exchange.plan import Change, Step
 from snapshot.exchange.source import open_source
+from snapshot.exchange.target import carry_out
 
 SETTINGS = (
     "bootstrap.servers=elsewhere:1\n"
@@ -52,10 +70,11 @@ def test_by_name_with_its_own_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "settings", "said"),
     [
-        ("cluster://", None, "cluster://: give cluster://HOST:PORT"),
-        ("cluster://a:1/t", None, "cluster://a:1/t: give cluster://HOST:PORT"),
+        ("cluster://", None, "cluster://: '' is no HOST:PORT; give cluster://HOST:PORT"),
+        ("cluster://a:1/t", None, "'a:1/t' is no HOST:PORT; give cluster://HOST:PORT"),
         ("cluster://a:1", "ssl.x=secret", "client.properties: ssl.x is not known here"),
         ("cluster://a:1", "a=\\u12", "client.properties: line 1: "),
+        ("cluster://a:1", "security.protocol=nonsense", "client.properties: security.protocol: "),
     ],
 )
 def test_what_is_refused(tmp_path: Path, url: str, settings: str | None, said: str) -> None:
@@ -65,32 +84,95 @@ def test_what_is_refused(tmp_path: Path, url: str, settings: str | None, said: s
     assert "secret" not in str(raised.value)
 
 
-def test_what_the_library_refuses_is_told_in_one_line(tmp_path: Path) -> None:
-    store = opened("cluster://a:1", tmp_path, "security.protocol=nonsense")
-    with pytest.raises(InvalidSource, match=r"^cluster://a:1: cannot list ACLs: \S.*nonsense"):
-        store.state()
-
-
-ACL = Acl(
-    ResourceType.TOPIC,
-    "t",
-    PatternType.LITERAL,
-    "User:a",
-    "*",
-    Operation.READ,
-    PermissionType.ALLOW,
+ACL = allow("payments")
+OF_EACH_KIND = (
+    ACL,
+    deny("payments", Operation.WRITE),
+    allow("pay", prefixed=True),
+    allow("billing", kind=ResourceType.GROUP),
+    allow(CLUSTER_NAME, Operation.IDEMPOTENT_WRITE, kind=ResourceType.CLUSTER),
+    allow("tx", Operation.TWO_PHASE_COMMIT, kind=ResourceType.TRANSACTIONAL_ID),
+    allow("token", Operation.DESCRIBE, kind=ResourceType.DELEGATION_TOKEN),
+    allow("User:other", Operation.CREATE_TOKENS, kind=ResourceType.USER),
 )
+"""All of Kafka's resource types."""
 
 
-@pytest.mark.parametrize(
-    ("acl", "why"),
-    [
-        (ACL, None),
-        (ACL._replace(operation=Operation.IDEMPOTENT_WRITE), None),
-        (ACL._replace(operation=Operation.TWO_PHASE_COMMIT), "does not know TWO_PHASE_COMMIT"),
-        (ACL._replace(resource_type=ResourceType.USER), "knows no ACLs on USER"),
-    ],
-)
-def test_what_the_library_can_say(tmp_path: Path, acl: Acl, why: str | None) -> None:
-    said = opened("cluster://a:1", tmp_path).why_not(acl)
-    assert (said is None) if why is None else (said is not None and why in said)
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ClusterStore]:
+    """A node of ours that has an ACL of each kind."""
+    with running_in(formatted(tmp_path)) as node:
+        store = opened(f"cluster://{node.addresses['PLAINTEXT']}", tmp_path)
+        store.delete(store.state().document.acls)
+        store.create(OF_EACH_KIND)
+        yield store
+        store.close()
+
+
+def test_acls_of_each_kind_are_written_and_read(store: ClusterStore) -> None:
+    state = store.state()
+    assert set(state.document.acls) == set(OF_EACH_KIND)
+    assert (state.problems, state.doubts) == ((), ())
+    store.delete([*OF_EACH_KIND[1:], allow("not there")])
+    assert store.state().document.acls == (ACL,)
+
+
+def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
+    """Kafka creates the others of a request; where it says so of each, the count is exact."""
+    wrong = ACL._replace(principal="nobody")
+    added = Step(Change.ADD, allow("more")), Step(Change.ADD, wrong)
+    with pytest.raises(InvalidTarget) as raised:
+        carry_out(store, added)
+    said = str(raised.value)
+    assert said.startswith(f"{store.url}: cannot create ACLs: INVALID_")
+    assert said.endswith("; 1 of 2 changes were made before; run it again to finish")
+    assert allow("more") in store.state().document.acls
+
+
+def test_some_of_the_acls(store: ClusterStore) -> None:
+    """As the whole state, filtered here."""
+    for acl, kind in product(OF_EACH_KIND, PatternType):
+        if kind is PatternType.UNKNOWN:
+            continue
+        pattern = ResourcePatternFilter(acl.resource_type, acl.resource_name, kind)
+        found = store.state_about([pattern]).document.acls
+        assert set(found) == set(filter(pattern.matches, OF_EACH_KIND))
+    topic = ResourcePatternFilter(ResourceType.TOPIC, "elsewhere", PatternType.MATCH)
+    assert set(store.state_about([topic], BOB).document.acls) == set(OF_EACH_KIND)
+    assert store.state_about([topic], "User:nobody").document.acls == ()
+
+
+def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None:
+    """A verb that would answer from the others has no answer."""
+    parts = response_parts(29, 3)
+    entry = parts.AclDescription(principal="User:a", host="*", operation=16, permission_type=2)
+    resource = parts.DescribeAclsResource(
+        resource_type=2, resource_name="payments", pattern_type=3, acls=(entry,)
+    )
+    answer = parts.DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(resource,),
+    )
+    wanted = tmp_path / "acls.yaml"
+    wanted.write_text("acls: []\n")
+    with answering(lambda request: answer) as (address, _):
+        url = f"cluster://{address}"
+        asked = {
+            verb: run(verb, url, *rest)
+            for verb, rest in {
+                "can": ("User:a", "Read", "topic:payments"),
+                "acls": (),
+                "plan": (str(wanted),),
+                "lint": (),
+                "kafka-acls": ("--list", "--topic", "payments"),
+                "export": (),
+            }.items()
+        }
+        salvaged = run("can", url, "User:a", "Read", "topic:payments", "--salvage")
+    said = f"{url}: an ACL cannot be read: operation 16 is not known"
+    for verb, done in asked.items():
+        assert (done.returncode, done.stdout) == (2, ""), verb
+        assert said in done.stderr, verb
+    assert (salvaged.returncode, said in salvaged.stderr) == (1, True)

@@ -1,0 +1,141 @@
+"""DescribeAcls, CreateAcls and DeleteAcls as a client sends them.
+
+Requests of plain values, and plain values of answers. The versions are those that know pattern
+types (KIP-290), so Kafka 2.0 is the oldest peer. An ACL with a code that is not known here, as of
+a newer Kafka, is told apart from those that can be read. This module must not know what an ACL
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from metalog.acl import Acl, AclFilter
+from metalog.records.acl_codes import (
+    BOUND_OPERATIONS,
+    BOUND_PATTERN_TYPES,
+    BOUND_PERMISSION_TYPES,
+    BOUND_RESOURCE_TYPES,
+)
+from metalog.wire.frames import Malformed
+from metalog.wire.old_acls import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
+from metalog.wire.outcome import ApiOutcome, first_failure, outcome_of
+from metalog.wire.schema import Body, request_parts
+
+VERSIONS: Final = range(1, 4)
+
+_CODES: Final[tuple[tuple[str, Mapping[int, IntEnum]], ...]] = (
+    ("resource type", BOUND_RESOURCE_TYPES),
+    ("pattern type", BOUND_PATTERN_TYPES),
+    ("operation", BOUND_OPERATIONS),
+    ("permission", BOUND_PERMISSION_TYPES),
+)
+
+
+class DescribedAcls(NamedTuple):
+    """``unread`` counts the ACLs that cannot be read, by the code that is not known."""
+
+    outcome: ApiOutcome
+    acls: tuple[Acl, ...]
+    unread: Mapping[str, int]
+
+
+def describe_acls_request(version: int, wanted: AclFilter) -> Body:
+    pattern, entry = wanted
+    return request_parts(DESCRIBE_ACLS, version).DescribeAclsRequest(
+        resource_type_filter=int(pattern.resource_type),
+        resource_name_filter=pattern.name,
+        pattern_type_filter=int(pattern.pattern_type),
+        principal_filter=entry.principal,
+        host_filter=entry.host,
+        operation=int(entry.operation),
+        permission_type=int(entry.permission_type),
+    )
+
+
+def read_described_acls(body: Body) -> DescribedAcls:
+    acls: list[Acl] = []
+    unread: dict[str, int] = {}
+    for resource in body.resources:
+        kind = BOUND_RESOURCE_TYPES.get(resource.resource_type)
+        pattern_type = BOUND_PATTERN_TYPES.get(resource.pattern_type)
+        for entry in resource.acls:
+            operation = BOUND_OPERATIONS.get(entry.operation)
+            permission = BOUND_PERMISSION_TYPES.get(entry.permission_type)
+            if kind and pattern_type and operation and permission:
+                name, principal, host = resource.resource_name, entry.principal, entry.host
+                acls.append(Acl(kind, name, pattern_type, principal, host, operation, permission))
+            else:
+                unknown = _unknown_code(resource, entry)
+                unread[unknown] = unread.get(unknown, 0) + 1
+    return DescribedAcls(outcome_of(body), tuple(acls), unread)
+
+
+def _unknown_code(resource: Any, entry: Any) -> str:
+    codes = (
+        *(resource.resource_type, resource.pattern_type),
+        *(entry.operation, entry.permission_type),
+    )
+    named = zip(_CODES, codes, strict=True)
+    return next(f"{what} {code}" for (what, known), code in named if code not in known)
+
+
+def create_acls_request(version: int, acls: Iterable[Acl]) -> Body:
+    parts = request_parts(CREATE_ACLS, version)
+    return parts.CreateAclsRequest(
+        creations=tuple(
+            parts.AclCreation(
+                resource_type=int(acl.resource_type),
+                resource_name=acl.resource_name,
+                resource_pattern_type=int(acl.pattern_type),
+                principal=acl.principal,
+                host=acl.host,
+                operation=int(acl.operation),
+                permission_type=int(acl.permission_type),
+            )
+            for acl in acls
+        )
+    )
+
+
+def read_created_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
+    """One for each ACL that was asked for, in the order of the request."""
+    return _of_each([outcome_of(result) for result in body.results], asked)
+
+
+def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
+    """Each filter matches the very ACL and no other."""
+    parts = request_parts(DELETE_ACLS, version)
+    return parts.DeleteAclsRequest(
+        filters=tuple(
+            parts.DeleteAclsFilter(
+                resource_type_filter=int(acl.resource_type),
+                resource_name_filter=acl.resource_name,
+                pattern_type_filter=int(acl.pattern_type),
+                principal_filter=acl.principal,
+                host_filter=acl.host,
+                operation=int(acl.operation),
+                permission_type=int(acl.permission_type),
+            )
+            for acl in acls
+        )
+    )
+
+
+def read_deleted_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
+    """One for each ACL that was asked for, in the order of the request: a filter may fail, and so
+    may the deletion of what it matches."""
+    results = body.filter_results
+    found = [
+        first_failure((outcome_of(result), *map(outcome_of, result.matching_acls)))
+        for result in results
+    ]
+    return _of_each(found, asked)
+
+
+def _of_each(found: list[ApiOutcome], asked: Sequence[Acl]) -> list[ApiOutcome]:
+    if len(found) != len(asked):
+        raise Malformed(f"an answer about {len(found)} ACLs, where {len(asked)} were asked about")
+    return found

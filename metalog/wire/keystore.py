@@ -1,0 +1,46 @@
+"""A client's key and certificates in a PKCS12 keystore, as keytool makes it.
+
+Python's ``ssl`` reads PEM only, and ``cryptography`` is what reads PKCS12 in Python. Nothing that
+it raises holds a secret. This module must not open any file.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
+
+
+class Identity(NamedTuple):
+    """``pem`` is the key, encrypted with ``password``, and the certificates after it."""
+
+    pem: str
+    password: str
+
+    def __repr__(self) -> str:
+        return "Identity([hidden])"
+
+
+def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
+    """The one private key in the keystore, with its chain.
+
+    Raises ``ValueError`` where the bytes are no keystore, the password is wrong, or no key with a
+    certificate is in it.
+    """
+    given = None if store_password is None else store_password.encode()
+    key, certificate, chain = load_key_and_certificates(data, given)
+    if key is None or certificate is None:
+        raise ValueError("no private key with its certificate is in the keystore")
+    password = secrets.token_urlsafe()
+    hidden = BestAvailableEncryption(password.encode())
+    parts = [
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hidden),
+        *(each.public_bytes(Encoding.PEM) for each in (certificate, *chain)),
+    ]
+    return Identity(b"".join(parts).decode("ascii"), password)

@@ -1,0 +1,40 @@
+"""What became of a request, or of one item of it: Kafka's error code and message.
+
+This module must not know which API answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import ErrorCode
+from metalog.wire.schema import error_name
+
+_LONGEST_MESSAGE: Final = 300
+
+
+class ApiOutcome(NamedTuple):
+    """``code`` is any number that the peer sends, ``message`` its own words."""
+
+    code: int = ErrorCode.NONE
+    message: str | None = None
+
+    @property
+    def is_failure(self) -> bool:
+        return self.code != ErrorCode.NONE
+
+    def __str__(self) -> str:
+        """``CLUSTER_AUTHORIZATION_FAILED: …``, on one line."""
+        said = " ".join((self.message or "").split())[:_LONGEST_MESSAGE]
+        return f"{error_name(self.code)}: {said}" if said else error_name(self.code)
+
+
+def outcome_of(part: Any) -> ApiOutcome:
+    """Of a response, or a part of one, that has an error code and a message."""
+    return ApiOutcome(int(part.error_code), part.error_message)
+
+
+def first_failure(outcomes: Iterable[ApiOutcome]) -> ApiOutcome:
+    """Success where none failed."""
+    return next((each for each in outcomes if each.is_failure), ApiOutcome())

@@ -1,0 +1,17 @@
+"""A request of several changes of which some failed.
+
+This module must not know what was to be changed.
+"""
+
+from __future__ import annotations
+
+from metalog.errors import InvalidRequest
+
+
+class PartlyDone(InvalidRequest):
+    """``done`` of the request's changes were made; where ``is_exact`` is false, perhaps more."""
+
+    def __init__(self, said: str, done: int, *, is_exact: bool) -> None:
+        super().__init__(said)
+        self.done = done
+        self.is_exact = is_exact

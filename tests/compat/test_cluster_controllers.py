@@ -1,0 +1,49 @@
+"""``cluster://`` by the controllers of a real quorum (KIP-919): one alone takes changes."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from kafka_quorum import KafkaQuorum
+from small_acls import allow
+from waiting import eventually
+
+from metalog.acl import Operation, ResourceType
+from metalog.log.quorum import QuorumLog
+from snapshot.exchange.cluster import ClusterStore
+from snapshot.exchange.source import open_source
+
+pytestmark = pytest.mark.xdist_group("kafka-quorum")
+
+ADDED = (
+    allow("User:other", Operation.CREATE_TOKENS, "User:by-controller", kind=ResourceType.USER),
+    allow(
+        "tx", Operation.TWO_PHASE_COMMIT, "User:by-controller", kind=ResourceType.TRANSACTIONAL_ID
+    ),
+)
+
+
+def opened(addresses: list[str]) -> ClusterStore:
+    store = open_source(f"cluster://{','.join(addresses)}", environ={}).store
+    assert isinstance(store, ClusterStore)
+    return store
+
+
+def test_a_change_goes_to_the_controller_that_leads(kafka_quorum: KafkaQuorum) -> None:
+    with contextlib.closing(QuorumLog(kafka_quorum.controller_bootstrap)) as log:
+        leader = log.leader.id
+    others = [place for node, place in kafka_quorum.controllers.items() if node != leader]
+    brokers = opened(list(kafka_quorum.brokers.values()))
+    with contextlib.closing(opened(others)) as store, contextlib.closing(brokers):
+        store.create(ADDED)
+        assert eventually(lambda: set(ADDED) <= set(brokers.state().document.acls))
+        store.close()
+        assert eventually(lambda: set(ADDED) <= set(store.state().document.acls))
+        assert store.state().problems == (
+            f"{store.url}: cannot list SCRAM users: the listener {others[0]} does not offer "
+            "DescribeUserScramCredentials in a version that is known here; it is a controller's: "
+            "give a broker's",
+        )
+        store.delete(ADDED)
+        assert eventually(lambda: set(ADDED).isdisjoint(brokers.state().document.acls))

@@ -1,0 +1,85 @@
+"""The first of several peers that can be used, whatever the others do."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+import pytest
+from wire_peers import opened, serving
+
+from metalog.wire.bootstrap import first_connection
+from metalog.wire.client import Connection, Unreachable
+from metalog.wire.hosts import Address
+from metalog.wire.security import PLAINTEXT
+from metalog.wire.versions import NotSpoken
+
+PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)
+HASTY = PLAINTEXT._replace(connect_timeout_s=0.6)
+
+
+@contextmanager
+def silent() -> Iterator[Address]:
+    """Takes a connection and says nothing."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        yield Address("127.0.0.1", listener.getsockname()[1])
+
+
+def dead() -> Address:
+    with silent() as address:
+        return address
+
+
+def test_silent_and_dead_peers_do_not_hold_up_those_after_them() -> None:
+    """Were they waited for, it would take a minute each."""
+    with (
+        silent() as first,
+        silent() as second,
+        serving(opened) as live,
+        first_connection([first, dead(), second, live], PATIENT) as connection,
+    ):
+        assert connection.address == live
+
+
+def test_ipv6() -> None:
+    try:
+        listener = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        return
+    with closing(listener):
+        address = Address("::1", listener.getsockname()[1])
+        with pytest.raises(Unreachable) as raised:
+            first_connection([address], HASTY)
+    assert str(raised.value) == f"[::1]:{address.port}: no answer in time"
+
+
+def test_each_is_named_with_what_happened_there() -> None:
+    gone, too = dead(), dead()
+    with (
+        silent() as quiet,
+        serving(lambda peer: None) as closing_at_once,
+        pytest.raises(Unreachable) as raised,
+    ):
+        first_connection([quiet, gone, closing_at_once, gone, too], HASTY)
+    assert str(raised.value).split("; ") == [
+        f"none of 4 addresses can be used: {quiet}: no answer in time",
+        f"{gone}, {too}: connection refused",
+        f"{closing_at_once}: it hung up at our first bytes",
+        "it may want TLS or SASL: set security.protocol (the command takes it from "
+        "--command-config FILE)",
+    ]
+
+
+def test_a_peer_that_is_not_wanted_is_passed_over() -> None:
+    def check(connection: Connection) -> None:
+        if connection.address == unwanted:
+            raise NotSpoken(f"{unwanted} is unwanted")
+
+    with ExitStack() as stack:
+        unwanted = stack.enter_context(serving(opened))
+        wanted = stack.enter_context(serving(opened))
+        with first_connection([unwanted, wanted], PATIENT, check=check) as connection:
+            assert connection.address == wanted
+    with serving(opened) as unwanted, pytest.raises(NotSpoken, match="is unwanted"):
+        first_connection([unwanted], PATIENT, check=check)

@@ -1,0 +1,119 @@
+"""What is repeated and what is not: a write of unknown outcome never is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from small_acls import allow
+from wire_peers import answering
+
+from metalog.acl import ANY_ACL
+from metalog.wire.client import Unreachable
+from metalog.wire.cluster_client import ClusterClient, OutcomeUnknown
+from metalog.wire.hosts import Address
+from metalog.wire.schema import Body, response_parts
+from metalog.wire.security import PLAINTEXT
+from metalog.wire.versions import NotSpoken
+
+ACL = allow("payments")
+NONE, NOT_CONTROLLER = KafkaErrorCode.none, KafkaErrorCode.not_controller
+
+
+def created(*codes: Any) -> Body:
+    parts = response_parts(30, 3)
+    results = tuple(parts.AclCreationResult(error_code=c, error_message=None) for c in codes)
+    return parts.CreateAclsResponse(throttle_time=timedelta(), results=results)
+
+
+def listed(code: Any = NONE, *resources: Any) -> Body:
+    return response_parts(29, 3).DescribeAclsResponse(
+        throttle_time=timedelta(), error_code=code, error_message=None, resources=resources
+    )
+
+
+def resource(kind: int, *entries: tuple[int, int]) -> Any:
+    parts = response_parts(29, 3)
+    acls = tuple(
+        parts.AclDescription(principal="User:a", host="*", operation=o, permission_type=p)
+        for o, p in entries
+    )
+    return parts.DescribeAclsResource(
+        resource_type=kind, resource_name="payments", pattern_type=3, acls=acls
+    )
+
+
+def controllers(leader: Address) -> Body:
+    parts = response_parts(60, 1)
+    node = parts.DescribeClusterBroker(broker_id=7, host=leader.host, port=leader.port, rack=None)
+    return parts.DescribeClusterResponse(
+        throttle_time=timedelta(),
+        error_code=NONE,
+        cluster_id="c",
+        controller_id=7,
+        brokers=(node,),
+    )
+
+
+def client(*addresses: Address) -> ClusterClient:
+    return ClusterClient(addresses, PLAINTEXT)
+
+
+def test_a_read_is_repeated() -> None:
+    answers: list[Body | None] = [None, listed(NOT_CONTROLLER), listed()]
+    with answering(lambda request: answers.pop(0)) as (address, asked):
+        assert client(address).describe_acls(ANY_ACL).acls == ()
+    assert asked == ["DescribeAcls"] * 3
+
+
+def test_a_read_that_is_never_answered_ends() -> None:
+    with (
+        answering(lambda request: None) as (address, asked),
+        pytest.raises(Unreachable, match="hung up at our first request; it may want a login"),
+    ):
+        client(address).describe_acls(ANY_ACL)
+    assert asked == ["DescribeAcls"] * 3
+
+
+@pytest.mark.parametrize("answer", [None, created(), listed()])
+def test_a_write_of_unknown_outcome_is_not_repeated(answer: Body | None) -> None:
+    """Not answered, or by an answer that says nothing about the ACL."""
+    with (
+        answering(lambda request: answer) as (address, asked),
+        pytest.raises(OutcomeUnknown, match=r"whether it was done is not known$"),
+    ):
+        client(address).create_acls([ACL])
+    assert asked == ["CreateAcls"]
+
+
+def test_a_write_goes_on_to_the_controller_that_leads() -> None:
+    with answering(lambda request: created(NONE)) as (leader, led):
+        answers: Sequence[Body] = (created(NOT_CONTROLLER), controllers(leader))
+        remaining = list(answers)
+        with answering(lambda request: remaining.pop(0)) as (address, asked):
+            cluster = client(address)
+            [outcome] = cluster.create_acls([ACL])
+            cluster.close()
+    assert not outcome.is_failure
+    assert (asked, led) == (["CreateAcls", "DescribeCluster"], ["CreateAcls"])
+
+
+def test_acls_of_a_newer_kafka_are_told_apart() -> None:
+    """By what Kafka 4.3 has no name for: resource type 8, operation 16, permission 4."""
+    answer = listed(NONE, resource(2, (3, 3), (16, 3), (16, 2), (3, 4)), resource(8, (3, 3)))
+    with answering(lambda request: answer) as (address, _):
+        found = client(address).describe_acls(ANY_ACL)
+    assert found.acls == (allow("payments", principal="User:a"),)
+    assert found.unread == {"operation 16": 2, "permission 4": 1, "resource type 8": 1}
+
+
+def test_an_api_that_a_listener_does_not_offer() -> None:
+    with answering(lambda request: None) as (address, _), pytest.raises(NotSpoken) as raised:
+        client(address).describe_users()
+    assert str(raised.value) == (
+        f"the listener {address} does not offer DescribeUserScramCredentials in a version that is "
+        "known here"
+    )

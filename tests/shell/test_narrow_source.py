@@ -1,0 +1,84 @@
+"""What is answered from some of the ACLs is what all of them answer: tried on small worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from small_acls import BOB, allow
+from small_world import acls, configs, questions
+
+from authorizer.config import AuthorizerConfig
+from authorizer.trace import Question, trace
+from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType
+from shell.known import unknown_names
+from shell.narrow_source import for_listing, for_question
+from snapshot.exchange.formats.document import Document, Entry
+from snapshot.exchange.source import Source
+from snapshot.exchange.store import State, image_of
+
+
+class SmallStore:
+    """A narrow store, by the meaning of a filter (KIP-290), which tests with Kafka confirm."""
+
+    def __init__(self, held: Sequence[Acl]) -> None:
+        self._held = held
+        self.was_asked_for_all = False
+
+    def state(self) -> State:
+        self.was_asked_for_all = True
+        return stated(self._held)
+
+    def state_about(
+        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+    ) -> State:
+        return stated(
+            [
+                acl
+                for acl in self._held
+                if acl.principal == principal or any(each.matches(acl) for each in patterns)
+            ]
+        )
+
+
+def stated(held: Sequence[Acl]) -> State:
+    return State(Document(tuple(map(Entry, dict.fromkeys(held)))))
+
+
+def source_of(store: SmallStore) -> Source:
+    return Source("cluster://a:1", "cluster", store, "cluster://a:1", None, None)
+
+
+def state_of(source: Source) -> State:
+    assert source.store is not None
+    return source.store.state()
+
+
+@given(st.lists(acls, max_size=12), questions, configs)
+def test_a_question(held: list[Acl], question: Question, config: AuthorizerConfig) -> None:
+    source = source_of(SmallStore(held))
+    some = state_of(for_question(source, question, config.super_users)).document
+    assert trace(some.acls, config, question) == trace(held, config, question)
+    whole = stated(held).document
+    assert unknown_names(question, image_of(some), config.super_users) == (
+        unknown_names(question, image_of(whole), config.super_users)
+    )
+
+
+def test_a_question_about_known_names_needs_few_acls() -> None:
+    """A name that nobody knows needs all, to find the one that was meant."""
+    known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
+    for question, needs_all in ((known, False), (known._replace(principal="User:bop"), True)):
+        store = SmallStore([allow("payments"), allow("elsewhere")])
+        state_of(for_question(source_of(store), question, ()))
+        assert store.was_asked_for_all is needs_all
+
+
+def test_a_listing_that_would_be_empty_needs_all() -> None:
+    topic = ResourcePatternFilter(ResourceType.TOPIC, "payments", PatternType.LITERAL)
+    for is_enough in (True, False):
+        store = SmallStore([allow("payments"), allow("elsewhere")])
+        found = state_of(for_listing(source_of(store), [topic], lambda _, e=is_enough: e))
+        assert store.was_asked_for_all is not is_enough
+        assert len(found.document.acls) == (1 if is_enough else 2)
