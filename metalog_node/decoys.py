@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import defaultdict
 from collections.abc import Iterable
 from heapq import nsmallest
 from math import log
@@ -90,12 +91,12 @@ class Decoys:
 def _candidates(known: Iterable[ScramCredential]) -> list[_Candidate]:
     """Of each form those of the lowest stored keys: a sample that nobody without the keys knows,
     and of which a change of one user changes one."""
-    forms: dict[_Form, list[bytes]] = {}
-    for each in known:
-        if each.stored_key and each.iterations >= MIN_ITERATIONS:
-            forms.setdefault(_form(each), []).append(each.stored_key)
+    forms: defaultdict[tuple[bytes, int | None, int], list[bytes]] = defaultdict(list)
+    for salt, stored_key, _, iterations in known:
+        if stored_key and iterations >= MIN_ITERATIONS:
+            forms[(*_kind(salt), iterations)].append(stored_key)
     found = [
-        _Candidate(form, stored_key, len(keys) / min(len(keys), _OF_EACH_FORM))
+        _Candidate(_Form(*form), stored_key, len(keys) / min(len(keys), _OF_EACH_FORM))
         for form, keys in forms.items()
         for stored_key in nsmallest(_OF_EACH_FORM, keys)
     ]
@@ -110,14 +111,13 @@ def _score(candidate: _Candidate, seed: bytes) -> float:
     return -candidate.weight / log(share)
 
 
-def _form(credential: ScramCredential) -> _Form:
-    salt, iterations = credential.salt, credential.iterations
-    if salt.translate(None, _PRINTABLE):
-        return _Form(_ANY_BYTES, len(salt), iterations)
-    alphabet = next(each for each in _ALPHABETS if not salt.translate(None, each))
+def _kind(salt: bytes) -> tuple[bytes, int | None]:
+    """Its alphabet, and its size unless it is one of Kafka's."""
+    if not salt.isascii() or salt.translate(None, _PRINTABLE):
+        return _ANY_BYTES, len(salt)
     if len(salt) in _KAFKAS_LENGTHS and not salt.translate(None, _BASE_36):
-        return _Form(_BASE_36, None, iterations)
-    return _Form(alphabet, len(salt), iterations)
+        return _BASE_36, None
+    return next(each for each in _ALPHABETS if not salt.translate(None, each)), len(salt)
 
 
 def _written(random: bytes, form: _Form) -> bytes:

@@ -23,13 +23,23 @@ class Credentials:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._newest = self._with_decoys(MetadataImage().scram)
+        nobody = MetadataImage().scram
+        self._newest = nobody, {each: self._decoys(each, nobody) for each in ScramMechanism}
         self.is_loaded = False
         """Whether the log was replayed: before that nobody can say who there is."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        if image.scram is not self._newest[0]:
-            self._newest = self._with_decoys(image.scram)
+        before, kept = self._newest
+        if image.scram is not before:
+            self._newest = (
+                image.scram,
+                {
+                    each: decoys
+                    if image.scram.mechanisms.get(each) is before.mechanisms.get(each)
+                    else self._decoys(each, image.scram)
+                    for each, decoys in kept.items()
+                },
+            )
 
     def complete_initial_load(self) -> None:
         self.is_loaded = True
@@ -43,12 +53,10 @@ class Credentials:
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         return self._newest[1][mechanism].of(user)
 
-    def _with_decoys(self, image: ScramImage) -> tuple[ScramImage, dict[ScramMechanism, Decoys]]:
+    def _decoys(self, mechanism: ScramMechanism, image: ScramImage) -> Decoys:
         """On the replica's thread: it looks at every credential."""
-        return image, {
-            each: Decoys(each, image.mechanisms.get(each, NO_CREDENTIALS).values(), self._secret)
-            for each in ScramMechanism
-        }
+        known = image.mechanisms.get(mechanism, NO_CREDENTIALS)
+        return Decoys(mechanism, known.values(), self._secret)
 
 
 class Readiness:

@@ -13,8 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import NOTHING, Leader, LogManifest
+from metalog.image.metadata import MetadataImage
+from metalog.image.scram import ScramImage
+from metalog.image.table import Table
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.decoys import MOST_CANDIDATES, Decoys
+from metalog_node.publishers import Credentials
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
 KAFKAS_SALT = base64.b64decode("MWR0czdjamY4N3V0MDdlejNoeDM4ZTAzY3E=")
@@ -154,3 +160,21 @@ def test_nobodys_key_is_that_of_another() -> None:
     made = decoy("mallory", model)
     assert not {made.stored_key, made.server_key} & {model.stored_key, model.server_key}
     assert len(made.stored_key) == 32
+
+
+def test_dummies_follow_the_newest_image() -> None:
+    """Of the mechanism that has changed; and nobody is known before the load."""
+    sha_512 = ScramMechanism.SCRAM_SHA_512
+    users = Table({"zoe": credential(iterations=8192)})
+    image = MetadataImage()._replace(scram=ScramImage(Table({sha_512: users})))
+    credentials = Credentials(b"secret")
+    manifest = LogManifest(NOTHING, Leader(1, 1), 1, 1, 1)
+    before = {each: credentials.decoy(each, "mallory") for each in ScramMechanism}
+    assert not credentials.is_loaded
+    credentials.publish(MetadataDelta(MetadataImage()), image, manifest)
+    credentials.complete_initial_load()
+    assert credentials.is_loaded
+    assert credentials.decoy(sha_512, "mallory").iterations == 8192
+    assert credentials.decoy(SHA_256, "mallory") == before[SHA_256]
+    assert credentials.scram(sha_512, "zoe") == users["zoe"]
+    assert credentials.scram(SHA_256, "zoe") is None
