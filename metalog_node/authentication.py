@@ -9,7 +9,9 @@ tokens travel, nor show what is secret.
 from __future__ import annotations
 
 import hmac
+import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from metalog.errors import ErrorCode, InvalidRequest
@@ -90,12 +92,15 @@ class Users(CredentialLookup, Protocol):
 
 
 class Logins(NamedTuple):
-    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user."""
+    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user;
+    ``sessions_ms`` says by mechanism how long a login holds, where it expires (KIP-368)."""
 
     mechanisms: Sequence[str]
     users: Users
     passwords: Mapping[str, str]
     entropy: Entropy
+    sessions_ms: Mapping[str, int] = MappingProxyType({})
+    clock: Callable[[], float] = time.monotonic
 
     def __repr__(self) -> str:
         return f"Logins(mechanisms={self.mechanisms!r}, [hidden])"

@@ -29,10 +29,12 @@ from metalog.log.config import LogConfig, log_config
 from metalog.properties import Property, parse_properties
 from metalog.wire.hosts import Address, parse_addresses
 from metalog_node.given import Given
+from metalog_node.kafka_keys import refuse_what_restricts
 from metalog_node.listener_keys import (
     SaslKeys,
     TlsFiles,
     controller_client,
+    max_connections,
     sasl_keys,
     tls_files,
 )
@@ -72,8 +74,9 @@ _SAID: Final = {
 
 class NodeConfig(NamedTuple):
     """``properties`` is all that was given, for what reads its own keys from it;
-    ``tls``, ``sasl`` and ``mapping_rules`` are by listener. ``controller_client`` has a client's
-    keys for the controllers' listener; ``notes`` are lines about keys that are not used."""
+    ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` are by listener.
+    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are lines
+    about keys that are not used."""
 
     roles: frozenset[str]
     node_id: int
@@ -92,6 +95,7 @@ class NodeConfig(NamedTuple):
     scram_passwords: ScramPasswordConfig
     max_connections: int
     max_connections_per_ip: int
+    max_connections_of: Mapping[str, int]
     idle_s: float
     refused_after_s: float
     request_max_bytes: int
@@ -135,6 +139,7 @@ class _Reading:
         advertised = given.read(
             ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
         )
+        refuse_what_restricts(given, {each.name for each in listeners} | set(names))
         decides, notes = given.read("super.users", from_properties, given.properties)
         roles = frozenset(settings.process_roles)
         topic = given.read(LOG_DIR, topic_place, given.properties)
@@ -165,6 +170,11 @@ class _Reading:
             ),
             max_connections=settings.max_connections,
             max_connections_per_ip=settings.max_connections_per_ip,
+            max_connections_of={
+                each.name: limit
+                for each in listeners
+                if (limit := max_connections(given, each)) is not None
+            },
             idle_s=settings.idle_ms / 1000,
             refused_after_s=settings.failed_login_delay_ms / 1000,
             request_max_bytes=settings.request_max_bytes,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
@@ -39,6 +40,8 @@ _STRANGERS: Final = {
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
 """By their first bytes."""
+_LIFETIME_SINCE: Final = 1
+_LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _SOFTWARE_SINCE: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -81,6 +84,9 @@ class ServerConnection:
         }
         self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
         self._login: Login | None = None
+        self._mechanism = ""
+        self._logged_in_at = 0.0
+        self._session_ends_at: float | None = None
         self._is_bare = False
         self._is_new = True
 
@@ -126,6 +132,7 @@ class ServerConnection:
             return self._bare_token(frame)
         head = read_head(frame)
         self._check_size(head, len(frame))
+        self._check_session(head)
         if head.api_key == API_VERSIONS:
             return self._versions(frame, head)
         self._check_version(head)
@@ -133,9 +140,29 @@ class ServerConnection:
             return self._handshake(read_request(frame))
         if head.api_key == SASL_AUTHENTICATE:
             return self._authenticate(read_request(frame))
-        if self._principal is None:
+        if self._principal is None or self._login is not None:
             raise Malformed(f"API {head.api_key} is asked before the login")
         return Asked(head, frame, self._principal)
+
+    def _check_session(self, head: Head) -> None:
+        """Once a login has expired, the client can do nothing but log in again (KIP-368)."""
+        if (
+            self._logins is not None
+            and self._session_ends_at is not None
+            and self._login is None
+            and head.api_key != SASL_HANDSHAKE
+            and self._logins.clock() >= self._session_ends_at
+        ):
+            raise Malformed("its login has expired, by connections.max.reauth.ms")
+
+    def _may_log_in(self) -> bool:
+        """Once, and again where a login expires, as often as Kafka lets it."""
+        if self._logins is None or self._login is not None:
+            return False
+        if self._principal is None:
+            return True
+        passed_s = self._logins.clock() - self._logged_in_at
+        return self._session_ends_at is not None and passed_s >= _LEAST_BETWEEN_LOGINS_S
 
     def _check_version(self, head: Head) -> None:
         spoken = self._spoken.get(head.api_key)
@@ -164,23 +191,26 @@ class ServerConnection:
 
     def _handshake(self, request: Request) -> bytes:
         declared = response_type(SASL_HANDSHAKE, request.head.version)
-        if self._logins is None or self._principal is not None or self._login is not None:
+        if self._logins is None or not self._may_log_in():
             answer = declared(error_code=_ILLEGAL_SASL_STATE, mechanisms=())
             return _answered(request, answer)
         enabled = tuple(self._logins.mechanisms)
-        self._login = self._logins.begin(request.body.mechanism)
+        mechanism = request.body.mechanism
+        if self._mechanism in ("", mechanism):
+            self._login = self._logins.begin(mechanism)
         if self._login is None:
             self.is_over = True
-            asked = request.body.mechanism[:_SHOWN]
+            asked = mechanism[:_SHOWN]
             self.failed_login = LoginRefused(asked, f"SASL mechanism {asked!r} is not enabled")
             refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
             return _answered(request, declared(error_code=refusal, mechanisms=enabled))
+        self._mechanism = mechanism
         self._is_bare = request.head.version == 0
         return _answered(request, declared(error_code=KafkaErrorCode.none, mechanisms=enabled))
 
     def _authenticate(self, request: Request) -> bytes:
         declared = response_type(SASL_AUTHENTICATE, request.head.version)
-        if self._login is None or self._principal is not None:
+        if self._login is None:
             refusal = declared(
                 error_code=_ILLEGAL_SASL_STATE,
                 error_message=_OUT_OF_TURN,
@@ -194,8 +224,16 @@ class ServerConnection:
                 error_code=KafkaErrorCode(refused.code), error_message=str(refused), auth_bytes=b""
             )
             return _answered(request, answer)
-        answer = declared(error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token)
+        fields: dict[str, object] = {}
+        if request.head.version >= _LIFETIME_SINCE and self._login is None:
+            fields["session_lifetime"] = timedelta(milliseconds=self._session_ms())
+        answer = declared(
+            error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token, **fields
+        )
         return _answered(request, answer)
+
+    def _session_ms(self) -> int:
+        return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
         """After SaslHandshake version 0 tokens come without headers, and a refusal is silence."""
@@ -205,16 +243,20 @@ class ServerConnection:
             return b""
 
     def _take(self, token: bytes) -> bytes:
-        if self._login is None:
+        if self._login is None or self._logins is None:
             raise Malformed("a token without a login")
         try:
             answer = self._login.answer(token)
+            if self._principal not in (None, self._login.principal or self._principal):
+                raise LoginRefused(self._mechanism, "it logs in again as somebody else")
         except (LoginRefused, NotReadyForLogins) as refused:
             self.is_over, self.failed_login = True, refused
             raise
         if self._login.principal is not None:
-            self._principal = self._login.principal
+            self._principal, self._login = self._login.principal, None
             self._is_bare = False
+            self._logged_in_at, session_ms = self._logins.clock(), self._session_ms()
+            self._session_ends_at = self._logged_in_at + session_ms / 1000 if session_ms else None
             self._frames.limit = self._most_bytes
         return answer
 

@@ -6,7 +6,8 @@ shows a value that may be a password. This module must not open any file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -14,9 +15,13 @@ from metalog.errors import InvalidRequest
 from metalog.jaas import PLAIN_MODULE, login_module
 from metalog_node.given import Given
 from metalog_node.listeners import Listener, SecurityProtocol
+from metalog_node.tls_limits import TlsLimits, limits, protocols
 
 CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
 MECHANISMS: Final = "sasl.enabled.mechanisms"
+MAX_REAUTH: Final = "connections.max.reauth.ms"
+PROTOCOLS: Final = "ssl.enabled.protocols"
+SUITES: Final = "ssl.cipher.suites"
 
 PLAIN: Final = "PLAIN"
 _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -41,16 +46,19 @@ class TlsFiles(NamedTuple):
     password: str | None
     trusted: Path | None
     client_auth: Literal["none", "requested", "required"]
+    limits: TlsLimits
 
     def __repr__(self) -> str:
         return f"TlsFiles(identity={str(self.identity)!r}, client_auth={self.client_auth!r})"
 
 
 class SaslKeys(NamedTuple):
-    """``passwords`` are those of PLAIN, by user."""
+    """``passwords`` are those of PLAIN, by user; ``sessions_ms`` says by mechanism how long a
+    login holds, where that is limited."""
 
     mechanisms: tuple[str, ...]
     passwords: Mapping[str, str]
+    sessions_ms: Mapping[str, int]
 
     def __repr__(self) -> str:
         return f"SaslKeys({self.mechanisms!r}, [hidden])"
@@ -77,7 +85,18 @@ def tls_files(given: Given, listener: Listener) -> TlsFiles:
         password,
         None if trusted is None else Path(trusted),
         client_auth,  # type: ignore[arg-type]  # checked above
+        _tls_limits(given, name),
     )
+
+
+def _tls_limits(given: Given, name: str) -> TlsLimits:
+    key, text = given.of_listener(name, PROTOCOLS)
+    try:
+        versions = protocols(text)
+        key, text = given.of_listener(name, SUITES)
+        return limits(versions, text)
+    except InvalidRequest as error:
+        raise given.wrong(key, str(error)) from None
 
 
 def _client_auth(given: Given, listener: Listener) -> tuple[str, str]:
@@ -98,7 +117,33 @@ def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
     if not mechanisms:
         raise given.wrong(key, f"is empty, and {listener.name} wants a login; give some")
     passwords = _plain_passwords(given, listener) if PLAIN in mechanisms else {}
-    return SaslKeys(mechanisms, passwords)
+    return SaslKeys(mechanisms, passwords, _sessions_ms(given, listener.name, mechanisms))
+
+
+def _sessions_ms(given: Given, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
+    """KIP-368: a mechanism's own key counts before the listener's."""
+    found = {}
+    for mechanism in mechanisms:
+        key, text = given.of_listener(name, f"{mechanism.lower()}.{MAX_REAUTH}")
+        if text is None:
+            key, text = given.of_listener(name, MAX_REAUTH)
+        limit = _number(given, key, text or "0", least=0)
+        if limit:
+            found[mechanism] = limit
+    return found
+
+
+def max_connections(given: Given, listener: Listener) -> int | None:
+    """Of that listener alone, by a key of its own; None where there is none (KIP-402)."""
+    key, text = given.of_listener(listener.name, "max.connections")
+    is_own = text is not None and key != "max.connections"
+    return _number(given, key, text or "", least=1) if is_own else None
+
+
+def _number(given: Given, key: str, text: str, *, least: int) -> int:
+    if not re.fullmatch(r"\s*\+?[0-9]{1,18}\s*", text) or int(text) < least:
+        raise given.wrong(key, f"give a whole number from {least} on")
+    return int(text)
 
 
 def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:

@@ -85,7 +85,9 @@ class Node:
         self._apis = apis
         self._on_open = on_open
         self._open: dict[str, OpenListener] = {}
-        self._seats = seats_for(config.max_connections, config.max_connections_per_ip)
+        self._seats = seats_for(
+            config.max_connections, config.max_connections_per_ip, config.max_connections_of
+        )
         self._refusals = RefusalLog()
         self._starting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
@@ -294,7 +296,9 @@ class Node:
         logins = None
         if listener.protocol.has_login:
             keys = config.sasl[listener.name]
-            logins = Logins(keys.mechanisms, self._credentials, keys.passwords, os.urandom)
+            logins = Logins(
+                keys.mechanisms, self._credentials, keys.passwords, os.urandom, keys.sessions_ms
+            )
         door = Door(
             listener,
             apis_of(

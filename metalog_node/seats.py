@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import resource
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 _log = logging.getLogger(__name__)
@@ -19,12 +20,15 @@ _FILES_OF_THE_NODE: Final = 128
 
 
 class Seats:
-    """At most ``most`` clients together, of which ``most_of_one`` may be at one address."""
+    """At most ``most`` clients together, of which ``most_of_one`` may be at one address, and so
+    many at a listener as ``most_at`` says by its name."""
 
-    def __init__(self, most: int, most_of_one: int) -> None:
+    def __init__(self, most: int, most_of_one: int, most_at: Mapping[str, int]) -> None:
         self._most = most
         self._most_of_one = most_of_one
+        self._most_at = most_at
         self._taken = 0
+        self._at: Counter[str] = Counter()
         self._of: Counter[str] = Counter()
         self._refused = 0
 
@@ -35,6 +39,8 @@ class Seats:
             why = f"{self._most} together, by max.connections and the limit of open files"
         elif self._of[host] >= self._most_of_one:
             why = f"{self._most_of_one} of {host}, by max.connections.per.ip"
+        elif self._at[listener] >= self._most_at.get(listener, self._most):
+            why = f"{self._most_at[listener]} at this listener, by its own max.connections"
         if why is not None:
             if not self._refused:
                 _log.warning("%s: no more clients than %s; the next are closed", listener, why)
@@ -42,10 +48,12 @@ class Seats:
             return False
         self._taken += 1
         self._of[host] += 1
+        self._at[listener] += 1
         return True
 
-    def leave(self, host: str) -> None:
+    def leave(self, listener: str, host: str) -> None:
         self._taken -= 1
+        self._at[listener] -= 1
         self._of[host] -= 1
         if not self._of[host]:
             del self._of[host]
@@ -54,10 +62,12 @@ class Seats:
             self._refused = 0
 
 
-def seats_for(max_connections: int, max_per_address: int) -> Seats:
+def seats_for(
+    max_connections: int, max_per_address: int, max_at: Mapping[str, int] | None = None
+) -> Seats:
     """As many as are allowed, and as this process may have files for."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
-        return Seats(max_connections, max_per_address)
+        return Seats(max_connections, max_per_address, max_at or {})
     most = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))
-    return Seats(most, max_per_address)
+    return Seats(most, max_per_address, max_at or {})

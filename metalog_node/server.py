@@ -129,7 +129,7 @@ class OpenListener:
             _log.exception("%s: %s: closed by a fault", self._door.listener.name, host)
         finally:
             del self._clients[task]
-            self._door.seats.leave(host)
+            self._door.seats.leave(self._door.listener.name, host)
 
     async def _streams(
         self, connected: socket.socket

@@ -23,7 +23,13 @@ from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.controller.scram_password_config import SALTED_ENABLE
 from metalog.log.config import KEYS as LOG_KEYS
 from metalog.wire.frames import DEFAULT_LIMIT
-from metalog_node.listener_keys import CONTROLLER_MECHANISM, MECHANISMS
+from metalog_node.listener_keys import (
+    CONTROLLER_MECHANISM,
+    MAX_REAUTH,
+    MECHANISMS,
+    PROTOCOLS,
+    SUITES,
+)
 from metalog_node.listeners import ADVERTISED, LISTENERS, PROTOCOL_MAP
 from metalog_node.principals import MAPPING_RULES
 
@@ -132,6 +138,9 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     MECHANISMS: "how clients may log in, by default SCRAM-SHA-256 and SCRAM-SHA-512; PLAIN's "
     "passwords stand in `listener.name.NAME.plain.sasl.jaas.config`",
     CONTROLLER_MECHANISM: "how a broker logs in to controllers whose listener wants it",
+    MAX_REAUTH: "how long a login by SASL holds; after it a client logs in again (KIP-368)",
+    PROTOCOLS: "the versions of TLS that are spoken, by default TLSv1.2 and TLSv1.3",
+    SUITES: "the cipher suites that are offered, by Java's names; those of TLS 1.3 only together",
     MAPPING_RULES: "a certificate's subject to a principal's name",
     **dict.fromkeys(SCRAM_PASSWORD_KEYS, "passwords that come to the node (KIP-506)"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "

@@ -30,6 +30,7 @@ class ServerTls:
 
     def _made(self) -> ssl.SSLContext:
         files, context = self._files, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        files.limits.apply(context)
         try:
             context.load_cert_chain(files.identity, password=files.password or "")
         except (OSError, ssl.SSLError) as error:

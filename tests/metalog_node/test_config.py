@@ -146,6 +146,60 @@ def test_jaas_text_that_is_not_understood_is_refused(tmp_path: Path, text: str, 
     assert "give org.apache.kafka.common.security.plain.PlainLoginModule required user_" in message
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "principal.builder.class=com.example.Builder",
+        "listener.name.sasl_ssl.principal.builder.class=com.example.Builder",
+        "listener.name.sasl_ssl.plain.sasl.server.callback.handler.class=com.example.Handler",
+        "listener.name.sasl_ssl.scram-sha-256.sasl.login.callback.handler.class=com.example.H",
+        "listener.name.controller.max.connection.creation.rate=10",
+        "max.connections.per.ip.overrides=10.0.0.1:5",
+        "ssl.engine.factory.class=com.example.Engine",
+        "ssl.truststore.certificates=-----BEGIN CERTIFICATE-----",
+        "ssl.protocol=TLSv1.2",
+        "config.providers=file",
+    ],
+)
+def test_a_key_that_restricts_and_is_not_carried_out_ends_the_start(
+    tmp_path: Path, line: str
+) -> None:
+    key, _, value = line.partition("=")
+    with pytest.raises(ConfigException) as raised:
+        configured(tmp_path, line)
+    message = str(raised.value)
+    place = f"{tmp_path}/server.properties, line {LINES + 1}: {key}: is not carried out here"
+    assert message.startswith(place)
+    assert "; " in message
+    assert "\n" not in message
+    assert value not in message
+
+
+def test_values_that_restrict_nothing_are_taken(tmp_path: Path) -> None:
+    builder = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+    given = f"principal.builder.class={builder}\nmax.connection.creation.rate=2147483647"
+    other = "listener.name.other.principal.builder.class=com.example.Builder"
+    notes = configured(tmp_path, f"{given}\nssl.protocol=TLSv1.3\n{other}").notes
+    assert notes[0].startswith("not used here: ")
+
+
+def test_a_listeners_own_limits(tmp_path: Path) -> None:
+    """KIP-402 and KIP-368: a mechanism's key counts before the listener's, then comes all's."""
+    own = "listener.name.sasl_ssl"
+    config = configured(
+        tmp_path,
+        f"max.connections=9\n{own}.max.connections=3\nconnections.max.reauth.ms=5000\n"
+        f"{own}.scram-sha-512.connections.max.reauth.ms=7000",
+    )
+    assert config.max_connections == 9
+    assert config.max_connections_of == {"SASL_SSL": 3}
+    assert config.sasl["SASL_SSL"].sessions_ms == {"SCRAM-SHA-256": 5000, "SCRAM-SHA-512": 7000}
+    assert configured(tmp_path).sasl["SASL_SSL"].sessions_ms == {}
+    for wrong in ("connections.max.reauth.ms=-1", f"{own}.max.connections=0"):
+        with pytest.raises(ConfigException, match="give a whole number from"):
+            configured(tmp_path, wrong)
+
+
 def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) -> None:
     notes = configured(tmp_path, "request.timeout.mss=1\nnum.network.threads=3").notes
     assert notes == (
@@ -157,9 +211,9 @@ def test_a_slip_is_pointed_out_and_what_is_not_used_is_listed(tmp_path: Path) ->
     assert slip[0].endswith(
         "ssl.truststore.locaton: is not known; did you mean ssl.truststore.location?"
     )
-    ignored = "ssl.enabled.protocols=TLSv1.3\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
+    ignored = "ssl.keystore.password=x\nlistener.name.other.sasl.enabled.mechanisms=PLAIN"
     assert configured(tmp_path, ignored).notes == (
-        "not used here: listener.name.other.sasl.enabled.mechanisms, ssl.enabled.protocols",
+        "not used here: listener.name.other.sasl.enabled.mechanisms, ssl.keystore.password",
     )
     users = "kafka.superusers=user:root"
     assert configured(tmp_path, users).notes == ("not used here: kafka.superusers",)

@@ -222,7 +222,17 @@ def test_one_address_does_not_take_the_seats_of_others(caplog: pytest.LogCapture
     hosts = ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2"]
     assert [seats.take("X", host) for host in hosts] == [True, True, False, True]
     assert "X: no more clients than 2 of 10.0.0.1, by max.connections.per.ip" in caplog.text
-    seats.leave("10.0.0.1")
+    seats.leave("X", "10.0.0.1")
+    assert seats.take("X", "10.0.0.1")
+
+
+def test_a_listener_has_no_more_clients_than_its_own_limit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seats = seats_for(10, 10, {"X": 1})
+    assert [seats.take(name, "10.0.0.1") for name in ("X", "X", "Y")] == [True, False, True]
+    assert "X: no more clients than 1 at this listener" in caplog.text
+    seats.leave("X", "10.0.0.1")
     assert seats.take("X", "10.0.0.1")
 
 

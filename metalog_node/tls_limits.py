@@ -1,0 +1,94 @@
+"""A listener's ``ssl.enabled.protocols`` and ``ssl.cipher.suites``, as Python's ``ssl`` takes them.
+
+Suites have Java's names there and OpenSSL's here. This module must not know files or listeners.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+
+VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+SUITES_1_3: Final = frozenset(
+    ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+)
+"""Those that OpenSSL offers, all of them or none: Python has no switch for one alone."""
+
+_BEFORE_1_3: Final = re.compile(
+    r"TLS_(?:RSA|(?P<keys>(?:ECDHE|DHE)_(?:RSA|ECDSA)))_WITH_(?P<cipher>AES|CHACHA20)_(?P<rest>\w+)"
+)
+
+
+class TlsLimits(NamedTuple):
+    """``ciphers`` are OpenSSL's names of what is offered before TLS 1.3; empty for its defaults."""
+
+    least: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+    most: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+    ciphers: tuple[str, ...] = ()
+
+    def apply(self, context: ssl.SSLContext) -> None:
+        context.minimum_version, context.maximum_version = self.least, self.most
+        if self.ciphers:
+            context.set_ciphers(":".join(self.ciphers))
+
+
+def protocols(text: str | None) -> list[ssl.TLSVersion]:
+    """The versions that are spoken; ``InvalidRequest`` names one that is not offered here."""
+    names = _words(text) or list(VERSIONS)
+    for name in names:
+        if name not in VERSIONS:
+            raise InvalidRequest(f"{name} is not spoken here; {' and '.join(VERSIONS)} are")
+    return sorted(VERSIONS[name] for name in names)
+
+
+def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
+    """By ``ssl.cipher.suites``, all if there are none: a version without a suite is not spoken.
+
+    ``InvalidRequest`` names a suite that cannot be offered, or what nothing is left of.
+    """
+    named = _words(suites)
+    if not named:
+        return TlsLimits(versions[0], versions[-1])
+    of_1_3 = SUITES_1_3.intersection(named)
+    ciphers = [_of_openssl(name) for name in named if name not in SUITES_1_3]
+    spoken = [
+        version
+        for version in versions
+        if (of_1_3 if version is ssl.TLSVersion.TLSv1_3 else ciphers)
+    ]
+    if not spoken:
+        raise InvalidRequest("none of the suites is of a version in ssl.enabled.protocols")
+    if ssl.TLSVersion.TLSv1_3 in spoken and of_1_3 != SUITES_1_3:
+        missing = ", ".join(sorted(SUITES_1_3 - of_1_3))
+        raise InvalidRequest(
+            "the suites of TLS 1.3 can only be offered together; add "
+            f"{missing}, or set ssl.enabled.protocols=TLSv1.2"
+        )
+    return TlsLimits(spoken[0], spoken[-1], tuple(ciphers))
+
+
+def _of_openssl(suite: str) -> str:
+    """``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` is ``ECDHE-RSA-AES128-GCM-SHA256``."""
+    match = _BEFORE_1_3.fullmatch(suite)
+    if match is None:
+        raise InvalidRequest(f"{suite} is not offered here")
+    cipher, rest = match["cipher"], match["rest"]
+    if cipher == "AES":
+        cipher, rest = f"AES{rest[:3]}", rest[4:].removeprefix("CBC_")
+    else:
+        rest = rest.removesuffix("_SHA256")
+    name = "-".join(filter(None, (match["keys"], cipher, rest))).replace("_", "-")
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_ciphers(name)
+    except ssl.SSLError:
+        raise InvalidRequest(f"{suite} is not offered here") from None
+    return name
+
+
+def _words(text: str | None) -> list[str]:
+    return [] if text is None else list(filter(None, map(str.strip, text.split(","))))
