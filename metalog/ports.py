@@ -123,6 +123,17 @@ class LiveLog(Log, Protocol):
 
 
 @runtime_checkable
+class Heard(Protocol):
+    """A log with another end, which may go silent without an error."""
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Seconds since that end last proved that it lives; None before it first did. Any
+        thread may ask."""
+        ...
+
+
+@runtime_checkable
 class WritableLog(LiveLog, Protocol):
     """A log with one writer, which is fenced when another one claims it.
 
@@ -245,7 +256,8 @@ class Gate(Protocol):
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """A fault has kept the log unread for so long; called now and then while it does."""
+        """The image has been older than the log, as far as is known, for so long; 0 ends that.
+        Called now and then, by another thread than the one that publishes, but never beside it."""
         ...
 
 

@@ -10,8 +10,10 @@ asked for by any thread is carried out on its own (see ``changes``). With a ``Ca
 follows its log until it is elected, then claims and leads it, and follows again when it is
 dismissed or fenced; the images are one sequence throughout.
 
-Only the replica's thread touches loader and publishers; any thread may read the
-replica's attributes. This module must not know what kind of log it has.
+The publishers' gates are told how old the image is by a clock of its own (``staleness``),
+counted from the log's last proof of life. Else only the replica's thread touches loader and
+publishers; any thread may read the replica's attributes. This module must not know what kind
+of log it has.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ from metalog.ports import (
     AclCreateResult,
     AclDeleteResult,
     Candidacy,
+    Gate,
+    Heard,
     LiveLog,
     Log,
     Publisher,
@@ -55,6 +59,7 @@ from metalog.ports import (
     UsesAclMutator,
     WritableLog,
 )
+from metalog.staleness import Staleness
 
 R = TypeVar("R")
 
@@ -64,6 +69,8 @@ POLL_S: Final = 0.5
 """How long one poll waits, and so how long ``close`` may take."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
+SILENT_AFTER_S: Final = 2.0
+"""A log's other end is heard about twice a second; when it was not for so long it is silent."""
 
 
 class Replica:
@@ -104,6 +111,7 @@ class Replica:
         self._entropy = entropy
         self._idle_s = idle_s
         self._failing_since_s: float | None = None
+        self._watch = Staleness(self._loader, lambda: self.failing_for_s)
         self._is_closing = Event()
         self._thread: Thread | None = None
 
@@ -132,6 +140,8 @@ class Replica:
         run = partial(self._run, fault)
         self._thread = Thread(target=run, name="metalog-replica", daemon=True)
         self._thread.start()
+        if any(isinstance(publisher, Gate) for publisher in self._publishers):
+            self._watch.start()
 
     def close(self) -> None:
         """Stop following and wait for the thread; may be called again."""
@@ -141,6 +151,7 @@ class Replica:
             changes.stop(LogFenced("the replica was closed"))
         if self._thread is not None:
             self._thread.join()
+        self._watch.close()
         if self._changes is not None:
             self._changes.close()
             self._offer(None)
@@ -207,13 +218,29 @@ class Replica:
 
     @property
     def state(self) -> State:
-        return self._loader.state
+        """As the loader has it; ``Stale`` also where the log's other end has gone silent."""
+        state, silent_s = self._loader.state, self.silent_for_s or 0.0
+        if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
+            why = Unanswered(f"nothing was heard of the log for {silent_s:.0f} s")
+            return Stale(state.offset, why)
+        return state
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Seconds since the log's other end last proved that it lives; None where it has none,
+        before it first did, and while this replica writes."""
+        is_other = self._changes is None and isinstance(self._source, Heard)
+        return self._source.silent_for_s if is_other else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
-        """How long a fault has kept the replay from going on; None while it goes on."""
-        since = self._failing_since_s
-        return None if since is None else self._monotonic_s() - since
+        """For how long the image may have been older than the log, by a fault that keeps the
+        replay from going on or the silence of the log's other end; None while neither is."""
+        since, silent_s = self._failing_since_s, self.silent_for_s
+        if silent_s is not None and silent_s < SILENT_AFTER_S:
+            silent_s = None
+        failing_s = None if since is None else self._monotonic_s() - since
+        return max(filter(None, (failing_s, silent_s)), default=failing_s)
 
     @property
     def fence(self) -> Exception | None:
@@ -253,9 +280,9 @@ class Replica:
             if self._changes is not None and isinstance(self._loader.state, (Loading, Stale)):
                 self._changes.fail_waiting(self._loader.state.fault)
             if self._failing_since_s is None or self._loader.position > before:
-                self._failing_since_s, backoff = self._monotonic_s(), MIN_BACKOFF_S
-            failing_for_s = self._monotonic_s() - self._failing_since_s
-            self._loader.note_staleness(round(failing_for_s * 1000))
+                heard_s = self._monotonic_s() - (self.silent_for_s or 0.0)
+                self._failing_since_s, backoff = heard_s, MIN_BACKOFF_S
+            self._watch.look()
             self._is_closing.wait(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_S)
             fault, before = None, self._loader.position

@@ -37,7 +37,8 @@ class Condition(NamedTuple):
     """What a node says of itself when asked. ``acl_count`` is None where nothing is authorized,
     ``lag`` where it is not known how far the log goes; ``listeners`` says of each whether it is
     open, and how many clients it has; ``loop_late_s`` for how long clients have not been served,
-    ``lost_lines`` how many lines each log has lost."""
+    ``lost_lines`` how many lines each log has lost; ``last_contact_s`` when the log's other end
+    last proved that it lives, in seconds since 1970, None where it has none."""
 
     is_ready: bool
     stale_s: float
@@ -47,6 +48,7 @@ class Condition(NamedTuple):
     listeners: Mapping[str, tuple[bool, int]]
     loop_late_s: float = 0.0
     lost_lines: Mapping[str, int] = {}
+    last_contact_s: float | None = None
 
 
 class Metrics:
@@ -126,9 +128,15 @@ class _Now(Collector):
         )
         yield GaugeMetricFamily(
             "metalog_stale_seconds",
-            "How long a fault has kept the image behind the log; 0 while all is well",
+            "How long a fault or silence may have kept the image behind; 0 while all is well",
             now.stale_s,
         )
+        if now.last_contact_s is not None:
+            yield GaugeMetricFamily(
+                "metalog_last_contact_timestamp_seconds",
+                "When the quorum or the topic that is followed last answered",
+                value=now.last_contact_s,
+            )
         yield GaugeMetricFamily(
             "metalog_event_loop_late_seconds",
             "For how long something has kept the node from serving any client; 0 while all is well",

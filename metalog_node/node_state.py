@@ -6,6 +6,7 @@ not know HTTP, nor change what it reads.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -52,7 +53,7 @@ class NodeState:
         replica, state = self._replica, self._replica.state
         applied = replica.image.provenance.offset
         reached = state.position if isinstance(state, Loading) else applied
-        mark = replica.high_watermark
+        mark, silent_s = replica.high_watermark, replica.silent_for_s
         return Condition(
             is_ready=self._readiness()[0],
             stale_s=replica.failing_for_s or 0.0,
@@ -62,6 +63,7 @@ class NodeState:
             listeners={name: self._of_listener(name) for name in self._names},
             loop_late_s=self.heartbeat.late_s,
             lost_lines=self._lost_lines(),
+            last_contact_s=None if silent_s is None else time.time() - silent_s,
         )
 
     def _of_listener(self, name: str) -> tuple[bool, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import NamedTuple
 
 from metalog.image.delta import MetadataDelta
@@ -40,6 +41,7 @@ class Delivery:
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
         self._publishers = tuple(publishers)
+        self._turn = Lock()
         self._faults: dict[int, PublisherFault] = {}
 
     @property
@@ -47,6 +49,10 @@ class Delivery:
         return tuple(self._faults.values())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        with self._turn:
+            self._publish(delta, image, manifest)
+
+    def _publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         for number, publisher in enumerate(self._publishers):
             fault = self._faults.get(number)
             try:
@@ -72,6 +78,8 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        for publisher in self._publishers:
-            if isinstance(publisher, Gate):
-                publisher.note_staleness(for_ms)
+        """Any thread may call it: a publisher is never called twice at once."""
+        with self._turn:
+            for publisher in self._publishers:
+                if isinstance(publisher, Gate):
+                    publisher.note_staleness(for_ms)

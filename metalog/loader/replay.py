@@ -161,8 +161,8 @@ class Loader:
             self._begin_at(self.image.provenance, MetadataDelta(self.image))
 
     def note_staleness(self, for_ms: int) -> None:
-        """Tell the publishers that have a gate how long the image has been stale."""
-        if isinstance(self.state, Stale):
+        """Tell publishers with a gate how long the image in force is stale; any thread may."""
+        if self._is_ready:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.commit import Proven
+from metalog.log.contact import Contact
 from metalog.log.download import Download
 from metalog.log.following import Follower, Verdict
 from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
@@ -82,6 +83,7 @@ class QuorumLog:
         self._cluster_id: str | None = None
         self._pending: deque[LogEvent] = deque()
         self._was_connected = False
+        self._contact = Contact()
         self._failing_since_s: float | None = None
         self._trouble = NOBODY_LEADS
 
@@ -118,6 +120,11 @@ class QuorumLog:
     def known_cluster_id(self) -> str | None:
         """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
         return self._cluster_id
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Since a leader last answered that knows what is committed."""
+        return self._contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
         return None
@@ -219,6 +226,7 @@ class QuorumLog:
         if verdict is Verdict.LEADS:
             if fetched.high_watermark >= 0:
                 self._failing_since_s = None
+                self._contact.heard()
             return asked, fetched
         if verdict is Verdict.PAUSE:
             self._pause(self._trouble)

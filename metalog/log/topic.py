@@ -118,6 +118,11 @@ class TopicLog:
     def proven(self) -> Proven:
         return Proven(self._known().stable, WHY_STABLE)
 
+    @property
+    def silent_for_s(self) -> float | None:
+        """Since the topic's leader last answered."""
+        return self.cluster.contact.silent_for_s
+
     def bootstrap(self) -> Iterator[Batch] | None:
         return None
 

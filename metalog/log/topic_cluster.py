@@ -17,6 +17,7 @@ from confluent_kafka import KafkaException
 
 from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unanswered
 from metalog.kafka_client import Troubles, may_pass
+from metalog.log.contact import Contact
 from metalog.log.topic_address import TopicAddress
 from metalog.log.topic_records import Outgoing, Stored
 
@@ -32,6 +33,10 @@ readers are not given what comes after it until then."""
 _GROUP: Final = "metalog-reader"
 """Needed by the library; no offset is committed and nobody joins it."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
+_ASK_AFTER_S: Final = 0.5
+_ASK_S: Final = 1.0
+_PATIENCE_S: Final = 3.0
+"""How long a topic's leader may be silent before that is a fault: an election long."""
 _AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
@@ -60,6 +65,7 @@ class TopicCluster:
 
     def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:
         self.address = address
+        self.contact = Contact()
         self._settings = {**_DEFAULTS, **settings, "bootstrap.servers": address.servers}
 
     def __repr__(self) -> str:
@@ -110,13 +116,15 @@ class TopicCluster:
 
     def ends(self) -> TopicEnds:
         with self.consuming() as consumer:
-            return watermarks(consumer, self.address)
+            found = watermarks(consumer, self.address)
+        self.contact.heard()
+        return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
         """``live`` ones are waited for at the cluster; of others it is said at once that there
         are none, which is how a reader gets past what ends a log but is no message."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
-        return CommittedMessages(self.address, *consumer, start)
+        return CommittedMessages(self, *consumer, start)
 
     def transactions(self) -> Transactions:
         """``InvalidTarget`` where no writer may be, or its cluster does not answer."""
@@ -199,9 +207,10 @@ _NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
 class CommittedMessages:
     """The committed messages from ``position`` on, which lies past those that were given."""
 
-    def __init__(self, address: TopicAddress, troubles: Troubles, consumer: Any, start: int):
+    def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
-        self._address = address
+        self._address = address = cluster.address
+        self._contact = cluster.contact
         self._troubles = troubles
         self._consumer = consumer
         self._consumer.assign([_api.TopicPartition(address.topic, address.partition, start)])
@@ -226,18 +235,32 @@ class CommittedMessages:
         """What comes within ``timeout_s`` seconds, and all that came with it."""
         first = self._consumer.poll(timeout_s)
         if first is None:
-            if self._troubles.is_down:
-                raise _unread(self._address, self._troubles, KafkaException(None))
+            self._prove_contact()
             return
-        self._troubles.is_down = False
         for message in (first, *self._consumer.consume(_AT_ONCE, 0)):
             if (error := message.error()) is None:
                 self.position = message.offset() + 1
+                self._contact.heard()
                 yield _stored(message)
             elif error.name() == "_PARTITION_EOF":
                 self.position = max(self.position, message.offset())
             elif error.name() not in _NOT_OURS:
                 raise _unread(self._address, self._troubles, KafkaException(error))
+
+    def _prove_contact(self) -> None:
+        """Ask the topic's leader where its log ends, if nothing was heard of it for a while: of a
+        cluster that is gone the library may say nothing, or something else last."""
+        silent_s = self._contact.silent_for_s
+        if silent_s is not None and silent_s < _ASK_AFTER_S:
+            return
+        try:
+            watermarks(self._consumer, self._address, _ASK_S)
+        except KafkaException as error:
+            if self._troubles.is_down or silent_s is None or silent_s > _PATIENCE_S:
+                raise _unread(self._address, self._troubles, error) from None
+        else:
+            self._troubles.is_down = False
+            self._contact.heard()
 
     def close(self) -> None:
         self._consumer.close()
@@ -359,9 +382,9 @@ def _unread(
     return Unanswered(said) if passes else InvalidSource(said)
 
 
-def watermarks(consumer: Any, address: TopicAddress) -> TopicEnds:
+def watermarks(consumer: Any, address: TopicAddress, timeout_s: float = TIMEOUT_S) -> TopicEnds:
     place = _api.TopicPartition(address.topic, address.partition)
-    return TopicEnds(*consumer.get_watermark_offsets(place, timeout=TIMEOUT_S, cached=False))
+    return TopicEnds(*consumer.get_watermark_offsets(place, timeout=timeout_s, cached=False))
 
 
 def _stored(message: Any) -> Stored:

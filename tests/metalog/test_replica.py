@@ -153,6 +153,42 @@ class Gate(Recorder):
         self.stale_for_ms = for_ms
 
 
+class Silent(Live):
+    """Its other end may go silent, with no error and in the middle of a poll."""
+
+    def __init__(self, *batches: Batch) -> None:
+        super().__init__(*batches)
+        self.silent_for_s: float | None = 0.1
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        self.answers.wait(30)
+        return super().poll(timeout_s)
+
+
+def test_a_gate_shuts_by_a_clock_of_its_own_where_nothing_is_heard() -> None:
+    """What counts is the last proof of life; the replica's thread waits for an answer meanwhile."""
+    log, gate = Silent(batch(0, ace(1))), Gate()
+    with Replica(log, [gate]) as following:
+        assert eventually(lambda: following.state == Ready(1))
+        log.answers.clear()
+        log.silent_for_s = 7.0
+        assert eventually(lambda: gate.stale_for_ms == 7000)
+        state = following.state
+        assert isinstance(state, Stale)
+        assert str(state.fault) == "nothing was heard of the log for 7 s"
+        assert following.failing_for_s == 7.0
+        log.silent_for_s = 0.1
+        assert eventually(lambda: gate.stale_for_ms == 0)
+        assert (following.state, following.failing_for_s) == (Ready(1), None)
+        log.silent_for_s = 9.0
+        log.broken = OSError("gone")
+        log.answers.set()
+        assert eventually(lambda: isinstance(following.state, Stale) and following.failing_for_s)
+        assert (following.failing_for_s or 0) >= 9.0, "since it was heard, not since the error"
+
+
 def test_a_gate_hears_how_long_the_image_has_been_stale() -> None:
     log, gate, now = Live(batch(0, ace(1))), Gate(), [100.0]
     with Replica(log, [gate], monotonic_s=lambda: now[0]) as following:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from tiny_log import ace, snapshot
 from topic_logs import MockedCluster, mock_kafka, new_address
+from waiting import eventually
 
 from metalog import Loader, MetadataImage, Replica
 from metalog.controller.result import ControllerResult
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced
 from metalog.ids import SnapshotId
-from metalog.loader import feed
+from metalog.loader import Ready, Stale, feed
 from metalog.log.layout import snapshot_name
 from metalog.log.topic import TopicLog, TopicSplit, why_unfit
 from metalog.log.topic_address import TopicAddress, parse_address
@@ -204,3 +206,22 @@ def test_addresses() -> None:
 def test_settings_are_in_no_repr() -> None:
     cluster = TopicCluster(parse_address("topic://a:9092/acls"), {"sasl.password": "secret"})
     assert "secret" not in repr(TopicSplit(cluster, 0, 1, 1))
+
+
+def test_a_cluster_that_is_gone_is_noticed_by_its_silence() -> None:
+    """By every follower, though librdkafka may say nothing of it, or something else last."""
+    with ExitStack() as held, ExitStack() as running:
+        bootstrap = running.enter_context(mock_kafka())
+        made = MockedCluster(new_address(bootstrap))
+        writing = WritableTopicLog(str(made.address), cluster=made)
+        writing.append(writing.claim(), [(ace(1), 0)])
+        writing.close()
+        logs = [
+            held.enter_context(closing(reader(MockedCluster(str(made.address))))) for _ in range(4)
+        ]
+        replicas = [held.enter_context(Replica(log)) for log in logs]
+        assert eventually(lambda: all(isinstance(each.state, Ready) for each in replicas))
+        assert eventually(lambda: all((log.silent_for_s or 9) < 1 for log in logs))
+        running.close()
+        assert eventually(lambda: all(isinstance(each.state, Stale) for each in replicas))
+        assert all((each.failing_for_s or 0) >= 2 for each in replicas)
