@@ -27,7 +27,7 @@ from metalog.log.topic_cluster import TopicCluster, TopicFacts
 from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
 from metalog.ports import Appended, Gap, HighWatermark, LiveLog, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes
-from metalog.records.messages import ConfigRecord
+from metalog.records.messages import PartitionRecord
 from snapshot.generator import SnapshotGenerator
 from snapshot.writer import write_snapshot
 
@@ -169,7 +169,7 @@ def test_a_start_that_nothing_reaches_is_damage(
 
 
 def test_what_is_too_large_is_refused_and_fences_nobody(writer: WritableTopicLog) -> None:
-    large = ConfigRecord(2, "t", "k", "x" * (MAX_RECORD_BYTES + 1))
+    large = PartitionRecord(replicas=(0,) * (MAX_RECORD_BYTES // 4 + 1))
     with pytest.raises(InvalidRequest, match="send fewer at a time") as caught:
         writer.append(1, [(large, 0)])
     assert not isinstance(caught.value, LogFenced)
