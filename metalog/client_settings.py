@@ -63,13 +63,6 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
     return settings | _truststore(properties) | _keystore(properties), left_out
 
 
-def user_of(settings: Mapping[str, str]) -> str | None:
-    """The principal that a cluster sees by default, ``User:NAME``, where SASL names a user."""
-    user = settings.get("sasl.username")
-    is_sasl = settings.get("security.protocol", "").upper().startswith("SASL_")
-    return f"User:{user}" if user is not None and is_sasl else None
-
-
 def _login(jaas: str) -> dict[str, str]:
     """User name and password of PLAIN and SCRAM, which are all that is read of JAAS."""
     try:

@@ -1,6 +1,6 @@
 """One connection to a peer, with a blocking socket: opened, logged in, asked, closed.
 
-The only module of the wire with sockets and a clock. ``Unreachable`` means that there was no
+The only module of the wire with sockets. ``Unreachable`` means that there was no
 answer: ask another peer, or again. Anything else that is raised says in one line why this peer
 is of no use. Either way the connection is closed.
 """
@@ -193,12 +193,20 @@ def _dialled(address: Address, deadline: float) -> socket.socket:
     raise OSError("the name stands for no address")
 
 
+def _tls_trouble(reason: str) -> str:
+    """An alert comes from a peer that speaks TLS; anything else may be no TLS at all."""
+    if "CERTIFICATE" in reason:
+        return f"{reason}; it may want a certificate of the client: set ssl.keystore.*"
+    if "ALERT" in reason:
+        return reason
+    return f"{reason}; it may be a listener without TLS: set security.protocol"
+
+
 def _said(error: OSError, hung_up: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        why = error.reason or _HUNG_UP
-        return f"no TLS connection: {why}; without TLS it may take security.protocol=PLAINTEXT"
+        return f"no TLS connection: {_tls_trouble(error.reason or _HUNG_UP)}"
     if isinstance(error, TimeoutError):
         return _NO_ANSWER
     if isinstance(error, ConnectionResetError | BrokenPipeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalog.client_settings import librdkafka_settings, user_of
+from metalog.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"
@@ -33,7 +33,6 @@ def test_sasl_scram_over_tls() -> None:
         "socket.timeout.ms": "5000",
     }
     assert left_out == ["default.api.timeout.ms is not used here"]
-    assert user_of(settings) == "User:a b"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,3 @@ def test_what_cannot_be_mapped_is_named_without_its_value(key: str, value: str, 
     assert str(raised.value).startswith(key)
     assert said in str(raised.value)
     assert "secret" not in str(raised.value)
-
-
-def test_without_sasl_nobody_is_known() -> None:
-    assert user_of({"sasl.username": "a", "security.protocol": "SSL"}) is None
-    assert user_of({"security.protocol": "SASL_SSL"}) is None

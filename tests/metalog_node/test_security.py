@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from confluent_kafka.admin import AdminClient
 from running_node import running_in
 from written_log import formatted
 
+from metalog.acl import Operation
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
 from metalog.errors import ConfigException, InvalidRequest
 from metalog.scram import ScramMechanism
 from metalog.wire.client import Connection
+from metalog.wire.cluster_client import ClusterClient
 from metalog.wire.hosts import Address
 from metalog.wire.security import client_settings
 from metalog_node.node import Node
@@ -103,6 +106,31 @@ def test_a_certificates_name_is_mapped_by_the_rules(
     assert authorized_operations(config) == operations
 
 
+def test_a_clients_certificate_out_of_a_pkcs12_keystore(
+    node: Node, server: Certified, tmp_path: Path
+) -> None:
+    """Made by openssl; keytool's is in ``tests/metalog/wire/test_security.py``."""
+    client = certified(server.authority.parent, "/OU=admins/CN=ALICE")
+    store = tmp_path / "client.p12"
+    make = ["openssl", "pkcs12", "-export", "-in", str(client.identity), "-out", str(store)]
+    subprocess.run([*make, "-passout", f"pass:{PASSWORD}"], check=True, capture_output=True)
+    settings = client_settings(
+        {
+            "security.protocol": "SSL",
+            "ssl.truststore.location": str(server.authority),
+            "ssl.truststore.type": "PEM",
+            "ssl.keystore.location": str(store),
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.password": PASSWORD,
+        }
+    )
+    cluster = ClusterClient([node.addresses["SSL"]], settings)
+    allowed = cluster.authorized_operations()
+    cluster.close()
+    assert allowed is not None
+    assert Operation.ALTER in allowed
+
+
 def test_a_client_without_a_certificate_is_refused_where_one_is_required(
     node: Node, server: Certified
 ) -> None:
@@ -113,7 +141,7 @@ def test_a_client_without_a_certificate_is_refused_where_one_is_required(
             "ssl.truststore.type": "PEM",
         }
     )
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequest, match="it may want a certificate of the client"):
         Connection(node.addresses["SSL"], settings)
 
 

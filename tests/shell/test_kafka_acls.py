@@ -98,6 +98,10 @@ def test_the_options_of_the_draft(folder: str, capsys: pytest.CaptureFixture[str
             "--bootstrap-server is not taken; type metalog kafka-acls cluster://b:9092 …",
         ),
         (
+            ["--list", "--bootstrap-controller", "c:9093"],
+            "--bootstrap-controller is not taken; type metalog kafka-acls cluster://c:9093 …",
+        ),
+        (
             ["--list", "--authorizer-properties", "zookeeper.connect=z:2181"],
             "type metalog kafka-acls zookeeper://z:2181 …",
         ),

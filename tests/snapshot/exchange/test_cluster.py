@@ -129,6 +129,26 @@ def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
     assert allow("more") in store.state().document.acls
 
 
+def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Path) -> None:
+    """The second of two requests is sent once, and not answered."""
+    parts = response_parts(30, 3)
+    done = parts.AclCreationResult(error_code=KafkaErrorCode.none, error_message=None)
+    answers = [
+        parts.CreateAclsResponse(throttle_time=timedelta(), results=(done,) * 500),
+        None,
+    ]
+    steps = [Step(Change.ADD, allow(f"t-{number}")) for number in range(501)]
+    with answering(lambda request: answers.pop(0)) as (address, asked):
+        store = opened(f"cluster://{address}", tmp_path)
+        with pytest.raises(InvalidTarget) as raised:
+            carry_out(store, steps)
+    assert asked == ["CreateAcls"] * 2
+    assert str(raised.value) == (
+        f"{store.url}: cannot create ACLs: {address}: it hung up; whether it was done is not known;"
+        " 500 of 501 changes were made before, perhaps more; run it again to finish"
+    )
+
+
 def test_some_of_the_acls(store: ClusterStore) -> None:
     """As the whole state, filtered here."""
     for acl, kind in product(OF_EACH_KIND, PatternType):
