@@ -20,7 +20,7 @@ from typing import Final, Self
 from metalog.errors import InvalidRequest
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
-from metalog.wire.sasl import AuthenticationFailed
+from metalog.wire.sasl import AuthenticationFailed, LoginPutOff
 from metalog.wire.schema import Body
 from metalog.wire.security import ClientSettings
 from metalog.wire.session import Answer, Session
@@ -159,6 +159,9 @@ class Connection:
         except (Malformed, AuthenticationFailed) as error:
             self.close()
             raise type(error)(f"{self.address}: {error}") from None
+        except LoginPutOff as error:
+            self.close()
+            raise Unreachable(f"{self.address}: {error}") from None
         except OSError as error:
             self.close()
             raise Unreachable(f"{self.address}: {_said(error, hung_up)}") from None

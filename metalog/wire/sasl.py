@@ -39,6 +39,11 @@ class AuthenticationFailed(InvalidRequest):
     """The server refused the client, or the client the server."""
 
 
+class LoginPutOff(InvalidRequest):
+    """The server cannot judge a login now, and says so by any error but one about the login
+    itself, as Kafka's clients read it: trying again may help."""
+
+
 class Credentials(NamedTuple):
     """``mechanism`` by its SASL name; the password is never shown by ``repr``."""
 

@@ -15,7 +15,7 @@ from metalog.errors import ErrorCode
 from metalog.ids import Entropy
 from metalog.wire.frames import DEFAULT_LIMIT, FrameReader, Malformed, framed
 from metalog.wire.messages import correlation_of, read_response, write_request
-from metalog.wire.sasl import AuthenticationFailed, Credentials, Exchange, exchange_of
+from metalog.wire.sasl import AuthenticationFailed, Credentials, Exchange, LoginPutOff, exchange_of
 from metalog.wire.schema import Body, error_name, request_type, response_type
 from metalog.wire.versions import (
     API_VERSIONS,
@@ -28,6 +28,13 @@ from metalog.wire.versions import (
 
 SASL_HANDSHAKE: Final = 17
 SASL_AUTHENTICATE: Final = 36
+_ILLEGAL_SASL_STATE: Final = 34
+_OF_THE_LOGIN: Final = (
+    ErrorCode.SASL_AUTHENTICATION_FAILED,
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    _ILLEGAL_SASL_STATE,
+)
+"""Those that are an AuthenticationException to Kafka's clients."""
 _HANDSHAKE_VERSIONS: Final = (1,)
 """In version 0 the tokens that follow have no headers."""
 _AUTHENTICATE_VERSIONS: Final = range(3)
@@ -88,7 +95,8 @@ class Session:
         return self._last_id, to_send
 
     def receive(self, data: bytes) -> Received:
-        """Raises ``Malformed`` or ``AuthenticationFailed``; the connection is then to be closed."""
+        """Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginPutOff``; the connection is then
+        to be closed."""
         answers, to_send = [], b""
         for frame in self._frames.feed(data):
             correlation_id = correlation_of(frame)
@@ -149,9 +157,8 @@ class Session:
             raise RuntimeError("nobody asked for a login")
         if body.error_code != ErrorCode.NONE:
             why = " ".join((body.error_message or "").split())[:200]
-            raise AuthenticationFailed(
-                f"the server refused the login: {why or error_name(body.error_code)}"
-            )
+            refusal = AuthenticationFailed if body.error_code in _OF_THE_LOGIN else LoginPutOff
+            raise refusal(f"the server refused the login: {why or error_name(body.error_code)}")
         token = self._exchange.answer(body.auth_bytes)
         self.is_ready = self._exchange.is_done
         return b"" if token is None else self._send_token(token)

@@ -25,7 +25,7 @@ from metalog.scram import (
 )
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import write_request
-from metalog.wire.sasl import AuthenticationFailed, Credentials
+from metalog.wire.sasl import AuthenticationFailed, Credentials, LoginPutOff
 from metalog.wire.schema import request_type
 from metalog.wire.session import Session
 from metalog.wire.versions import VersionRange, Versions
@@ -291,7 +291,7 @@ def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
         most_bytes=1000,
     )
     session = Session("test", Credentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom)
-    with pytest.raises(AuthenticationFailed, match="the node is not ready"):
+    with pytest.raises(LoginPutOff, match="the node is not ready"):
         joined(session, connection, cut=1 << 20)
     assert connection.is_over
     assert connection.principal is None

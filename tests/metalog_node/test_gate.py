@@ -26,9 +26,9 @@ from waiting import eventually
 from written_log import formatted
 
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
-from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.errors import InvalidTarget
 from metalog.scram import ScramMechanism
-from metalog.wire.client import Connection
+from metalog.wire.client import Connection, Unreachable
 from metalog.wire.security import PLAINTEXT, client_settings
 from metalog_node import node as node_module
 from metalog_node.apis import apis_of
@@ -176,7 +176,8 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
 def test_a_right_password_is_not_called_wrong_before_the_load(
     damaged: Damaged, tmp_path: Path, kafka_tools: KafkaTools, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Kafka's own client tries again after what it is told, until the node has its users."""
+    """Kafka's own client tries again after what it is told, until the node has its users; for
+    ours the node cannot be had yet, so that a follower goes on trying."""
     caplog.set_level("INFO", logger="metalog_node")
     login = {
         "security.protocol": "SASL_PLAINTEXT",
@@ -192,7 +193,7 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
         ThreadPoolExecutor(1) as threads,
     ):
         address = node.addresses["PLAINTEXT"]
-        with pytest.raises(InvalidRequest, match="the node is not ready: it has not loaded"):
+        with pytest.raises(Unreachable, match="the node is not ready: it has not loaded"):
             Connection(address, client_settings(login))
         listing = threads.submit(
             kafka_tools.answer,
