@@ -28,7 +28,11 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
 
 
 class Authorizer:
-    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers."""
+    """What a broker asks of an authorizer (KIP-504, KIP-801); thread-safe where it answers.
+
+    One that has ``publish``, as ``metalog.ports.Publisher`` has it, is given each image of the log;
+    one that has not decides by what it knows itself.
+    """
 
     def configure(self, configs: Mapping[str, object]) -> None:
         raise NotImplementedError

@@ -237,6 +237,7 @@ class UsesAclMutator(Protocol):
     def set_acl_mutator(self, mutator: AclMutator | None) -> None: ...
 
 
+@runtime_checkable
 class Publisher(Protocol):
     """Receives each new image, on the Replica's thread, in order.
 

@@ -200,8 +200,8 @@ class Node:
 
     def _publishers(self) -> list[Publisher]:
         kept: list[Publisher] = [self._credentials, self._listings, self._readiness]
-        if self.authorizer is not None:
-            kept.insert(0, self.authorizer)  # type: ignore[arg-type]
+        if isinstance(self.authorizer, Publisher):
+            kept.insert(0, self.authorizer)
         return kept
 
     def _replica(self) -> Replica:

@@ -1,0 +1,59 @@
+"""An authorizer of one's own in a node: asked, and left alone where it does not want the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from admin_requests import Asker, create, creation
+from running_node import running_in
+from written_log import formatted
+
+from authorizer import Action, AuthorizationResult, Authorizer, Operation, RequestContext
+from authorizer.interface import AuthorizationResults
+
+
+class ReadOnly(Authorizer):
+    """Whose owner wants nothing of the log."""
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        self.closed = False
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        opened: Future[None] = Future()
+        opened.set_result(None)
+        return dict.fromkeys(server_info, opened)
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        return AuthorizationResults(
+            AuthorizationResult.DENIED
+            if each.operation is Operation.ALTER_CONFIGS
+            else AuthorizationResult.ALLOWED
+            for each in actions
+        )
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_it_is_asked_and_no_fault_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While images come, one for each change."""
+    formatted(tmp_path)
+    name = f"{ReadOnly.__module__}.{ReadOnly.__qualname__}"
+    with (
+        caplog.at_level(logging.INFO),
+        running_in(tmp_path, **{"authorizer.class.name": name}) as node,
+    ):
+        assert isinstance(node.authorizer, ReadOnly)
+        asker = Asker(node.addresses["PLAINTEXT"])
+        before = node.replica.image.provenance.offset
+        for number in range(3):
+            asker.ask(create(creation(resource_name=str(number))))
+        assert node.replica.image.provenance.offset > before
+        assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+    assert node.authorizer.closed
