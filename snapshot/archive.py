@@ -18,6 +18,7 @@ from metalog.files import Files, read_whole, replace_whole
 from metalog.log import layout
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
+from metalog.log.retention import remove_unfinished
 from metalog.ports import Appended, Gap, HighWatermark, Log, SnapshotNeeded
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot
@@ -61,6 +62,7 @@ def _archived(
     _begin(target, partition, cluster_id, files)
     held = files.lock(target / ".lock")
     try:
+        remove_unfinished(partition, files)
         begun = DirectoryLog(target, files=files) if _has_segments(partition, files) else None
         bounds = None if begun is None else begun.bounds()
         begin = _beginning(log, proven) if bounds is None else bounds.end

@@ -17,6 +17,7 @@ from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.log.layout import avro_snapshot_name, snapshot_name
+from metalog.log.retention import remove_unfinished
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage
@@ -61,6 +62,7 @@ def write_snapshot(
             ),
         )
     _write_durably(target, pieces, files)
+    remove_unfinished(folder, files, before=held)
     return target
 
 

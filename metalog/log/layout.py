@@ -34,6 +34,7 @@ LOCK: Final = ".lock"
 _SEGMENT_NAME: Final = re.compile(r"([0-9]{20})\.log")
 _INDEX_NAME: Final = re.compile(r"([0-9]{20})\.(?:index|timeindex)")
 _PRODUCER_STATE_NAME: Final = re.compile(r"([0-9]{20})\.snapshot")
+_UNFINISHED_NAME: Final = re.compile(r"([0-9]{20})(?:\.|-([0-9]{10})\D).*\.part")
 _SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _AVRO_SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.avro")
 _MAX_OFFSET: Final = 2**63 - 1
@@ -111,6 +112,17 @@ def segments(names: Iterable[str]) -> list[int]:
 def snapshots(names: Iterable[str]) -> list[SnapshotId]:
     """Ids of the snapshots among ``names``, oldest first; leftovers are no snapshots."""
     return sorted(named for name in names if (named := snapshot_id(name)) is not None)
+
+
+def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
+    """Those of files that somebody was killed while writing, ours (``NAME.part``) and Kafka's;
+    with ``before`` of snapshots older than that alone."""
+    return [
+        name
+        for name in names
+        if (match := _UNFINISHED_NAME.fullmatch(name)) is not None
+        and (before is None or (match[2] and SnapshotId(int(match[1]), int(match[2])) < before))
+    ]
 
 
 class EpochStart(NamedTuple):

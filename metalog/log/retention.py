@@ -8,6 +8,7 @@ larger than ``metadata.max.retention.bytes`` or its last record is older than
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from metalog.log.folder import LogFolder
 from metalog.log.layout import EpochStart
 from metalog.log.single import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord
+
+_log = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
@@ -79,6 +82,16 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
         folder.partition / layout.LEADER_EPOCH_CHECKPOINT,
         layout.leader_epochs_bytes(_from_start(folder.leader_epochs.starts, before.end_offset)),
     )
+
+
+def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
+    """Delete what was left of files whose writer was killed, as ``unfinished`` has them. For the
+    one who writes in ``folder``; what cannot be deleted stays, and is told of."""
+    for name in layout.unfinished(files.names(folder), before):
+        try:
+            files.remove(folder / name)
+        except OSError as error:
+            _log.warning("%s: was never finished, and cannot be deleted (%s)", name, error)
 
 
 def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:

@@ -26,7 +26,7 @@ from metalog.log.directory import DirectoryLog
 from metalog.log.folder import LogFolder
 from metalog.log.layout import EpochStart, QuorumState
 from metalog.log.ownership import Owned, check_ownership
-from metalog.log.retention import trim_folder
+from metalog.log.retention import remove_unfinished, trim_folder
 from metalog.log.segment import TornTail
 from metalog.log.single import read_checkpoint
 from metalog.log.voters import Quorum, quorum_records
@@ -217,6 +217,7 @@ class WritableDirectoryLog:
         partition = folder.partition
         epochs = self._epoch_starts()
         self._files.make_folder(partition)
+        remove_unfinished(partition, self._files)
         if not self._files.is_file(partition / layout.PARTITION_METADATA):
             replace_whole(
                 self._files,

@@ -193,3 +193,15 @@ def test_a_log_that_cannot_be_compared_needs_the_clusters_id(tmp_path: Path) -> 
         archived(folder, target, cluster_id=None)
     with pytest.raises(InvalidTarget, match="nothing shows that this is its log"):
         archived(folder, target, cluster_id="c")
+
+
+def test_what_a_killed_run_left_is_gone_with_the_next(tmp_path: Path) -> None:
+    folder, target = formatted(tmp_path / "node"), tmp_path / "archive"
+    log = WritableDirectoryLog(folder)
+    log.append(log.claim(), [(ace(2), 0)])
+    log.close()
+    archived(folder, target)
+    left = target / "__cluster_metadata-0" / "00000000000000000002.log.part"
+    left.write_bytes(b"half")
+    archived(folder, target)
+    assert not left.exists()

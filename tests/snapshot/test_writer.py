@@ -87,3 +87,14 @@ def test_the_quorums_own_records_go_behind_the_header(tmp_path: Path, in_avro: b
     messages = [m for batch in log.open_snapshot(SnapshotId(5, 1)) for m in batch.messages()]
     assert messages[0].last_contained_log_timestamp == 900
     assert messages[1] == version
+
+
+def test_an_older_one_that_was_never_finished_goes_when_a_newer_one_is_whole(
+    tmp_path: Path,
+) -> None:
+    image = EMPTY._replace(provenance=Provenance(5, 1, 900))
+    older, newer = (snapshot_name(SnapshotId(end, 1)) + ".part" for end in (4, 6))
+    for name in (older, newer):
+        (tmp_path / name).write_bytes(b"half")
+    path = write_snapshot(image, tmp_path, timestamp=1000)
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, newer}

@@ -354,3 +354,25 @@ def test_what_failed_to_be_synced_is_not_shown_as_committed(tmp_path: Path) -> N
     assert mark == HighWatermark(end)
     assert [event.batch.next_offset for event in appended if isinstance(event, Appended)][-1] == end
     assert log.poll(0) == []
+
+
+LEFT = (
+    "00000000000000000009-0000000001.checkpoint.part",
+    "00000000000000000009-0000000001-8273645.checkpoint.part",
+    "00000000000000000009-0000000001.avro.part",
+    "00000000000000000009.log.part",
+)
+KEPT = ("notes.part", "9-1.checkpoint.part", "00000000000000000009-0000000001.part.txt")
+
+
+def test_what_a_killed_writer_left_is_gone_with_the_next_claim(tmp_path: Path) -> None:
+    """Ours, and what Kafka deletes when it starts; nothing else."""
+    folder = formatted(tmp_path / "d")
+    partition = folder / PARTITION
+    partition.mkdir(exist_ok=True)
+    for name in (*LEFT, *KEPT):
+        (partition / name).write_bytes(b"half")
+    log = WritableDirectoryLog(folder)
+    log.claim()
+    log.close()
+    assert {path.name for path in partition.glob("*part*")} - {"partition.metadata"} == set(KEPT)
