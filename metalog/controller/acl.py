@@ -10,11 +10,14 @@ module must not know who asks, nor whether they may.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Final
 
 from metalog.acl import (
     CLUSTER_NAME,
+    WILDCARD,
     Acl,
     AclFilter,
     Operation,
@@ -40,7 +43,7 @@ from metalog.records.text import text_problem
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
 """Each filter lists all that it matches: many that match the same would fill the memory."""
-_NAME, _PRINCIPAL, _HOST = _TEXTS = "name", "principal", "host"
+_TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
@@ -140,37 +143,64 @@ def _problem(acl: Acl) -> str | None:
     return problem
 
 
+_Named = tuple[bool, ...]
+"""Whether a filter names a resource, a principal, a host."""
+_Codes = tuple[ResourceType, PatternType, Operation, PermissionType]
+_Found = tuple[int, Uuid, Acl]
+"""An ACL with its place in the image."""
+
+
 class _Sought:
-    """An image's ACLs; ``is_indexed`` by what filters name, where there are many of them."""
+    """An image's ACLs; ``is_indexed`` by what filters name, where there are many of them, so that
+    each costs what it matches and not what there is.
+
+    All ACLs of a group are matched by a filter or none: they agree in the texts that it names,
+    and in all codes.
+    """
 
     def __init__(self, image: AclsImage, *, is_indexed: bool) -> None:
         self._all = image.by_id.items()
         self._is_indexed = is_indexed
-        self._by: dict[tuple[str, str], list[tuple[Uuid, Acl]]] = {}
+        self._groups: dict[_Named, dict[tuple[str, ...], dict[_Codes, list[_Found]]]] = {}
+        self._prefix_lengths: list[int] = []
         if is_indexed:
-            for found in self._all:
-                acl = found[1]
-                for key in (
-                    (_NAME, acl.resource_name),
-                    (_PRINCIPAL, acl.principal),
-                    (_HOST, acl.host),
-                ):
-                    self._by.setdefault(key, []).append(found)
+            prefixes = (acl for _, acl in self._all if acl.pattern_type is not PatternType.LITERAL)
+            self._prefix_lengths = sorted({len(acl.resource_name) for acl in prefixes})
 
     def matching(self, wanted: AclFilter) -> Iterator[tuple[Uuid, Acl]]:
         """In the image's order."""
-        return (found for found in self._candidates(wanted) if wanted.matches(found[1]))
-
-    def _candidates(self, wanted: AclFilter) -> Iterable[tuple[Uuid, Acl]]:
-        pattern, entry = wanted
         if not self._is_indexed:
-            return self._all
-        name = None if pattern.pattern_type is PatternType.MATCH else pattern.name
-        named = (_NAME, name), (_PRINCIPAL, entry.principal), (_HOST, entry.host)
-        found = [self._by.get((kind, text), []) for kind, text in named if text is not None]
-        if not found:
-            return self._all
-        return min(found, key=len)
+            return (found for found in self._all if wanted.matches(found[1]))
+        pattern, entry = wanted
+        named = tuple(each is not None for each in (pattern.name, entry.principal, entry.host))
+        groups = self._groups.get(named)
+        if groups is None:
+            groups = self._groups[named] = self._grouped(named)
+        texts = tuple(each for each in (entry.principal, entry.host) if each is not None)
+        found: list[_Found] = []
+        for name in self._names(wanted):
+            for group in groups.get((*name, *texts), {}).values():
+                if wanted.matches(group[0][2]):
+                    found += group
+        return ((uuid, acl) for _, uuid, acl in sorted(found))
+
+    def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
+        """Those that an ACL may have that ``wanted`` matches; no text where it names none."""
+        name = wanted.pattern.name
+        if name is None:
+            return [()]
+        if wanted.pattern.pattern_type is not PatternType.MATCH:
+            return [(name,)]
+        lengths = self._prefix_lengths[: bisect_right(self._prefix_lengths, len(name))]
+        return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
+
+    def _grouped(self, named: _Named) -> dict[tuple[str, ...], dict[_Codes, list[_Found]]]:
+        groups: dict[tuple[str, ...], dict[_Codes, list[_Found]]] = {}
+        for place, (uuid, acl) in enumerate(self._all):
+            texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
+            codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
+            groups.setdefault(texts, {}).setdefault(codes, []).append((place, uuid, acl))
+        return groups
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:

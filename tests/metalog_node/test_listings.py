@@ -82,3 +82,16 @@ def test_kept_answers_are_told_apart(node: Node) -> None:
             assert [each.resource_name for each in one.resources] == ["t-7"]
             for version in range(4):
                 assert len(names(connection, version)) == 300
+
+
+def test_a_long_listing_counts_as_this_nodes_own_answer(node: Node) -> None:
+    """And not as one that was forwarded, which its bytes alone would say."""
+
+    def counted(outcome: str) -> float | None:
+        labels = {"api": "DescribeAcls", "outcome": outcome}
+        return node.metrics.registry.get_sample_value("metalog_requests_total", labels)
+
+    with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
+        connection.ask(create(*(creation(resource_name=f"t-{each}") for each in range(300))))
+        assert len(names(connection)) == 300
+    assert (counted("NONE"), counted("FORWARDED")) == (1, None)

@@ -227,3 +227,32 @@ def test_what_was_created_and_deleted_leaves_an_equal_image():
     image = created(READ, read_of("u"), read_of("v", pattern_type=PatternType.PREFIXED))
     records, _ = delete_acls(image.acls, [topic_filter("vw", PatternType.MATCH), topic_filter("u")])
     assert after(image, records).acls == created(READ).acls
+
+
+@pytest.mark.parametrize("pattern_type", [PatternType.MATCH, PatternType.ANY])
+@pytest.mark.parametrize("named", ["a name", "nothing", "a principal and a host"])
+def test_a_filter_among_many_costs_what_it_matches(monkeypatch, pattern_type, named):
+    """And not what there is: 15 kB of filters over 10,000 ACLs held the writer for 8 s."""
+    acls, filters, compared = 1_000, 200, []
+    image = created(*(read_of(str(number)) for number in range(acls))).acls
+    matches = AclFilter.matches
+
+    def counted(self, acl):
+        compared.append(acl)
+        return matches(self, acl)
+
+    monkeypatch.setattr(AclFilter, "matches", counted)
+    wanted = [
+        AclFilter(
+            ResourcePatternFilter(
+                ResourceType.TOPIC, f"{number}-" if named == "a name" else None, pattern_type
+            ),
+            AccessControlEntryFilter(
+                *(("User:none", "*") if named == "a principal and a host" else (None, None)),
+                Operation.WRITE,
+            ),
+        )
+        for number in range(filters)
+    ]
+    assert not delete_acls(image, wanted).records
+    assert len(compared) <= filters
