@@ -23,6 +23,7 @@ from authorizer.prefixes import SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
+    AccessControlEntryFilter,
     Acl,
     AclFilter,
     Operation,
@@ -169,7 +170,7 @@ class AclIndex:
         _, name, pattern_type = acl_filter.pattern
         kinds = (self._literals[resource_type], self._prefixed[resource_type])
         if name is None:
-            return _all_buckets(*kinds)
+            return _all_buckets(*kinds, acl_filter.entry)
         names = ([name], [name])
         if pattern_type is PatternType.MATCH:
             prefix = kinds[1].names.longest_prefix(name)
@@ -240,12 +241,25 @@ def meant(buckets: Iterable[Bucket], who: Who, name: str) -> list[Acl]:
     return found
 
 
-def _all_buckets(literals: Patterns, prefixed: Patterns) -> list[Bucket]:
+def _all_buckets(
+    literals: Patterns, prefixed: Patterns, entry: AccessControlEntryFilter
+) -> list[Bucket]:
+    """But for those in which nobody is that ``entry`` names: what is left is put in order."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
-        items += [(name, buckets[name]) for name in kind.names]
+        names: Iterable[str] = kind.names
+        if entry.principal is not None or entry.host is not None:
+            names = _names_with(buckets.values(), entry)
+        items += [(name, buckets[name]) for name in names]
     return _in_reverse(items)
+
+
+def _names_with(buckets: Iterable[Bucket], entry: AccessControlEntryFilter) -> set[str]:
+    principal, host = entry.principal, entry.host
+    if principal is None:
+        return {acl.resource_name for bucket in buckets for acl in bucket if acl.host == host}
+    return {acl.resource_name for bucket in buckets for acl in bucket if acl.principal == principal}
 
 
 def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:

@@ -1,32 +1,43 @@
 """DescribeAcls' answer: as a body, or as the bytes of one, put together from its resources'.
 
-To write ten thousand ACLs anew takes long enough to be noticed, and a change of one leaves the
-bytes of all other resources as they were, so those are remembered, of each as it was last.
+A long listing is written by ourselves, in a tenth of kio's time; a test holds it against kio's
+bytes. A change of one ACL leaves the bytes of all other resources as they were, so those are
+remembered, of each as it was last.
 This module must not know who asks, nor how long an answer stays true.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final
 
 from kio.serial.writers import write_compact_array_length, write_legacy_array_length
 from kio.static.primitive import i32
 
-from metalog.acl import Acl, PatternType, ResourceType
+from metalog.acl import Acl
 from metalog.errors import SUCCESS, ApiError
-from metalog.wire.messages import write_data, write_response
+from metalog.records.fields import write_string
+from metalog.records.text import encode_text
+from metalog.records.varint import write_unsigned_varint
+from metalog.wire.messages import write_response
 from metalog.wire.schema import Body, response_parts
 from metalog_node.handlers.question import NO_THROTTLING, outcome_fields
 
 DESCRIBE_ACLS: Final = 29
 _PATTERN_TYPES_SINCE: Final = 1
+_FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
+_CODE: Final = [bytes((code,)) for code in range(128)]
+_TEXTS: Final = 1 << 12
+"""So many principals and hosts as they were last written."""
 _REMEMBERED: Final = 1 << 16
 """So many resources, some of which may be gone."""
 
-_Pattern = tuple[ResourceType, str, PatternType]
+_Pattern = tuple[int, str, int]
+"""Codes, since an enum's member takes long to hash."""
 _last_written: dict[tuple[int, _Pattern], tuple[tuple[Acl, ...], bytes]] = {}
 """By version and pattern: the ACLs, and their resource's bytes."""
 
@@ -41,7 +52,7 @@ def not_described(version: int, error: ApiError) -> Body:
 
 def written(version: int, acls: Iterable[Acl]) -> bytes:
     """What ``write_response`` makes of ``described``, with 0 for the correlation id."""
-    resources = [_written_resource(version, each) for each in _by_pattern(acls)]
+    resources = list(_written_resources(version, acls))
     nothing = described(version, ())
     head = write_response(nothing, 0).removesuffix(_end_of(nothing, []))
     return head + _end_of(nothing, resources)
@@ -69,25 +80,67 @@ def _end_of(body: Body, resources: list[bytes]) -> bytes:
 
 def _by_pattern(acls: Iterable[Acl]) -> list[tuple[Acl, ...]]:
     """Those of each resource pattern, by type and name."""
+    return [tuple(found) for _, found in _patterns(acls)]
+
+
+def _patterns(acls: Iterable[Acl]) -> list[tuple[_Pattern, list[Acl]]]:
     together: dict[_Pattern, list[Acl]] = {}
     for acl in acls:
         together.setdefault(_pattern(acl), []).append(acl)
-    return [tuple(together[pattern]) for pattern in sorted(together)]
+    return sorted(together.items(), key=itemgetter(0))
 
 
 def _pattern(acl: Acl) -> _Pattern:
-    return acl.resource_type, acl.resource_name, acl.pattern_type
+    return int(acl.resource_type), acl.resource_name, int(acl.pattern_type)
 
 
-def _written_resource(version: int, acls: tuple[Acl, ...]) -> bytes:
-    place = version, _pattern(acls[0])
-    then, data = _last_written.get(place, ((), b""))
-    if then != acls:
-        data = write_data(_resource(version, acls))
-        if len(_last_written) >= _REMEMBERED:
-            _last_written.clear()
-        _last_written[place] = acls, data
-    return data
+def _written_resources(version: int, acls: Iterable[Acl]) -> Iterator[bytes]:
+    for pattern, listed in _patterns(acls):
+        place, found = (version, pattern), tuple(listed)
+        then, data = _last_written.get(place, ((), b""))
+        if then != found:
+            data = _resource_bytes(version, found)
+            if len(_last_written) >= _REMEMBERED:
+                _last_written.clear()
+            _last_written[place] = found, data
+        yield data
+
+
+def _resource_bytes(version: int, acls: tuple[Acl, ...]) -> bytes:
+    """What kio writes of ``_resource``."""
+    is_flexible = version >= _FLEXIBLE_SINCE
+    text = _compact_text if is_flexible else _text
+    tags = _NO_TAGS if is_flexible else b""
+    first = acls[0]
+    parts = [_CODE[first.resource_type], text.__wrapped__(first.resource_name)]
+    if version >= _PATTERN_TYPES_SINCE:
+        parts.append(_CODE[first.pattern_type])
+    parts.append(_length(len(acls), is_flexible))
+    for _, _, _, principal, host, operation, permission_type in acls:
+        parts += (text(principal), text(host), _CODE[operation], _CODE[permission_type], tags)
+    parts.append(tags)
+    return b"".join(parts)
+
+
+def _length(items: int, is_flexible: bool) -> bytes:
+    if not is_flexible:
+        return items.to_bytes(4, "big")
+    out = bytearray()
+    write_unsigned_varint(out, items + 1)
+    return bytes(out)
+
+
+@lru_cache(_TEXTS)
+def _compact_text(text: str) -> bytes:
+    out = bytearray()
+    write_string(out, text)
+    return bytes(out)
+
+
+@lru_cache(_TEXTS)
+def _text(text: str) -> bytes:
+    data = encode_text(text)
+    return len(data).to_bytes(2, "big") + data
 
 
 def _resource(version: int, acls: tuple[Acl, ...]) -> Any:
