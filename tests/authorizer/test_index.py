@@ -19,6 +19,7 @@ from authorizer import (
 )
 from authorizer.decide import session
 from authorizer.index import AclIndex, IndexWriter
+from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
 from metalog.ids import Uuid
 
 STEPS = 5_000
@@ -194,3 +195,16 @@ def test_a_thousand_acls_of_one_pattern_are_listed_in_kafkas_order() -> None:
     assert writer.index.acls() == tuple(expected)
     assert writer.index.acls() is writer.index.acls()
     assert writer.index.candidates(ResourceType.TOPIC, "one") == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_filter_lists_what_it_matches_of_all_in_the_same_order(seed: int) -> None:
+    choose = random.Random(seed)
+    writer = IndexWriter()
+    writer.load({_random_acl(choose) for _ in range(60)})
+    for principal, host, name in product((None, "User:a"), (None, "1.1.1.1"), (None, "ab")):
+        wanted = AclFilter(
+            ResourcePatternFilter(name=name), AccessControlEntryFilter(principal, host)
+        )
+        listed = [acl for acl in writer.index.acls() if wanted.matches(acl)]
+        assert writer.index.acls(wanted) == tuple(listed)
