@@ -178,8 +178,11 @@ def asks_checklist(arguments: Namespace) -> bool:
     return bool(arguments.producer or arguments.consumer or arguments.api)
 
 
-def answer_checklist(checklist: Checklist, judge: Judge, output: Output) -> int:
-    """Print the checklist; 1 if something is denied that the task needs."""
+def answer_checklist(
+    checklist: Checklist, judge: Judge, output: Output, more: Mapping[str, Any] | None = None
+) -> int:
+    """Print the checklist, each JSON record with ``more``; 1 if something is denied that the task
+    needs."""
     lines = check(checklist, judge)
     for unknown in dict.fromkeys(
         unknown for line in lines if not line.any_name for unknown in judge.unknown(line.question)
@@ -195,7 +198,7 @@ def answer_checklist(checklist: Checklist, judge: Judge, output: Output) -> int:
             output.line(f"  {checklist.note}")
     else:
         for line in lines:
-            output.record(_as_json(line, judge))
+            output.record(_as_json(line, judge) | dict(more or {}))
     return 1 if missing else 0
 
 

@@ -8,7 +8,7 @@ This module must not know how the explanation was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.decide import SUPER_USER
@@ -16,17 +16,16 @@ from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.since import Cause
 from authorizer.trace import Attribute, Candidate, Question, Standing
-from metalog.acl import WILDCARD, Acl, PatternType
 from shell.acls import host_said, permission_cell, resource_kind, sentence
 from shell.known import Unknown
 from shell.output import Cell, Output
 from shell.question import Asked
+from shell.remedy_lines import CommandLine, remedy_lines
 from shell.safe import shown
 
 if TYPE_CHECKING:
     from authorizer.insight.explain import Explanation
     from authorizer.insight.near_misses import NearMiss
-    from authorizer.insight.remedies import Remedy
     from authorizer.trace import Trace
     from shell.judge import Judge
 
@@ -36,7 +35,6 @@ _INDENT: Final = " " * _GUTTER
 _CANDIDATES_SHOWN: Final = 12
 _NEAR_MISSES_SHOWN: Final = 4
 _OTHERS_SHOWN: Final = 2
-_REMEDIES_SHOWN: Final = 3
 
 _PARTS: Final = {
     Attribute.PRINCIPAL: "principal",
@@ -81,10 +79,6 @@ _NEAR: Final = {
     NearMissKind.RESOURCE_TYPE: "it is on a {acl_kind}, not on a {kind}",
     NearMissKind.PRINCIPAL: "its principal is {acl_principal}",
 }
-
-
-class _Command(str):
-    """A line to copy: on a terminal too it stays one."""
 
 
 def result_cell(allowed: bool) -> Cell:
@@ -172,19 +166,20 @@ def render(explanation: Explanation, judge: Judge, output: Output, *, whole: boo
     """The whole explanation on ``output``; what matters most comes first."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
-    _section("why", [because(question, traced)], output)
+    section("why", [because(question, traced)], output)
     _hosts(explanation, output)
     _near_misses(explanation, judge, output, whole)
     _since(explanation, judge, output)
-    _remedies(explanation, output, whole)
+    _remedies(explanation, judge, output, whole)
     _candidates(explanation, output, whole)
 
 
-def _section(label: str, lines: Iterable[str], output: Output) -> None:
+def section(label: str, lines: Iterable[str], output: Output) -> None:
+    """``lines`` under ``label``, which stands before the first."""
     output.line()
     gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
     for line in lines:
-        if isinstance(line, _Command):
+        if isinstance(line, CommandLine):
             output.line(gutter + line)
         else:
             below = len(line) - len(line.lstrip())
@@ -200,7 +195,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
     kept = numbered if whole else _telling(numbered)
     order = ", in the order in which Kafka asks them" if len(candidates) > 1 else ""
     resource = resource_said(explanation.question)
-    _section("asked", [f"all that reaches {resource}{order}:"], output)
+    section("asked", [f"all that reaches {resource}{order}:"], output)
     digits = len(str(len(candidates)))
     rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
     output.aligned(rows, indent="  ")
@@ -251,7 +246,7 @@ def _hosts(explanation: Explanation, output: Output) -> None:
         f"{shown(answer.host)}: {'ALLOWED' if answer.allowed else 'DENIED'}, {sentence(answer.acl)}"
         for answer in explanation.hosts
     ]
-    _section("but from", lines, output)
+    section("but from", lines, output)
 
 
 def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
@@ -267,7 +262,7 @@ def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: 
         lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
     if len(near) > len(kept):
         lines.append(f"… and {len(near) - len(kept)} less near (--all)")
-    _section("nearly", lines, output)
+    section("nearly", lines, output)
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
@@ -300,82 +295,17 @@ def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
     if since is None or explanation.trace.decision.rule == SUPER_USER:
         return
     if since.acl is None:
-        _section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
+        section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
         return
     did = "added" if since.cause is Cause.ADDED else "removed"
     time = judge.time_of(since.offset)
     when = f"offset {since.offset}" + (f", {time}" if time else "")
     said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
-    _section("since", [*said, f"  --at {since.offset} shows how it was before"], output)
+    section("since", [*said, f"  --at {since.offset} shows how it was before"], output)
 
 
-def _remedies(explanation: Explanation, output: Output, whole: bool) -> None:
-    remedies = explanation.remedies
-    if not remedies:
-        return
-    lines: list[str] = []
-    for remedy in remedies if whole else remedies[:_REMEDIES_SHOWN]:
-        lines += _remedy_lines(remedy, explanation.question, output)
-    _section("to deny" if explanation.trace.allowed else "to allow", lines, output)
-
-
-def _remedy_lines(remedy: Remedy, question: Question, output: Output) -> Iterator[str]:
-    yield f"{_change_said(remedy)}{_caution(remedy, question)}"
-    if remedy.commands is None:
-        yield "  (kafka-acls has no command for that)"
-    for command in remedy.commands or ():
-        yield _Command(f"  {output.paint(command, 'strong')}")
-
-
-def _change_said(remedy: Remedy) -> str:
-    if remedy.mends is not None and remedy.remove:
-        return "replace what nearly matched by what was probably meant"
-    if remedy.mends is not None:
-        return "add what was probably meant"
-    if not remedy.add:
-        return f"remove {_several(remedy.remove)}"
-    if not remedy.remove:
-        return f"add {_several(remedy.add)}"
-    return f"add {_several(remedy.add)}, and remove {_several(remedy.remove)}"
-
-
-def _several(acls: Sequence[Acl]) -> str:
-    kinds = {acl.permission_type for acl in acls}
-    kind = "ACL" if len(kinds) > 1 else next(iter(kinds)).name
-    return f"the {len(acls)} {kind}s" if len(acls) > 1 else f"one {kind}"
-
-
-def _caution(remedy: Remedy, question: Question) -> str:
-    """In what the change does more than was asked for."""
-    more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
-    if remedy.ends_default:
-        where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"
-        more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
-    return f", which {' and '.join(more)}" if more else ", no wider than the question"
-
-
-def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
-    acls = (*remedy.add, *remedy.remove)
-    if attribute is Attribute.HOST:
-        hosts = {acl.host for acl in acls} - {question.host}
-        return f"is for {' and '.join(sorted(map(host_said, hosts)))}"
-    if attribute is Attribute.PATTERN:
-        reach = {_reach(acl) for acl in acls if not _is_exact(acl)}
-        return f"reaches {' and '.join(sorted(reach))}"
-    if attribute is Attribute.PRINCIPAL:
-        who = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
-        return f"is about {' and '.join(sorted(who))}"
-    if attribute is Attribute.OPERATION:
-        what = {acl.operation.name for acl in acls} - {question.operation.name}
-        return f"is about {' and '.join(sorted(what))}"
-    return "is about another resource type"
-
-
-def _is_exact(acl: Acl) -> bool:
-    return acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
-
-
-def _reach(acl: Acl) -> str:
-    if acl.pattern_type is PatternType.PREFIXED:
-        return f"all names that begin with {shown(acl.resource_name)}"
-    return "all names"
+def _remedies(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
+    if explanation.remedies:
+        label = "to deny" if explanation.trace.allowed else "to allow"
+        remedies, question = explanation.remedies, explanation.question
+        section(label, remedy_lines(remedies, question, judge.place, output, whole=whole), output)

@@ -5,7 +5,7 @@ This module must not know how a question was typed or how an answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from authorizer.insight.explain import Explanation
     from authorizer.standard import StandardAuthorizer
     from shell.output import Output
+    from shell.remedy_lines import Place
     from snapshot.exchange.replay import Replayed
 
 
@@ -51,6 +52,7 @@ class Judge:
         self, replayed: Replayed, context: Context, refuse_doubts: Callable[[], None]
     ) -> None:
         self.image = replayed.image
+        self.acls: Collection[Acl] = replayed.image.acls.by_id.values()
         self.context = context
         self._refuse_doubts = refuse_doubts
         self._replayed = replayed
@@ -58,7 +60,7 @@ class Judge:
     def trace(self, question: Question) -> Trace:
         """One question, with all that was considered."""
         self.check_ready(question)
-        return trace(self.image.acls.by_id.values(), self.context.config, question)
+        return trace(self.acls, self.context.config, question)
 
     def explain(self, question: Question, *, since: bool = True) -> Explanation:
         """All there is to say about one question; ``since`` reads the log once more."""
@@ -67,7 +69,7 @@ class Judge:
 
         self.check_ready(question)
         explanation = explain(
-            self.image.acls.by_id.values(),
+            self.acls,
             self.context.config,
             question,
             assumed=self.context.assumed,
@@ -121,15 +123,28 @@ class Judge:
 
         config = self.context.config
         return StandardAuthorizer.from_acls(
-            self.image.acls.by_id.values(),
+            self.acls,
             super_users=config.super_users,
             allow_everyone=config.allow_everyone,
         )
 
+    @property
+    def place(self) -> Place:
+        """Where commands go that change what was read."""
+        from shell.remedy_lines import Place
+
+        return Place.of(self._replayed.source)
+
+    def assuming(self, acls: Collection[Acl]) -> Judge:
+        """One that answers by ``acls`` in the place of those that were read."""
+        other = Judge(self._replayed, self.context, self._refuse_doubts)
+        other.acls = acls
+        return other
+
     @cached_property
     def _unnamed_host(self) -> str:
         """A host that no ACL names."""
-        named = {acl.host for acl in self.image.acls.by_id.values()}
+        named = {acl.host for acl in self.acls}
         host = ""
         while host in named:
             host += "\0"

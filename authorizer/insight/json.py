@@ -60,7 +60,7 @@ def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
             for each in traced.candidates
         ],
         "nearMisses": [_near_miss(miss, id_of) for miss in explanation.near_misses],
-        "remedies": [_remedy(remedy, id_of) for remedy in explanation.remedies],
+        "remedies": [remedy_json(remedy, id_of) for remedy in explanation.remedies],
         "since": None
         if since is None
         else {
@@ -97,7 +97,7 @@ def _near_miss(miss: NearMiss, id_of: IdOf) -> Json:
     }
 
 
-def _remedy(remedy: Remedy, id_of: IdOf) -> Json:
+def remedy_json(remedy: Remedy, id_of: IdOf) -> Json:
     commands = remedy.commands
     return {
         "add": [acl_json(acl, id_of) for acl in remedy.add],
@@ -105,5 +105,7 @@ def _remedy(remedy: Remedy, id_of: IdOf) -> Json:
         "commands": None if commands is None else list(commands),
         "widens": [attribute.value for attribute in remedy.widens],
         "endsDefault": remedy.ends_default,
+        "use": None if remedy.use is None else remedy.use.name,
+        "powers": list(remedy.powers),
         "mends": None if remedy.mends is None else remedy.mends.kind.value,
     }

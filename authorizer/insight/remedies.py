@@ -10,7 +10,7 @@ with it applied, the answer is the other one. It must not know how ACLs are stor
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
 from authorizer.decide import SUPER_USER
@@ -18,7 +18,8 @@ from authorizer.insight.commands import Change, kafka_acls_command
 from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.near_misses import NearMiss
-from authorizer.trace import Attribute, Question, Trace, is_allow, trace
+from authorizer.insight.powers import power
+from authorizer.trace import Attribute, Question, Trace, is_allow, mismatches, trace
 from metalog.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -26,10 +27,18 @@ from metalog.acl import (
     Operation,
     PatternType,
     PermissionType,
+    ResourceType,
 )
 
 _OF_A_QUESTION = (Attribute.PRINCIPAL, Attribute.HOST, Attribute.OPERATION, Attribute.PATTERN)
 _NEVER_ADDED = (Operation.ALL, Operation.ANY, Operation.UNKNOWN)
+
+USED_AFTER_A_LOOK_UP: Final = {
+    ResourceType.TOPIC: (Operation.READ, Operation.WRITE),
+    ResourceType.GROUP: (Operation.READ,),
+    ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
+}
+"""What clients look such resources up for, by Metadata or FindCoordinator: each brings DESCRIBE."""
 
 _MENDABLE = frozenset(
     {
@@ -51,7 +60,8 @@ class Remedy(NamedTuple):
     of them where names may lose their last ACL to allow.everyone.if.no.acl.found;
     ``ends_default`` tells that ``add`` is the first ACL to reach some names, where nobody else
     falls under allow.everyone.if.no.acl.found any more; ``mends`` is the near miss that this
-    puts right.
+    puts right. ``use`` is what a client that was denied a look-up goes on to do, and ``add``
+    allows that too.
     """
 
     remove: tuple[Acl, ...]
@@ -59,6 +69,12 @@ class Remedy(NamedTuple):
     widens: tuple[Attribute, ...]
     ends_default: bool = False
     mends: NearMiss | None = None
+    use: Operation | None = None
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        """What ``add`` would make of its principal that is as good as a super user, in words."""
+        return tuple(said for said in map(power, self.add) if said is not None)
 
     @property
     def commands(self) -> tuple[str, ...] | None:
@@ -72,13 +88,14 @@ class Remedy(NamedTuple):
 def remedies(
     traced: Trace, config: AuthorizerConfig, question: Question, near: Iterable[NearMiss] = ()
 ) -> tuple[Remedy, ...]:
-    """What turns the answer, the narrowest and then the shortest first."""
+    """What turns the answer: what lets a client go on after a look-up, then the narrowest and the
+    shortest; last what shuts others out or makes its principal as good as a super user."""
     if traced.decision.rule == SUPER_USER:
         return ()
     if traced.allowed:
         found = _to_deny(traced, config, question)
     else:
-        found = _to_allow(traced, question)
+        found = [*_to_use(traced, question), *_to_allow(traced, question)]
         if traced.decision.acl is None:
             found += _mended(near, question)
     if config.allow_everyone:
@@ -86,6 +103,24 @@ def remedies(
     found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
     return tuple(sorted(distinct.values(), key=_cost))
+
+
+def _to_use(traced: Trace, question: Question) -> list[Remedy]:
+    """What allows a client that looks something up also what it looks it up for: its next request
+    would be denied otherwise. Nothing where a DENY stands against that."""
+    if question.operation is not Operation.DESCRIBE:
+        return []
+    found = []
+    for use in USED_AFTER_A_LOOK_UP.get(question.resource_type, ()):
+        wanted = question._replace(operation=use)
+        denied = any(
+            not is_allow(each.acl)
+            and (not each.mismatches or not mismatches(each.acl, question.who, use))
+            for each in traced.candidates
+        )
+        acls = () if denied else _narrow_acls(wanted, PermissionType.ALLOW)[:1]
+        found += [Remedy((), (acl,), _beyond((acl,), question), use=use) for acl in acls]
+    return found
 
 
 def _to_allow(traced: Trace, question: Question) -> list[Remedy]:
@@ -145,7 +180,10 @@ def _mended(near: Iterable[NearMiss], question: Question) -> list[Remedy]:
             continue
         never_matched = is_about_host and not can_be_a_client(acl.host)
         remove = (acl,) if never_matched else ()
-        found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss))
+        uses = USED_AFTER_A_LOOK_UP.get(question.resource_type, ())
+        is_more = question.operation is Operation.DESCRIBE and mended.operation in uses
+        use = mended.operation if is_more else None
+        found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss, use=use))
     return found
 
 
@@ -231,6 +269,7 @@ def _covers(wide: Acl, acl: Acl) -> bool:
     return acl.resource_name.startswith(wide.resource_name)
 
 
-def _cost(remedy: Remedy) -> tuple[bool, int, int, int]:
+def _cost(remedy: Remedy) -> tuple[bool, bool, bool, int, int, int, int]:
     changes = len(remedy.remove) + len(remedy.add)
-    return remedy.ends_default, len(remedy.widens), changes, len(remedy.add)
+    beyond = bool(remedy.powers), remedy.ends_default, remedy.use is None
+    return *beyond, remedy.use or 0, len(remedy.widens), changes, len(remedy.add)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
-from shell.checklist import answer_checklist, asks_checklist, read_checklist
+from shell.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
 from shell.context import add_config, add_source
-from shell.explanation import changed_since, point_out, render
+from shell.explanation import changed_since, point_out, render, section
 from shell.judge import Judge, judge_of
 from shell.many import Many, asks_many
 from shell.output import Output
@@ -43,11 +43,27 @@ def run(arguments: Namespace, output: Output) -> int:
         return _explain_many(Many(arguments), judge_of(arguments, output), arguments, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        answer_checklist(checklist, judge_of(arguments, output), output)
+        _explain_checklist(checklist, judge_of(arguments, output), output)
         return 0
     asked = read_question(arguments)
     _explain(asked, judge_of(arguments, output), arguments, output)
     return 0
+
+
+def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> None:
+    from authorizer.insight.json import remedy_json
+    from shell.checklist_remedy import checklist_remedy, checklist_remedy_lines
+
+    remedy = checklist_remedy(checklist, judge)
+    if not output.is_text:
+        said = None if remedy is None else remedy_json(remedy, judge.id_of)
+        answer_checklist(checklist, judge, output, {"remedy": said})
+        return
+    is_denied = answer_checklist(checklist, judge, output)
+    if remedy is not None:
+        section("to allow", checklist_remedy_lines(remedy, judge, output), output)
+    elif is_denied:
+        section("to allow", ["kafka-acls has no commands that make all of it pass"], output)
 
 
 def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import product
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from authorizer.permissions import APIS
+from metalog.acl import (
+    ACL_KEYS,
+    SUPPORTED_OPERATIONS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    words_of,
+)
 from shell.main import main
 
 
@@ -96,3 +109,73 @@ def test_what_a_checklist_needs_is_said(check: Any) -> None:
         assert (code, answers) == (2, {})
         assert said in err
     assert "a checklist needs a principal" in check("--producer", "--topic", "t")[2]
+
+
+TASKS = (
+    ("--consumer", "--topic", "a", "--group", "ab"),
+    ("--consumer", "--topic", "abb"),
+    ("--producer", "--topic", "ab"),
+    ("--producer", "--topic", "a", "--transactional-id", "t"),
+    ("--api", "CreateTopics", "--topic", "new"),
+    ("--api", "DeleteTopics", "--topic", "a"),
+    ("--api", "CreateAcls"),
+)
+
+
+NEAR = [
+    Acl(kind, name, pattern_type, principal, "*", operation, permission)
+    for kind, name, pattern_type, principal, operation, permission in product(
+        (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID),
+        ("*", "a", "ab", "abb", "t"),
+        (PatternType.LITERAL, PatternType.PREFIXED),
+        ("User:a", "User:*", "User:b"),
+        (Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE),
+        (PermissionType.ALLOW, PermissionType.DENY),
+    )
+    if operation is Operation.ALL or operation in SUPPORTED_OPERATIONS[kind]
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=" ".join)
+def test_the_commands_for_a_whole_checklist_make_it_pass(
+    task: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On random ACLs; and none of them makes a super user where something else would do."""
+    random = Random(" ".join(task))
+    for number in range(8):
+        acls = {random.choice(NEAR) for _ in range(1 + random.randrange(8))}
+        config = ("--allow-everyone", "--super-users", "") if number % 2 else ()
+        source = _written(acls, tmp_path / f"{number}.jsonl")
+        asked = ("User:a", *task, *config, "-o", "json")
+        main(["explain", source, *asked])
+        remedy = json.loads(capsys.readouterr().out.splitlines()[0])["remedy"]
+        was_denied = main(["can", source, *asked])
+        capsys.readouterr()
+        assert bool(remedy) is bool(was_denied)
+        if remedy:
+            assert bool(remedy["powers"]) is ("CreateAcls" in task)
+            assert remedy["commands"]
+            removed = {_read(each) for each in remedy["remove"]}
+            changed = (acls - removed) | {_read(each) for each in remedy["add"]}
+            after = _written(changed, tmp_path / f"{number}-after.jsonl")
+            assert main(["can", after, *asked]) == 0
+            capsys.readouterr()
+
+
+def _written(acls: set[Acl], path: Path) -> str:
+    path.write_text(
+        "".join(f"{json.dumps(dict(zip(ACL_KEYS, words_of(acl), strict=True)))}\n" for acl in acls)
+    )
+    return str(path)
+
+
+def _read(record: dict[str, Any]) -> Acl:
+    return Acl(
+        ResourceType[record["resourceType"]],
+        record["resourceName"],
+        PatternType[record["patternType"]],
+        record["principal"],
+        record["host"],
+        Operation[record["operation"]],
+        PermissionType[record["permissionType"]],
+    )

@@ -21,6 +21,7 @@ from shell.context import Context
 from shell.explanation import near_said, render
 from shell.judge import Judge
 from shell.output import Output
+from shell.remedy_lines import ANY_PLACE
 
 READ_PAYMENTS = Question("User:app", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
 
@@ -39,6 +40,8 @@ def acl(
 
 class _Judge(Judge):
     """A judge of ACLs that come from no log."""
+
+    place = ANY_PLACE
 
     def __init__(self, acls: list[Acl]) -> None:
         by_id = Table((Uuid(number.to_bytes(16, "big")), each) for number, each in enumerate(acls))

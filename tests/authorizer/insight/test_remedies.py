@@ -136,6 +136,43 @@ def test_under_the_default_rule_a_remedy_that_shuts_others_out_comes_last():
     assert not any(remedy.ends_default for remedy in explain([literal], CLOSED, ASKED).remedies)
 
 
+def test_after_a_look_up_comes_what_it_was_for():
+    """READ and WRITE bring DESCRIBE; a client that got only DESCRIBE would be denied next."""
+    look_up = ASKED._replace(operation=Operation.DESCRIBE)
+    remedies = explain([], CLOSED, look_up).remedies
+    assert [remedy.use for remedy in remedies] == [Operation.READ, Operation.WRITE, None, None]
+    operations = [remedy.add[0].operation.name for remedy in remedies]
+    assert operations == ["READ", "WRITE", "DESCRIBE", "DESCRIBE"]
+    in_group = look_up._replace(resource_type=ResourceType.GROUP)
+    assert explain([], CLOSED, in_group).remedies[0].use is Operation.READ
+    deny = GRANT._replace(permission_type=PermissionType.DENY)
+    remedies = explain([deny], CLOSED, look_up).remedies
+    assert Operation.READ not in [remedy.use for remedy in remedies]
+
+
+@for_many_worlds
+def test_what_is_allowed_after_a_look_up_is_allowed(acls, config, question):
+    look_up = question._replace(operation=Operation.DESCRIBE)
+    for remedy in explain(acls, config, look_up).remedies:
+        if remedy.use is not None:
+            changed = (set(acls) - set(remedy.remove)) | set(remedy.add)
+            if remedy.mends is None:
+                assert trace(changed, config, look_up._replace(operation=remedy.use)).allowed
+
+
+@pytest.mark.parametrize("operation", [Operation.ALTER, Operation.CLUSTER_ACTION])
+def test_what_makes_a_super_user_says_so(operation):
+    question = Question("User:a", operation, ResourceType.CLUSTER, "kafka-cluster")
+    [remedy] = explain([], CLOSED, question).remedies
+    assert remedy.powers
+
+
+@for_many_worlds
+def test_what_makes_a_super_user_never_comes_before_what_does_not(acls, config, question):
+    powers = [bool(remedy.powers) for remedy in explain(acls, config, question).remedies]
+    assert powers == sorted(powers)
+
+
 def test_a_grant_for_a_host_that_java_spells_otherwise_is_replaced():
     spelled = GRANT._replace(host="::1")
     question = ASKED._replace(host="0:0:0:0:0:0:0:1")

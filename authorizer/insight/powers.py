@@ -1,0 +1,37 @@
+"""What makes whoever an ALLOW names as good as a super user.
+
+This module must not know who is one, nor what is said of it elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from authorizer.trace import is_allow, reaches
+from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, ResourceType
+
+_THE_CLUSTER: Final = (ResourceType.CLUSTER, CLUSTER_NAME)
+_ON_THE_CLUSTER: Final = {
+    Operation.ALL: "it may do anything to the cluster, and so give itself anything",
+    Operation.ALTER: "it may change all ACLs and anybody's password, and so become anyone",
+    Operation.CLUSTER_ACTION: "it may act as a broker: read every partition, and forward "
+    "requests in anybody's name",
+    Operation.ALTER_CONFIGS: "it may change the brokers' configuration",
+}
+
+
+def power(acl: Acl) -> str | None:
+    """What ``acl`` lets its principal become, in words; None where it is an ordinary grant."""
+    if not is_allow(acl):
+        return None
+    if acl.resource_type is ResourceType.USER:
+        if acl.operation in (Operation.ALL, Operation.CREATE_TOKENS) and _is_on_many(acl):
+            return "it may make delegation tokens in the name of others"
+        return None
+    if acl.resource_type is not ResourceType.CLUSTER or acl.operation not in _ON_THE_CLUSTER:
+        return None
+    return _ON_THE_CLUSTER[acl.operation] if reaches(acl, *_THE_CLUSTER) else None
+
+
+def _is_on_many(acl: Acl) -> bool:
+    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD

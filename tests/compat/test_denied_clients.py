@@ -1,0 +1,253 @@
+"""Ten clients that a real Kafka denies, and the commands that ``explain`` prints for them.
+
+A shell runs the printed lines as they are. Nobody tells it more than a person on call knows: the
+line in Kafka's log, and whether the application reads or writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    NewTopic,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+from scram_kafka import ADMIN, MECHANISM, PASSWORDS, ScramKafka
+from waiting import eventually
+
+pytestmark = [pytest.mark.xdist_group("real-kafka"), pytest.mark.once]
+
+TOPIC: Final = "orders"
+LIMIT_S: Final = 20.0
+DENIED_LINES: Final = 4
+"""An application is repaired after so many lines of Kafka's log at most."""
+QUIET: Final = {"log_level": "0", "error_cb": lambda _: None}
+_DENIED = re.compile(r"Principal = User:(\S+) is Denied .*")
+Settings = dict[str, Any]
+
+
+class Application(NamedTuple):
+    """``attempt`` works or raises; ``kind`` is what its people know of it: it reads or writes.
+
+    ``granted`` are kafka-acls' options of what it has from the start; ``checklist``, where it is
+    explained as a whole.
+    """
+
+    name: str
+    attempt: Callable[[Settings, str], None]
+    kind: str = ""
+    granted: tuple[str, ...] = ()
+    checklist: str = ""
+
+
+def _consumed(settings: Settings, name: str, *, in_group: bool) -> None:
+    client = Consumer(
+        settings | {"group.id": f"group-{name}", "auto.offset.reset": "earliest", **QUIET}
+    )
+    try:
+        if in_group:
+            client.subscribe([TOPIC])
+        else:
+            client.assign([TopicPartition(TOPIC, 0, 0)])
+        message = client.poll(LIMIT_S)
+        if message is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        if message.error() is not None:
+            raise KafkaException(message.error())
+        if in_group:
+            client.commit(message, asynchronous=False)
+    finally:
+        client.close()
+
+
+def _assigned(settings: Settings, name: str) -> None:
+    _consumed(settings, name, in_group=False)
+
+
+def _grouped(settings: Settings, name: str) -> None:
+    _consumed(settings, name, in_group=True)
+
+
+def _produced(settings: Settings, _name: str) -> None:
+    _send(Producer(settings | {"message.timeout.ms": "8000", **QUIET}))
+
+
+def _produced_idempotent(settings: Settings, _name: str) -> None:
+    more = {"enable.idempotence": "true", "message.timeout.ms": "8000", **QUIET}
+    _send(Producer(settings | more))
+
+
+def _transacted(settings: Settings, name: str) -> None:
+    more = {"transactional.id": f"tx-{name}", "message.timeout.ms": "8000", **QUIET}
+    client = Producer(settings | more)
+    client.init_transactions(LIMIT_S)
+    client.begin_transaction()
+    _send(client)
+    client.commit_transaction(LIMIT_S)
+
+
+def _send(client: Producer) -> None:
+    failed = []
+    client.produce(
+        TOPIC, b"x", on_delivery=lambda error, _: failed.append(error) if error else None
+    )
+    left = client.flush(LIMIT_S)
+    if failed or left:
+        raise KafkaException(failed[0] if failed else KafkaError(KafkaError._TIMED_OUT))
+
+
+def _created(settings: Settings, name: str) -> None:
+    admin = AdminClient(settings | {**QUIET})
+    [made] = admin.create_topics([NewTopic(f"made-{name}", 1, 1)]).values()
+    made.result(LIMIT_S)
+
+
+_LOOKS_UP: Final = ("--operation", "Describe", "--topic", TOPIC)
+APPLICATIONS: Final = (
+    Application("metadata-reader", _assigned, "reads"),
+    Application("metadata-writer", _produced, "writes"),
+    Application("fetcher", _assigned, "reads", _LOOKS_UP),
+    Application("sender", _produced, "writes", _LOOKS_UP),
+    Application("idempotent", _produced_idempotent, "writes", _LOOKS_UP),
+    Application("coordinated", _grouped, "reads", ("--operation", "Read", "--topic", TOPIC)),
+    Application(
+        "joiner", _grouped, "reads", ("--operation", "Describe", "--group", "group-joiner")
+    ),
+    Application("whole-consumer", _grouped, "", (), "--consumer --topic orders --group group-{}"),
+    Application(
+        "transactional", _transacted, "", (), "--producer --topic orders --transactional-id tx-{}"
+    ),
+    Application("creator", _created),
+)
+
+
+class Repair(NamedTuple):
+    """Explains denials of one Kafka, and runs what is printed."""
+
+    kafka: ScramKafka
+    folder: Path
+
+    def denied_line(self, name: str, start: int) -> str:
+        """The first line of the log from ``start`` on that says that ``name`` was denied."""
+
+        def found() -> str:
+            text = self.kafka.kafka.output.read_bytes()[start:].decode()
+            lines = (match for match in map(_DENIED.search, text.splitlines()) if match)
+            return next((match[0] for match in lines if match[1] == name), "")
+
+        assert eventually(found)
+        return found()
+
+    def explain(self, *question: str) -> str:
+        """What it prints, from the cluster itself."""
+        source = (self.kafka.url, "--command-config", str(self.kafka.settings()))
+        done = subprocess.run(
+            ["metalog", "explain", *source, *question, "--super-users", f"User:{ADMIN}"],
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def run(self, commands: list[str]) -> None:
+        assert commands
+        for command in commands:
+            done = subprocess.run(
+                ["bash", "-c", command], env=self._environment(), capture_output=True, text=True
+            )
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+    def _environment(self) -> dict[str, str]:
+        """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
+        folder = self.folder / "bin"
+        if not folder.exists():
+            folder.mkdir()
+            java = self.kafka.kafka.tools.command("org.apache.kafka.tools.AclCommand")
+            tool = folder / "kafka-acls"
+            tool.write_text(f'#!/bin/sh\nexec {shlex.join(java)} "$@"\n')
+            tool.chmod(0o755)
+        path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {"PATH": path, "HOME": str(self.folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
+
+
+def _commands(printed: str, kind: str, tool: str) -> list[str]:
+    """Of the first remedy, or of the one for an application that reads, or writes: the commands of
+    ``tool``."""
+    section = printed[printed.index("\nto allow") :]
+    remedies = re.split(r"\n {10}(?! )", section)
+    wanted = [each for each in remedies if f"if it {kind}" in each] if kind else []
+    if "if it " not in section or not wanted:
+        wanted = [each for each in remedies if f" {tool} " in f" {each}"]
+    lines = [line.strip() for line in wanted[0].splitlines()]
+    return [line for line in lines if line.startswith(f"{tool} ")]
+
+
+@pytest.fixture(scope="module")
+def repair(scram_cluster: ScramKafka, tmp_path_factory: pytest.TempPathFactory) -> Repair:
+    admin = AdminClient(_settings(scram_cluster, ADMIN))
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    upserted = admin.alter_user_scram_credentials(
+        [
+            UserScramCredentialUpsertion(each.name, credential, PASSWORDS["nobody"].encode())
+            for each in APPLICATIONS
+        ]
+    )
+    for done in upserted.values():
+        done.result(LIMIT_S)
+    [made] = admin.create_topics([NewTopic(TOPIC, 1, 1)]).values()
+    made.result(LIMIT_S)
+    _send(Producer(_settings(scram_cluster, ADMIN)))
+    return Repair(scram_cluster, tmp_path_factory.mktemp("repair"))
+
+
+def _settings(kafka: ScramKafka, user: str) -> Settings:
+    return {
+        "bootstrap.servers": kafka.kafka.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanisms": MECHANISM,
+        "sasl.username": user,
+        "sasl.password": PASSWORDS.get(user, PASSWORDS["nobody"]),
+        "client.id": f"{user}-{uuid.uuid4().hex[:6]}",
+    }
+
+
+@pytest.mark.parametrize("application", APPLICATIONS, ids=lambda each: each.name)
+def test_a_denied_client_works_after_the_printed_commands(
+    application: Application, repair: Repair
+) -> None:
+    name, kafka = application.name, repair.kafka
+    settings = _settings(kafka, name)
+    if application.granted:
+        kafka.kafka_acls("--add", "--allow-principal", f"User:{name}", *application.granted)
+    tool = "kafka-acls" if name in ("metadata-reader", "whole-consumer") else "metalog kafka-acls"
+    for repairs in range(DENIED_LINES):
+        start = kafka.kafka.output.stat().st_size
+        try:
+            application.attempt(settings, name)
+        except KafkaException:
+            pass
+        else:
+            assert repairs, "it was never denied"
+            return
+        if application.checklist:
+            assert not repairs, "the checklist's commands were not all that it needed"
+            words = application.checklist.format(name).split()
+            printed = repair.explain(f"User:{name}", *words)
+        else:
+            printed = repair.explain(repair.denied_line(name, start))
+        repair.run(_commands(printed, application.kind, tool))
+    pytest.fail(f"{name} is still denied:\n{printed}")
