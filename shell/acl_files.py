@@ -31,16 +31,19 @@ class Held(NamedTuple):
     image: MetadataImage | None
 
 
-def held_by(text: str, arguments: Namespace, output: Output) -> Held:
+def held_by(text: str, arguments: Namespace, output: Output, *, is_whole: bool = False) -> Held:
     """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
 
-    ACLs that Kafka would refuse to create, which an odd log may hold, are left out.
+    ACLs that Kafka would refuse to create, which an odd log may hold, are left out of the
+    document unless it ``is_whole``; the image has them.
     """
     source = opened_text(text, arguments)
     if source.store is not None and arguments.at is None and not arguments.committed:
         return Held(source, store_document(source.store, arguments, output), None)
     image = replayed_source(arguments, output, source).image
     document = document_of(image)
+    if is_whole:
+        return Held(source, document, image)
     refused = [acl for acl in document.acls if why_not(acl)]
     for acl in refused[:_NAMED]:
         output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from metalog.errors import CorruptLog, InvalidRequest
 from metalog.records.bulk import AnyMessage, Part, decode_parts, messages_of
 from metalog.records.checksum import crc32c
-from metalog.records.compression import NAMES, NONE, inflate
+from metalog.records.compression import NAMES, NONE, inflate, most_inflated
 from metalog.records.control import decode_control, encode_control
 from metalog.records.frame import decode_value, encode_value, refused
 from metalog.records.message import ControlMessage, Message
@@ -184,7 +184,7 @@ class Batch(NamedTuple):
         if self.compression == NONE:
             return self.data
         try:
-            return inflate(self.compression, self.data)
+            return inflate(self.compression, self.data, most_inflated(len(self.data)))
         except ValueError as error:
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 

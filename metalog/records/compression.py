@@ -18,10 +18,19 @@ NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
 
 MAX_INFLATED: Final = 64 << 20
 """Bytes that one batch may inflate to: eight times the largest that Kafka's controller writes."""
+_MAX_RATIO: Final = 64
+_ALWAYS: Final = 1 << 20
+"""A batch may inflate to so many times its own bytes, or to so many bytes if that is more: each
+of them may become some forty of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
 _BLOCK_SIZE: Final = struct.Struct(">i")
+
+
+def most_inflated(size: int) -> int:
+    """The bytes that a batch of ``size`` bytes may inflate to."""
+    return min(MAX_INFLATED, max(_ALWAYS, _MAX_RATIO * size))
 
 
 def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:

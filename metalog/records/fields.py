@@ -30,6 +30,9 @@ _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
+MAX_TAGGED_FIELDS: Final = 1_024
+"""Of one struct. Kafka's have seven at most; each takes two bytes, and many times that here."""
+
 TaggedFields = tuple[tuple[int, bytes], ...]
 
 
@@ -139,6 +142,8 @@ def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
     if data[at] == 0:
         return (), at + 1
     count, at = read_unsigned_varint(data, at)
+    if count > MAX_TAGGED_FIELDS:
+        raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")
     tagged = []
     for _ in range(count):
         tag, at = read_unsigned_varint(data, at)

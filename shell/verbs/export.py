@@ -100,13 +100,14 @@ def _for_who_asked(arguments: Namespace) -> Iterator[None]:
 
 
 def _export(arguments: Namespace, output: Output) -> int:
-    held = held_by(arguments.source, arguments, output)
+    is_snapshot = output.format in _SNAPSHOTS
+    held = held_by(arguments.source, arguments, output, is_whole=is_snapshot)
     if output.missing and output.format in _WITHOUT_COMMENTS:
         raise InvalidRequest(
             f"-o {output.format} has no place to say what is missing, and would pass for the "
             "whole; export -o yaml, and make it from that once the lines about it are deleted"
         )
-    if output.format in _SNAPSHOTS:
+    if is_snapshot:
         _write_snapshot(held, arguments, output)
         return 0
     document = held.document

@@ -90,7 +90,7 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
         document = tomllib.loads(read_whole(files, path).decode())
     except OSError as error:
         raise unreadable(path, error) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidSource(f"{path}: not TOML ({' '.join(str(error).split())})") from None
     sources = document.get("sources", {})
     if not isinstance(sources, dict):

@@ -46,7 +46,7 @@ from metalog.log.topic_address import parse_address
 from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark
 from metalog.records.batch import Batch
-from metalog.records.messages import ConfigRecord
+from metalog.records.messages import UserScramCredentialRecord
 from shell.main import main
 from snapshot.exchange.client_file import client_settings
 from snapshot.writer import write_snapshot
@@ -276,7 +276,7 @@ def test_a_topic_that_takes_too_little_at_a_time_is_read_and_not_written(address
 
 
 def test_the_largest_append_is_taken(address: str) -> None:
-    large = ConfigRecord(2, "t", "k", "x" * (MAX_RECORD_BYTES - 20))
+    large = UserScramCredentialRecord("u", 1, b"s" * (MAX_RECORD_BYTES - 20), b"", b"", 4096)
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
         log.append(epoch, [(large, 0)] * (MAX_BATCH_BYTES // MAX_RECORD_BYTES))

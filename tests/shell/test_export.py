@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from cases import DEMO, OWN_KAFKA, kafka_case
+from tiny_log import ace, batch
 
 from metalog import DirectoryLog
 from metalog.acl import Acl
 from metalog.files import LOCAL_FILES
 from metalog.log.single import read_checkpoint
+from metalog.records.batch import batch_bytes
 from metalog.records.messages import KRaftVersionRecord, SnapshotHeaderRecord, VotersRecord
 from metalog.scram import ScramMechanism
 from shell.main import main
@@ -135,6 +137,22 @@ def test_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (kept.acls, kept.topics) == (wanted.acls, wanted.topics)
     assert main([*export, "--include-credentials"]) == 0
     assert replayed(path).image._replace(provenance=wanted.provenance) == wanted
+
+
+def test_a_snapshot_has_what_kafka_would_not_create_and_says_nothing_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(batch_bytes(batch(0, ace(1), ace(2)._replace(resource_type=4))))
+    for form in ("checkpoint", "avro-snapshot"):
+        folder = tmp_path / form
+        assert main(["export", str(log), "-o", form, "--to", str(folder)]) == 0
+        assert "warning: left out" not in capsys.readouterr().err
+        [path] = folder.iterdir()
+        assert acls(path) == acls(log)
+        assert len(acls(path)) == 2
+    assert main(["export", str(log), "-o", "yaml"]) == 0
+    assert "left out, since Kafka would refuse to create it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("at", "voters"), [("60", (1,)), ("161", (1, 2))])

@@ -55,7 +55,7 @@ def test_no_cluster_begins_with_one(
 
 def test_no_verb_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(formatted(tmp_path / "node"))
-    password = tmp_path / "password"
+    password = tmp_path / "password.txt"
     password.write_text("al-secret")
     for command in (
         ["kafka-acls", folder, "--add", "--allow-principal", "User:a", "--topic", LONG],

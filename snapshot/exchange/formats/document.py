@@ -6,10 +6,11 @@ any format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, PatternType, ResourceType, java_order
+from metalog.errors import InvalidRequest
 from metalog.scram import ScramCredential, ScramMechanism
 
 
@@ -102,6 +103,16 @@ def most_entries(size: int) -> int:
     """How many ACLs a file of ``size`` bytes may mean: lists, aliases and compression make
     many of few bytes."""
     return max(_MOST_ENTRIES, size // _BYTES_AN_ENTRY)
+
+
+def bounded(entries: Iterable[Entry], size: int) -> Iterator[Entry]:
+    """``entries`` of a file of ``size`` bytes, unless there are more than ``most_entries``."""
+    most = most_entries(size)
+    for number, entry in enumerate(entries, 1):
+        if number > most:
+            where = "" if entry.place is None else f"{entry.place}: "
+            raise InvalidRequest(f"{where}the file means more than {most:,} ACLs; split it")
+        yield entry
 
 
 def joined(documents: Iterable[Document]) -> Document:

@@ -16,6 +16,7 @@ from snapshot.exchange.formats.document import (
     Entry,
     ScramUser,
     in_order,
+    most_entries,
     users_in_order,
 )
 from snapshot.exchange.formats.json_nodes import json_values_or
@@ -45,6 +46,7 @@ _KIP11_KEYS = {"version", "acls"}
 def read_json(text: str, file: str) -> Document:
     """A value after another, or one list of them; an ``id`` is not looked at."""
     entries: list[Entry] = []
+    most = most_entries(len(text))
     users: list[ScramUser] = []
     missing: dict[str, None] = {}
     for each in _values(text, file):
@@ -65,6 +67,8 @@ def read_json(text: str, file: str) -> Document:
             )
         else:
             entries += read_rule(node, ignored=("id",))
+            if len(entries) > most:
+                raise fault(node.place, f"the file means more than {most:,} ACLs; split it")
     return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
 
 

@@ -56,7 +56,11 @@ def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
     return found
 
 
-_PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain)
+def _number(text: str) -> None:
+    """Read as a node: to make an integer of many digits takes the square of their number."""
+
+
+_PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
 
 
 class _Reader:

@@ -7,14 +7,15 @@ know files, and it runs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from pathlib import PurePosixPath
 from typing import Final
 
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.acl_options import CONNECTING, FLAGS, VALUED, Action, Options, asked
-from snapshot.exchange.formats.document import Document, Entry, Place
+from snapshot.exchange.formats.document import Document, Entry, Place, bounded
 from snapshot.exchange.formats.nodes import fault, near
-from snapshot.exchange.formats.rules import checked
+from snapshot.exchange.formats.rules import MAX_ACLS_OF_A_RULE, checked
 from snapshot.exchange.formats.shell_words import Command, commands
 
 _NAMES: Final = ("kafka-acls", "kafka-acls.sh", "kafka-acls.bat")
@@ -23,7 +24,8 @@ _ACTIONS: Final = tuple(action.value for action in Action)
 
 def read_kafka_acls(text: str, file: str) -> Document:
     """A script of kafka-acls commands; anything else in it is a mistake."""
-    return Document(tuple(entry for command in commands(text, file) for entry in _entries(command)))
+    entries = (entry for command in commands(text, file) for entry in _entries(command))
+    return Document(tuple(bounded(entries, len(text))))
 
 
 def _entries(command: Command) -> Iterator[Entry]:
@@ -36,6 +38,8 @@ def _entries(command: Command) -> Iterator[Entry]:
             raise fault(place, f"{action} says no ACL that is wanted; only --add does")
     if Action.ADD.value not in options.flags:
         raise fault(place, "has no --add, so it says no ACL that is wanted")
+    if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
+        raise fault(place, f"a command means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
     try:
         acls = tuple(asked(options).to_add())
     except InvalidRequest as error:

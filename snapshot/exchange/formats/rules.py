@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from enum import IntEnum
 from itertools import product
@@ -29,7 +29,16 @@ from metalog.controller.acl import why_not
 from metalog.controller.scram import name_problem
 from metalog.records.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
-from snapshot.exchange.formats.document import Document, Entry, Notes, Own, Place, ScramUser
+from snapshot.exchange.formats.document import (
+    Document,
+    Entry,
+    Notes,
+    Own,
+    Place,
+    ScramUser,
+    bounded,
+    most_entries,
+)
 from snapshot.exchange.formats.nodes import (
     Fields,
     Items,
@@ -55,18 +64,28 @@ _PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
 MAX_ACLS_OF_A_RULE: Final = 100_000
 
 
-def read_document(node: Node) -> Document:
-    """``owns``, ``acls`` and ``users``, each a list; or a list of ACLs alone."""
+def read_document(node: Node, size: int) -> Document:
+    """``owns``, ``acls`` and ``users``, each a list; or a list of ACLs alone. ``size`` is that
+    of the file in which it stands."""
     if isinstance(node, Items):
-        return Document(tuple(_entries(node)))
+        return Document(tuple(bounded(_entries(node), size)))
     found = fields_of(node, "the file", DOCUMENT_KEYS)
     owns = items_of(found["owns"], "owns") if "owns" in found else ()
     users = items_of(found["users"], "users") if "users" in found else ()
     return Document(
-        tuple(_entries(found["acls"])) if "acls" in found else (),
-        tuple(own for each in owns for own in read_own(each)),
+        tuple(bounded(_entries(found["acls"]), size)) if "acls" in found else (),
+        _owned(owns, size),
         tuple(map(read_user, users)),
     )
+
+
+def _owned(nodes: Sequence[Node], size: int) -> tuple[Own, ...]:
+    owned: list[Own] = []
+    for node in nodes:
+        owned += read_own(node)
+        if len(owned) > most_entries(size):
+            raise fault(node.place, f"the file owns more than {most_entries(size):,} patterns")
+    return tuple(owned)
 
 
 def _entries(node: Node) -> Iterator[Entry]:
@@ -162,6 +181,8 @@ def read_own(node: Node) -> list[Own]:
     if "principal" in found:
         principals = [*_texts(found, "principal", node)]
     patterns = _words(PatternType, found, "patternType", None, PatternType.LITERAL)
+    if len(types) * len(names) * len(principals) * len(patterns) > MAX_ACLS_OF_A_RULE:
+        raise fault(node.place, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
     return [Own(*values) for values in product(types, names, patterns, principals)]
 
 

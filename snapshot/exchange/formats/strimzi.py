@@ -22,7 +22,7 @@ from metalog.acl import (
     ResourceType,
     camel,
 )
-from snapshot.exchange.formats.document import Document, Entry, in_order, joined
+from snapshot.exchange.formats.document import Document, Entry, bounded, in_order
 from snapshot.exchange.formats.nodes import (
     Fields,
     Node,
@@ -68,11 +68,14 @@ def is_kafka_user(node: Node) -> bool:
     }
 
 
-def read_kafka_user(node: Node) -> Document:
+def read_kafka_user(node: Node, size: int) -> Document:
+    """``size`` is that of the file in which it stands."""
     found = fields_of(node, "the resource", None)
     kind = text_of(found["kind"], "kind")
     if kind in _LISTS:
-        return joined(map(read_kafka_user, items_of(found.get("items", node), "items")))
+        items = items_of(found.get("items", node), "items")
+        listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
+        return Document(tuple(bounded(listed, size)))
     if kind != KIND or not text_of(found["apiVersion"], "apiVersion").startswith(_GROUP):
         raise fault(found["kind"].place, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read")
     metadata = fields_of(_required(found, "metadata", node), "metadata", None)
@@ -87,7 +90,8 @@ def read_kafka_user(node: Node) -> Document:
         place = authorization["type"].place
         raise fault(place, f"unknown authorization type {type_!r}; {near(type_, ('simple',))}")
     acls = items_of(authorization["acls"], "acls") if "acls" in authorization else ()
-    return Document(tuple(entry for acl in acls for entry in _read_acl(acl, principal)))
+    entries = (entry for acl in acls for entry in _read_acl(acl, principal))
+    return Document(tuple(bounded(entries, size)))
 
 
 def _is_tls(spec: dict[str, Node]) -> bool:

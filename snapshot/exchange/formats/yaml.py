@@ -9,7 +9,15 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 
-from snapshot.exchange.formats.document import Document, Own, ScramUser, joined, users_in_order
+from snapshot.exchange.formats.document import (
+    Document,
+    Own,
+    ScramUser,
+    joined,
+    most_entries,
+    users_in_order,
+)
+from snapshot.exchange.formats.nodes import fault
 from snapshot.exchange.formats.regroup import Rule, regrouped
 from snapshot.exchange.formats.rules import NOTE_KEYS, SECRET_KEYS, read_document
 from snapshot.exchange.formats.strimzi import is_kafka_user, read_kafka_user
@@ -19,10 +27,14 @@ from snapshot.exchange.formats.yaml_text import is_plain, scalar
 
 def read_yaml(text: str, file: str) -> Document:
     """Our own documents and Strimzi's KafkaUser resources, in any mixture."""
-    return joined(
-        read_kafka_user(node) if is_kafka_user(node) else read_document(node)
-        for node in yaml_documents(text, file)
-    )
+    size, found, parts = len(text), 0, []
+    for node in yaml_documents(text, file):
+        read = read_kafka_user if is_kafka_user(node) else read_document
+        parts.append(read(node, size))
+        found += len(parts[-1].entries) + len(parts[-1].owns)
+        if found > most_entries(size):
+            raise fault(node.place, f"the file means more than {most_entries(size):,} ACLs")
+    return joined(parts)
 
 
 def write_yaml(document: Document) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.records.compression import NAMES, inflate
+from metalog.records.compression import NAMES, inflate, most_inflated
 
 
 def xerial(data: bytes) -> bytes:
@@ -45,6 +45,12 @@ def test_a_bomb_is_refused_at_the_limit(name):
     assert inflate(name, bomb, limit=100_000) == bytes(100_000)
     with pytest.raises(ValueError, match="99999"):
         inflate(name, bomb, limit=99_999)
+
+
+def test_a_batch_inflates_to_a_multiple_of_its_bytes():
+    """60 kB that inflated to 64 MiB took 2.5 GB once they were records."""
+    sizes = [most_inflated(size) for size in (10, 60_000, 200_000, 1 << 30)]
+    assert sizes == [1 << 20, 3_840_000, 12_800_000, 64 << 20]
 
 
 @pytest.mark.once

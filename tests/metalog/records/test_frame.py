@@ -13,6 +13,7 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
     SnapshotFooterRecord,
 )
+from metalog.records.varint import write_unsigned_varint
 
 LEADER_CHANGE_KEY = bytes((0, 0, 0, 2))
 
@@ -96,6 +97,18 @@ def test_the_version_of_a_control_record_is_its_first_field():
     assert decode_control(key, value) == (1, LeaderChangeMessage(version=1, leader_id=7))
     with pytest.raises(InvalidRequest, match="of version 1, not 0"):
         encode_control(LeaderChangeMessage(version=1), 0)
+
+
+def test_more_tagged_fields_than_anybody_has_are_not_read():
+    """Each takes two bytes, and thirty times that once it is read."""
+    for count in (1_024, 1_025):
+        size = bytearray()
+        write_unsigned_varint(size, count)
+        _, message = decode_value(bytes((1, 20, 0)) + bytes(size) + bytes(2 * count))
+        if count == 1_024:
+            assert message == NoOpRecord(unknown_tagged_fields=((0, b""),) * count)
+        else:
+            assert "1,025 tagged fields; at most 1,024 are read" in message.reason
 
 
 def test_the_lenient_reading_of_a_control_record():

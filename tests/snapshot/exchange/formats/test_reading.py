@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
+from snapshot.exchange.formats import document
 from snapshot.exchange.formats.avro import read_avro
 from snapshot.exchange.formats.csv import read_csv
-from snapshot.exchange.formats.document import Notes, Own
+from snapshot.exchange.formats.document import Document, Notes, Own
 from snapshot.exchange.formats.json import read_json
 from snapshot.exchange.formats.kafka_acls import read_kafka_acls
 from snapshot.exchange.formats.kip11 import read_kip11
@@ -204,6 +207,47 @@ def test_no_bytes_do_worse_than_a_mistake(data: bytes) -> None:
     for head in (b"", b"Obj\x01"):
         with pytest.raises(InvalidRequest, match=r"^a: no Avro file"):
             read_avro(head + data, "a")
+
+
+MANY = ", ".join(f"x{number}" for number in range(400))
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (
+            read_yaml,
+            f"owns: [{{resourceName: [{MANY}], principal: [{MANY}]}}]",
+            "owns more than 100,000 patterns",
+        ),
+        (
+            read_kafka_acls,
+            "kafka-acls --add"
+            + "".join(f" --topic t{n} --allow-principal User:{n}" for n in range(400)),
+            "a command means more than 100,000 ACLs",
+        ),
+        (read_json, '{"resourceName":' + "1" * 5_000 + "}", "an ACL has no resourceType"),
+        (read_json, '{"a":' * 100_000, "nested more than 32 deep"),
+    ],
+)
+def test_few_bytes_do_not_stand_for_much(
+    read: Callable[[str, str], Document], text: str, said: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=r"^a, line 1, column \d+: ") as raised:
+        read(text, "a")
+    assert said in str(raised.value)
+
+
+def test_all_rules_of_a_file_together_mean_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "_MOST_ENTRIES", 10)
+    monkeypatch.setattr(document, "_BYTES_AN_ENTRY", 1_000)
+    said = r"^a, line \d, column \d+: the file means more than 10 ACLs"
+    resource = "{principal: User:a, resourceType: TOPIC, resourceName: [a, b], operation: READ}"
+    whole = f"acls: [&a {resource}, {', '.join(['*a'] * 4)}]"
+    read_yaml(whole, "a")
+    for text in (whole.replace("a, b", "a, b, c"), f"{whole}\n---\n{whole}"):
+        with pytest.raises(InvalidRequest, match=said):
+            read_yaml(text, "a")
 
 
 def test_a_rule_that_means_too_much() -> None:

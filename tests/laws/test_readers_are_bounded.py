@@ -1,0 +1,259 @@
+"""What a reader costs grows as its input does, whatever the input: docs/formats/limits.md."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import cramjam
+import pytest
+from memory_disk import MemoryReadable
+from tiny_log import ace
+
+from authorizer.audit import parse_line
+from authorizer.audit_layout import read_entry
+from metalog.acl import PatternType, ResourceType
+from metalog.errors import MetalogError
+from metalog.ids import SnapshotId
+from metalog.log import layout
+from metalog.properties import parse_properties
+from metalog.records.avro import from_avro, to_avro
+from metalog.records.avro_snapshot import avro_snapshot, read_avro_snapshot
+from metalog.records.batch import Batch
+from metalog.records.control import decode_control
+from metalog.records.frame import decode_value
+from metalog.records.messages import ClientQuotaRecord
+from metalog.records.record import RawRecord, write_records
+from metalog.records.varint import write_unsigned_varint
+from snapshot.exchange.formats import znodes
+from snapshot.exchange.formats.avro import read_avro
+from snapshot.exchange.formats.csv import read_csv
+from snapshot.exchange.formats.json import read_json
+from snapshot.exchange.formats.kafka_acls import read_kafka_acls
+from snapshot.exchange.formats.yaml import read_yaml
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "limits.md"
+SMALL, TIMES = 8_000, 8
+ALWAYS = 1 << 20
+INFLATED = 64 << 20
+SLOWEST = 4 * TIMES
+"""Of a reader that is linear eight times the work is eight times the time; of one that goes
+through all of it again for each part, sixty-four times."""
+RESOURCE = ResourceType.TOPIC, "t", PatternType.LITERAL
+Reader = Callable[[bytes], Any]
+Hostile = Callable[[int], bytes]
+
+
+def repeated(part: bytes, head: bytes = b"", tail: bytes = b"") -> Hostile:
+    return lambda size: head + part * (size // len(part)) + tail
+
+
+def numbered(part: str, head: str = "", tail: str = "") -> Hostile:
+    count = len(part.format(10_000))
+    return lambda size: (
+        head + "".join(part.format(index) for index in range(size // count)) + tail
+    ).encode()
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    write_unsigned_varint(out, value)
+    return bytes(out)
+
+
+def tagged(size: int) -> bytes:
+    """A NoOpRecord of tagged fields that nobody knows, as many as are read."""
+    return bytes((1, 20, 0)) + varint(min(size // 2, 1_024)) + b"\0\0" * min(size // 2, 1_024)
+
+
+def array(size: int) -> bytes:
+    """A ClientQuotaRecord of the smallest entities."""
+    return bytes((1, 14, 0)) + varint(size // 3 + 1) + b"\1\0\0" * (size // 3)
+
+
+def records(size: int) -> bytes:
+    values = islice(cycle([tagged(200), b"", bytes((1, 20, 0, 0))]), size // 80)
+    return write_records([RawRecord(0, 0, n, None, value, ()) for n, value in enumerate(values)])
+
+
+def batch(code: int) -> Reader:
+    def read(data: bytes) -> None:
+        for count in (1, len(data) // 80):
+            Batch(0, max(count - 1, 0), 1, code, 0, 0, data, 0).parts()
+
+    return read
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(cramjam.zstd.compress(data))
+
+
+def snapshot(size: int) -> bytes:
+    return b"".join(avro_snapshot(SnapshotId(9, 1), 1, 1, [(ace(1, "t"), 0)] * (size // 40)))
+
+
+def avro_value(data: bytes) -> object:
+    return from_avro(FINGERPRINT, data)
+
+
+REFUSING: dict[Reader, tuple[type[Exception], ...]] = {
+    avro_value: (ValueError,),
+    parse_properties: (ValueError,),
+}
+"""Those whose callers say which file it was."""
+FINGERPRINT, _ = to_avro(ClientQuotaRecord((), "k", 0.0, False), 0)
+NESTED = (repeated(b"["), repeated(b'{"a":'), repeated(b"{"))
+ACL = '{{"resourceType":"TOPIC","resourceName":"t{}","principal":"User:a","operation":"READ"}}'
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+LINE = "Principal = User:a is Denied operation = READ from host = h on resource = Topic:LITERAL:"
+READERS: dict[str, tuple[Reader, tuple[Hostile, ...]]] = {
+    "record batch": (batch(0), (records, repeated(b"\0"), repeated(b"\x0c\0\0\0\1\0\0"))),
+    "record batch, gzip": (
+        batch(1),
+        (
+            lambda size: zlib.compress(bytes(size * 300), wbits=31),
+            lambda size: zlib.compress(records(size * 20), wbits=31),
+        ),
+    ),
+    "record batch, zstd": (batch(4), (lambda size: zstd(records(size * 20)),)),
+    "frame": (decode_value, (tagged, array, repeated(b"\1"), repeated(b"\xff"))),
+    "control record": (lambda data: decode_control(b"\0\0\0\6", data), (repeated(b"\0"),)),
+    "value in Avro": (
+        avro_value,
+        (repeated(b"\0"), repeated(b"\2"), repeated(b"\0\2", varint(1 << 30))),
+    ),
+    "snapshot in Avro": (
+        lambda data: list(read_avro_snapshot(MemoryReadable(data), SnapshotId(9, 1), "a")),
+        (snapshot, repeated(b"\xff", b"Obj\1"), repeated(b"\2\0", b"Obj\1")),
+    ),
+    "ACLs in Avro": (
+        lambda data: read_avro(data, "a"),
+        (repeated(b"\xff", b"Obj\1"), repeated(b"\2\0", b"Obj\1")),
+    ),
+    "ACLs in JSON": (
+        lambda data: read_json(data.decode(), "a"),
+        (
+            numbered(ACL),
+            numbered(ACL + ",", "[", f"{ACL.format(0)}]"),
+            repeated(b"1", b'{"a":', b"}"),
+            repeated(b"9", b"[", b"]"),
+            numbered('"k{}":"v",', "{", '"k":1}'),
+            *NESTED,
+        ),
+    ),
+    "ACLs in YAML": (
+        lambda data: read_yaml(data.decode(), "a"),
+        (
+            numbered("- " + ACL + "\n", "acls:\n"),
+            numbered("k{}: v\n"),
+            repeated(b"- *a\n", b"acls:\n- &a " + ACL.format(0).encode() + b"\n"),
+            repeated(b"&a [", b"acls: "),
+            *NESTED,
+        ),
+    ),
+    "ACLs in CSV": (
+        lambda data: read_csv(data.decode(), "a"),
+        (
+            numbered("User:a,Topic,LITERAL,t{},Read,Allow,*\n", HEADER),
+            repeated(b"\n", HEADER.encode() + b'"'),
+            repeated(b","),
+        ),
+    ),
+    "kafka-acls commands": (
+        lambda data: read_kafka_acls(data.decode(), "a"),
+        (
+            numbered("kafka-acls --add --allow-principal User:a --topic t{}\n"),
+            numbered(" --topic t{}", "kafka-acls --add --allow-principal User:a"),
+            repeated(b"\n"),
+            repeated(b"\\\n", b"kafka-acls"),
+            repeated(b"'a'", b"kafka-acls "),
+            repeated(b'"\\$"', b"kafka-acls "),
+            repeated(b"\\x41", b"kafka-acls $'"),
+        ),
+    ),
+    "properties": (
+        parse_properties,
+        (numbered("k{}=v\n"), repeated(b"\\\n"), repeated(b"a\\\n"), repeated(b"\\u0041", b"a=")),
+    ),
+    "ACLs of a znode": (
+        lambda data: znodes.read_acls(data, "a", RESOURCE, is_draft=False),
+        (repeated(b'"*",', b'{"version":1,"acls":[', b"]}"), *NESTED),
+    ),
+    "user of a znode": (
+        lambda data: list(znodes.read_user(data, "a", "u")),
+        (numbered('"k{}":"v",', '{"config":{', '"k":"v"}}'), *NESTED),
+    ),
+    "change of ACLs in ZooKeeper": (
+        lambda data: znodes.read_event(data, "a"),
+        (repeated(b"a", b"Topic:"), repeated(b"1", b'{"version":', b"}"), *NESTED),
+    ),
+    "audit line": (
+        lambda data: parse_line(data.decode()),
+        (
+            repeated(b"Principal = "),
+            repeated(b" is Denied operation = READ", b"Principal = a"),
+            repeated(b" from host = ", LINE.encode()),
+            repeated(b"1", LINE.encode() + b"t for request = Fetch with resourceRefCount = "),
+        ),
+    ),
+    "audit line in a layout": (
+        lambda data: read_entry(data.decode(), "UTC"),  # type: ignore[arg-type]
+        (repeated(b"1"), repeated(b'{"a":"', tail=LINE.encode()), *NESTED),
+    ),
+    "meta.properties": (
+        lambda data: layout.parse_meta_properties(data, "a"),
+        (repeated(b"9", b"version=1\nnode.id="), numbered("k{}=v\n")),
+    ),
+    "quorum-state": (
+        lambda data: layout.parse_quorum_state(data, "a"),
+        (repeated(b"9", b'{"leaderId":', b"}"), *NESTED),
+    ),
+    "leader-epoch-checkpoint": (
+        lambda data: layout.parse_leader_epochs(data, "a"),
+        (numbered("{0} {0}\n", "0\n1\n"), repeated(b"9", b"0\n")),
+    ),
+}
+
+
+def allowed() -> dict[str, int]:
+    """Bytes of memory for each byte, by reader, as the page says."""
+    rows = (line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| "))
+    found = {row[1].strip(): row[2].strip().replace(",", "") for row in rows}
+    return {name: int(number) for name, number in found.items() if number.isdigit()}
+
+
+def seconds(read: Reader, data: bytes) -> float:
+    """Of CPU; what is refused is refused as an error of ours."""
+    began = time.process_time()
+    with suppress(MetalogError, *REFUSING.get(read, ())):
+        read(data)
+    return time.process_time() - began
+
+
+def test_the_page_has_every_reader() -> None:
+    assert allowed().keys() == READERS.keys()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", READERS)
+def test_hostile_input_costs_no_more_than_is_said(name: str) -> None:
+    read, inputs = READERS[name]
+    for hostile in inputs:
+        small, large = hostile(SMALL), hostile(SMALL * TIMES)
+        seconds(read, small)
+        least = min(seconds(read, small) for _ in range(2))
+        assert seconds(read, large) <= SLOWEST * max(least, 0.004), large[:60]
+        tracemalloc.start()
+        try:
+            seconds(read, large)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        always = INFLATED if name.startswith("record batch, ") else ALWAYS
+        assert peak <= always + allowed()[name] * len(large), large[:60]
