@@ -25,6 +25,7 @@ from metalog.wire.versions import Versions
 from metalog_node.authentication import LoginRefused, Logins
 from metalog_node.connection import Asked, ServerConnection
 from metalog_node.encrypted import Encrypted
+from metalog_node.features import features_of
 from metalog_node.handlers.question import (
     SHORT,
     Answer,
@@ -102,6 +103,7 @@ class Client:
             principal=_certified(door, writer),
             most_bytes=door.most_bytes,
             most_bytes_of={key: api.most_bytes for key, api in door.apis.items()},
+            features=lambda: features_of(services.replica.image),
         )
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
 

@@ -10,7 +10,7 @@ what any request is for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import Head, Request, read_head, read_request, write_response
 from metalog.wire.schema import UnsupportedVersion, response_type
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
-from metalog.wire.versions import API_VERSIONS, Versions, versions_response
+from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_response
 from metalog_node.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
@@ -70,12 +70,14 @@ class ServerConnection:
         principal: KafkaPrincipal,
         most_bytes: int,
         most_bytes_of: Mapping[int, int] | None = None,
+        features: Callable[[], Features | None] = lambda: None,
     ) -> None:
         self.is_over = False
         """Close, once all that was given out is sent."""
         self.failed_login: LoginRefused | NotReadyForLogins | None = None
         self._spoken = spoken
         self._logins = logins
+        self._features = features
         self._principal = principal if logins is None else None
         self._most_bytes = most_bytes
         self._most_bytes_of = {
@@ -186,7 +188,9 @@ class ServerConnection:
             code = ErrorCode.INVALID_REQUEST
         told = self._spoken if code is ErrorCode.NONE else {}
         return framed(
-            write_response(versions_response(head.version, code, told), head.correlation_id)
+            write_response(
+                versions_response(head.version, code, told, self._features()), head.correlation_id
+            )
         )
 
     def _handshake(self, request: Request) -> bytes:

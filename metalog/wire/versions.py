@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
@@ -84,7 +84,17 @@ def read_versions(payload: bytes, asked: int) -> Versions | Refused:
     return ranges
 
 
-def versions_response(version: int, code: ErrorCode, spoken: Versions) -> Body:
+class Features(NamedTuple):
+    """``supported`` by name; ``finalized`` are the levels in force as of the offset ``epoch``."""
+
+    supported: Mapping[str, VersionRange]
+    finalized: Mapping[str, int]
+    epoch: int
+
+
+def versions_response(
+    version: int, code: ErrorCode, spoken: Versions, features: Features | None = None
+) -> Body:
     """The answer to an ApiVersions request; with ``UNSUPPORTED_VERSION`` ``version`` is 0."""
     parts = response_parts(API_VERSIONS, version)
     ranges = tuple(
@@ -92,4 +102,27 @@ def versions_response(version: int, code: ErrorCode, spoken: Versions) -> Body:
         for key, each in sorted(spoken.items())
     )
     throttling = {"throttle_time": timedelta()} if version > 0 else {}
-    return parts.ApiVersionsResponse(error_code=KafkaErrorCode(code), api_keys=ranges, **throttling)
+    more = _features(parts, version, features) if features and version >= 3 else {}
+    return parts.ApiVersionsResponse(
+        error_code=KafkaErrorCode(code), api_keys=ranges, **throttling, **more
+    )
+
+
+def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
+    """Clients up to version 3 cannot read a least level of 0: Kafka tells them 1."""
+    least = 0 if version > 3 else 1
+    supported = tuple(
+        parts.SupportedFeatureKey(
+            name=name, min_version=max(each.least, least), max_version=each.most
+        )
+        for name, each in sorted(features.supported.items())
+    )
+    finalized = tuple(
+        parts.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+        for name, level in sorted(features.finalized.items())
+    )
+    return {
+        "supported_features": supported,
+        "finalized_features": finalized,
+        "finalized_features_epoch": features.epoch,
+    }

@@ -1,0 +1,31 @@
+"""The features that a node supports, and those that its log has finalized (KIP-584).
+
+This module must not know how clients are told.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metalog.image.features import (
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    OLDEST_METADATA_VERSION,
+)
+from metalog.image.metadata import MetadataImage
+from metalog.wire.versions import Features, VersionRange
+from snapshot.initial_features import FEATURES
+
+SUPPORTED: Final = {
+    METADATA_VERSION: VersionRange(OLDEST_METADATA_VERSION, LATEST_METADATA_VERSION),
+    **{name: VersionRange(0, levels[-1].level) for name, levels in FEATURES.items()},
+}
+
+
+def features_of(image: MetadataImage) -> Features | None:
+    """None before a log was read that says its metadata.version."""
+    level = image.features.metadata_version
+    if level is None:
+        return None
+    finalized = {METADATA_VERSION: level, **dict(image.features.finalized.items())}
+    return Features(SUPPORTED, finalized, image.provenance.offset - 1)
