@@ -70,7 +70,8 @@ class AuditLine(NamedTuple):
 
     ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before
     2.4, ``rule`` and ``acl`` before StandardAuthorizer. ``ambiguous``: a name holds what
-    could also be a part of the line, and this is the likelier reading.
+    could also be a part of the line, and this is the likelier reading. ``is_cut``: the line
+    breaks off behind the resource's name, so it has no rule, or not the ACL.
     """
 
     principal: str
@@ -85,6 +86,7 @@ class AuditLine(NamedTuple):
     acl: Acl | None = None
     pattern_type: PatternType = PatternType.LITERAL
     ambiguous: bool = False
+    is_cut: bool = False
 
 
 class Row(NamedTuple):
@@ -129,6 +131,19 @@ _TAIL: Final = re.compile(
     r"(?: based on rule (?P<rule>SuperUser|DefaultAllow|DefaultDeny|MatchingAcl\(acl=.*))?",
     re.DOTALL,
 )
+
+
+def _begun(text: str) -> str:
+    """A pattern of every beginning of ``text``, the empty one too."""
+    return "".join(f"(?:{re.escape(each)}" for each in text) + ")?" * len(text)
+
+
+_CUT: Final = re.compile(
+    rf" for request =(?: [^ ]*)?(?:{_begun(' with resourceRefCount = ')}"
+    rf"| with resourceRefCount = -?[0-9]{{1,9}}(?: b{_begun('ased on rule ')}"
+    rf"| based on rule (?:{_begun('SuperUse')}|{_begun('DefaultAllo')}|{_begun('DefaultDen')}"
+    rf"|{_begun('MatchingAcl(acl=')})))\Z"
+)
 _ACL_START: Final = re.compile(
     r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
@@ -154,6 +169,15 @@ def parse_line(text: str) -> AuditLine:
     A CR at the end belongs to the file; any other that the line holds is part of a name.
     """
     text = text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
+    cut = _CUT.search(text)
+    if cut is not None:
+        line = _likeliest(text[: cut.start()])
+        return line._replace(is_cut=not line.ambiguous, ambiguous=True)
+    line = _likeliest(text)
+    return line._replace(is_cut=line.rule == MATCHING_ACL and line.acl is None)
+
+
+def _likeliest(text: str) -> AuditLine:
     readings = _readings(text)
     best = next(readings, None)
     if best is None:

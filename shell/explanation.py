@@ -94,10 +94,21 @@ def changed_since(asked: Asked, allowed: bool) -> str:
 
 def doubted(asked: Asked) -> str:
     """What to say of a line that a hostile name may have forged."""
-    return "readable in two ways" if asked.audit is not None and asked.audit.ambiguous else ""
+    if asked.audit is None:
+        return ""
+    if asked.audit.is_cut:
+        return "cut off"
+    return "readable in two ways" if asked.audit.ambiguous else ""
 
 
-def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: Output) -> None:
+def point_out(
+    asked: Asked,
+    unknown: Iterable[Unknown],
+    allowed: bool,
+    output: Output,
+    *,
+    may_go_back: bool,
+) -> None:
     """What a person should know before believing the answer, on stderr."""
     if asked.host_as_typed is not None:
         output.note(
@@ -116,7 +127,9 @@ def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: O
         )
     if asked.was_broken:
         output.note("the pasted line was read without its line breaks")
-    if asked.audit is not None and asked.audit.ambiguous:
+    if asked.audit is not None and asked.audit.is_cut:
+        output.note("the line is cut off at its end: by what Kafka decided is not in it")
+    elif asked.audit is not None and asked.audit.ambiguous:
         output.warn(
             "the line can be read in two ways, and a name in it may have been made for that"
         )
@@ -126,6 +139,8 @@ def point_out(asked: Asked, unknown: Iterable[Unknown], allowed: bool, output: O
             f"Kafka said {then.split()[0]} when it wrote the line: the ACLs were others then, or "
             "super.users and allow.everyone.if.no.acl.found are"
         )
+    if asked.moment is not None and may_go_back:
+        output.note(f"to ask as it was when the line was written: --at {asked.moment}")
     for each in unknown:
         output.note(str(each))
 

@@ -5,7 +5,7 @@ This module must not know how a question was typed or how an answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from authorizer.api import RequestContext
+    from authorizer.audit import AuditLine
     from authorizer.decide import Decision
     from authorizer.insight.explain import Explanation
     from authorizer.standard import StandardAuthorizer
@@ -56,6 +57,11 @@ class Judge:
         self.context = context
         self._refuse_doubts = refuse_doubts
         self._replayed = replayed
+
+    @property
+    def may_go_back(self) -> bool:
+        """Whether the same may be asked of an earlier moment: nobody has chosen one yet."""
+        return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
         """One question, with all that was considered."""
@@ -189,10 +195,22 @@ class Judge:
         }
 
 
-def judge_of(arguments: Namespace, output: Output, question: Question | None = None) -> Judge:
-    """The judge for a verb's SOURCE and configuration; of ``question`` alone, where it is given."""
+def judge_of(
+    arguments: Namespace,
+    output: Output,
+    lines: Sequence[AuditLine] = (),
+    question: Question | None = None,
+) -> Judge:
+    """The judge for a verb's SOURCE and configuration; of ``question`` alone, where it is given.
+
+    Audit ``lines`` that it is asked about tell something of the configuration.
+    """
     source = opened_source(arguments)
     context = read_config(arguments, source, output, decides=True)
+    if lines:
+        from shell.line_settings import context_of_lines
+
+        context = context_of_lines(context, lines, output)
     if question is not None:
         from shell.narrow_source import for_question
 

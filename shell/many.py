@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from shell.output import Output
 from shell.question import Asked, read_audit_line, read_request
+
+if TYPE_CHECKING:
+    from authorizer.audit import AuditLine
 
 _NAMED: Final = 20
 
@@ -46,19 +49,17 @@ class Many:
         self._name: str = arguments.audit if self.is_audit else arguments.requests
         self.bad = 0
 
-    def groups(self, output: Output) -> Iterator[Group]:
+    def groups(self, output: Output) -> Iterable[Group]:
         """The most frequent first for audit lines; requests one by one, as they are read."""
         if not self.is_audit:
-            for number, asked in self._asked(output):
-                yield Group(asked, 1, number)
-            return
+            return (Group(asked, 1, number) for number, asked in self._asked(output))
         grouped: dict[tuple[Any, ...], Group] = {}
         for number, asked in self._asked(output):
             audit = asked.audit
             key = (asked.question, audit and audit.result)
             group = grouped.get(key, Group(asked, 0, number))
             grouped[key] = group._replace(times=group.times + 1)
-        yield from sorted(grouped.values(), key=lambda group: (-group.times, group.line))
+        return sorted(grouped.values(), key=lambda group: (-group.times, group.line))
 
     def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
         read = read_audit_line if self.is_audit else _read_json
@@ -83,6 +84,14 @@ class Many:
         if self.bad <= _NAMED:
             name = "stdin" if self._name == "-" else self._name
             output.error(f"{name}, line {number}: {error}")
+
+
+def lines_of(groups: Iterable[Group]) -> list[AuditLine]:
+    """The audit lines of ``groups`` that were read at once; requests come one by one, and are
+    none."""
+    if not isinstance(groups, list):
+        return []
+    return [line for group in groups for line in group.asked.lines]
 
 
 def asks_many(arguments: Namespace) -> bool:

@@ -6,8 +6,9 @@ or an audit line of Kafka, whole. This module reads; it must not decide or print
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.trace import Question
@@ -15,6 +16,7 @@ from metalog.acl import CLUSTER_NAME, ResourceType
 from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
+from metalog.records.text import has_half_pair
 from shell.resources import add_resources, resources
 from shell.words import parse_operation, parse_resource, parse_word
 
@@ -27,6 +29,7 @@ FORM: Final = (
 )
 
 _SHOWN: Final = 60
+_MOST_PASTED: Final = 1 << 20
 
 
 class Asked(NamedTuple):
@@ -38,6 +41,13 @@ class Asked(NamedTuple):
     """Set where Java writes the host otherwise than it was typed."""
     was_broken: bool = False
     """Whether line breaks were taken out of a pasted line."""
+    moment: str | None = None
+    """When a pasted line was written, as ``--at`` takes it."""
+
+    @property
+    def lines(self) -> Sequence[AuditLine]:
+        """The audit line, if there is one."""
+        return () if self.audit is None else (self.audit,)
 
 
 def add_question(parser: ArgumentParser) -> None:
@@ -47,7 +57,7 @@ def add_question(parser: ArgumentParser) -> None:
         "question",
         nargs="*",
         metavar="QUESTION",
-        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes",
+        help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - for one from stdin",
     )
     asked.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
     asked.add_argument("--operation", metavar="NAME", help="in any case")
@@ -76,7 +86,7 @@ def add_question(parser: ArgumentParser) -> None:
 def read_question(arguments: Namespace) -> Asked:
     """The one question of ``arguments``; ``InvalidRequest`` where it is none."""
     words: list[str] = arguments.question
-    audit_line = _pasted(words)
+    audit_line = _standard_input() if words == ["-"] else _pasted(words)
     if audit_line is not None:
         return _read_pasted(audit_line)
     named = resources(arguments)
@@ -104,6 +114,8 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
     if principal is None:
         raise InvalidRequest("a checklist needs a principal, as in: User:app --producer --topic t")
     rest = words[0 if arguments.principal else 1 :]
+    for text in (principal, *rest):
+        refuse_half_pairs(text)
     return str(parse_principal(principal)), resources(arguments) + list(map(parse_resource, rest))
 
 
@@ -112,11 +124,20 @@ def asked(
 ) -> Asked:
     """A question of typed words, with the host as Java would write it."""
     resource_type, name = resource
+    for text in (principal, name, host or ""):
+        refuse_half_pairs(text)
     java_host = as_java_writes(host)
     question = Question(
         str(parse_principal(principal)), parse_operation(operation), resource_type, name, java_host
     )
     return Asked(question, host_as_typed=host if host != java_host else None)
+
+
+def refuse_half_pairs(text: str) -> None:
+    """``InvalidRequest`` for what is not Unicode: no broker has such a name, so that no answer
+    about it would be one. Bytes of a terminal that are not UTF-8 come as such."""
+    if has_half_pair(text):
+        raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
 
 def as_java_writes(host: str | None) -> str | None:
@@ -143,8 +164,26 @@ def _read_pasted(text: str) -> Asked:
         raise InvalidRequest(f"{text[:_SHOWN]!r} is no audit line of Kafka, nor a question; {FORM}")
     if text.count("Principal = ") > 1 and "\n" in text:
         raise InvalidRequest("several audit lines; give them to --audit FILE, or to --audit -")
-    asked = read_audit_line(text.replace("\r", "").replace("\n", ""))
-    return asked._replace(was_broken="\n" in text)
+    line = text.replace("\r", "").replace("\n", "")
+    return read_audit_line(line)._replace(was_broken="\n" in text, moment=_moment(line))
+
+
+def _moment(line: str) -> str | None:
+    """When a line was written, in UTC; a time without a zone is taken for that."""
+    from authorizer.audit_layout import Zone, read_entry
+    from snapshot.exchange.moment import time_text
+
+    try:
+        return time_text(read_entry(line, Zone("UTC")).micros // 1000)
+    except InvalidRequest:
+        return None
+
+
+def _standard_input() -> str:
+    data = sys.stdin.buffer.read(_MOST_PASTED + 1)
+    if len(data) > _MOST_PASTED:
+        raise InvalidRequest("more than an audit line on stdin; give many to --audit -")
+    return data.decode("utf-8", errors="replace")
 
 
 def read_request(request: Mapping[str, Any]) -> Asked:

@@ -7,7 +7,7 @@ This module must not know why an ACL does not match; ``explain`` does.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from authorizer.decide import Decision
@@ -26,7 +26,7 @@ from shell.explanation import (
     result_cell,
 )
 from shell.judge import Judge, judge_of
-from shell.many import Group, Many, asks_many
+from shell.many import Group, Many, asks_many, lines_of
 from shell.output import Cell, Output
 from shell.question import Asked, add_question, read_question
 from shell.safe import shown
@@ -52,12 +52,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
         many = Many(arguments)
-        return _answer_many(many, judge_of(arguments, output), output)
+        groups = many.groups(output)
+        judge = judge_of(arguments, output, lines_of(groups))
+        return _answer_many(many, groups, judge, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
         return answer_checklist(checklist, judge_of(arguments, output), output)
     asked = read_question(arguments)
-    return _answer(asked, judge_of(arguments, output, asked.question), output)
+    return _answer(asked, judge_of(arguments, output, asked.lines, asked.question), output)
 
 
 def _answer(asked: Asked, judge: Judge, output: Output) -> int:
@@ -65,7 +67,7 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
     traced = judge.trace(question)
     hosts = changing_hosts(traced) if question.host is None else ()
     unknown = judge.unknown(question)
-    point_out(asked, unknown, traced.allowed, output)
+    point_out(asked, unknown, traced.allowed, output, may_go_back=judge.may_go_back)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
         output.prose(because(question, traced))
@@ -83,12 +85,12 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
     return 0 if traced.allowed else 1
 
 
-def _answer_many(many: Many, judge: Judge, output: Output) -> int:
+def _answer_many(many: Many, groups: Iterable[Group], judge: Judge, output: Output) -> int:
     denied = False
 
     def answered() -> Iterator[tuple[Group, Decision]]:
         nonlocal denied
-        for group in many.groups(output):
+        for group in groups:
             decision = judge.decide(group.asked.question)
             denied = denied or not decision.result
             yield group, decision

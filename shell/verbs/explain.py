@@ -7,13 +7,14 @@ This module must not know how an explanation is found.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from shell.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
 from shell.context import add_config, add_source
 from shell.explanation import changed_since, point_out, render, section
 from shell.judge import Judge, judge_of
-from shell.many import Many, asks_many
+from shell.many import Group, Many, asks_many, lines_of
 from shell.output import Output
 from shell.question import Asked, add_question, read_question
 
@@ -40,13 +41,16 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
-        return _explain_many(Many(arguments), judge_of(arguments, output), arguments, output)
+        many = Many(arguments)
+        groups = many.groups(output)
+        judge = judge_of(arguments, output, lines_of(groups))
+        return _explain_many(many, groups, judge, arguments, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
         _explain_checklist(checklist, judge_of(arguments, output), output)
         return 0
     asked = read_question(arguments)
-    _explain(asked, judge_of(arguments, output), arguments, output)
+    _explain(asked, judge_of(arguments, output, asked.lines), arguments, output)
     return 0
 
 
@@ -69,7 +73,7 @@ def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> No
 def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:
     explanation = judge.explain(asked.question)
     unknown = judge.unknown(asked.question)
-    point_out(asked, unknown, explanation.trace.allowed, output)
+    point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
     if output.format == "json":
         from authorizer.insight.json import to_json
 
@@ -79,10 +83,12 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
         _print(explanation, judge, arguments, output)
 
 
-def _explain_many(many: Many, judge: Judge, arguments: Namespace, output: Output) -> int:
+def _explain_many(
+    many: Many, groups: Iterable[Group], judge: Judge, arguments: Namespace, output: Output
+) -> int:
     from authorizer.insight.json import to_json
 
-    for group in many.groups(output):
+    for group in groups:
         explanation = judge.explain(group.asked.question, since=False)
         if output.format == "json":
             record = to_json(explanation, judge.id_of) | judge.extent_json()

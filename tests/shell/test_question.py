@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import DEMO, REPOSITORY
+from command import Run
 
 from shell.main import main
 
@@ -251,3 +253,107 @@ def test_where_kafka_has_no_authorizer_denied_is_no_answer(
     assert got[0] == code
     assert said in got[2]
     assert ("decide otherwise" in got[2] or "allows everything" in got[2]) == bool(said)
+
+
+BY_SUPER_USER = AUDIT_LINE.replace("Denied", "Allowed").replace("DefaultDeny", "SuperUser")
+
+
+def test_a_line_tells_that_its_principal_was_a_super_user(answer: Any) -> None:
+    """Kafka wrote so: where nobody gives a configuration, there is nothing better."""
+    line = BY_SUPER_USER.replace("billing", "root")
+    for verb in ("can", "explain"):
+        code, [got], err = answer(verb, LOG_DIR, line)
+        assert (code, got["result"], got["rule"]) == (0, "ALLOWED", "SuperUser")
+        assert "super.users=User:root" in got["assumed"]
+        assert "note: User:root: a super user, as the line says itself" in err
+    code, [got], err = answer("can", LOG_DIR, line, "--super-users", "User:other")
+    assert (code, got["result"]) == (1, "DENIED")
+    assert "the configuration differs from that of the broker that wrote the line" in err
+    assert "User:root was a super user there, and is none here" in err
+    _, _, err = answer("can", LOG_DIR, AUDIT_LINE, "--super-users", "User:billing")
+    assert "User:billing is a super user here, and was none there" in err
+
+
+def test_a_line_tells_that_everything_was_allowed(answer: Any) -> None:
+    line = AUDIT_LINE.replace("Denied", "Allowed").replace("DefaultDeny", "DefaultAllow")
+    line = line.replace("Topic:LITERAL:payments", "DelegationToken:LITERAL:nobody")
+    code, [got], _ = answer("can", LOG_DIR, line)
+    assert (code, got["rule"]) == (0, "DefaultAllow")
+    code, [got], err = answer("can", LOG_DIR, line, "--no-allow-everyone")
+    assert code == 1
+    assert "allow.everyone.if.no.acl.found was true there, and is false here" in err
+
+
+def test_many_lines_tell_it_too(answer: Any, tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    log.write_text(f"{AUDIT_LINE}\n{BY_SUPER_USER.replace('billing', 'root')}\n")
+    code, got, _ = answer("can", LOG_DIR, "--audit", str(log))
+    assert code == 0
+    assert {(each["principal"], each["rule"]) for each in got} == {
+        ("User:billing", "MatchingAcl"),
+        ("User:root", "SuperUser"),
+    }
+
+
+CUT_FROM = AUDIT_LINE.index(" for request = ") + len(" for request = ")
+
+
+@pytest.mark.parametrize("end", range(CUT_FROM, len(AUDIT_LINE)))
+def test_a_line_cut_off_at_its_end_is_said_to_be_that(end: int, answer: Any) -> None:
+    """Wherever it was cut behind the resource's name; only a line of an older Kafka ends behind
+    its count."""
+    code, [got], err = answer("can", LOG_DIR, AUDIT_LINE[:end])
+    assert (code, got["principal"], got["resourceName"]) == (0, "User:billing", "payments")
+    assert "readable in two ways" not in err
+    assert "can be read in two ways" not in err
+    is_whole = AUDIT_LINE[:end].rstrip().endswith("resourceRefCount = 1")
+    assert is_whole or "note: the line is cut off at its end" in err
+
+
+def test_a_line_cut_off_within_its_acl(answer: Any) -> None:
+    rule = "MatchingAcl(acl=StandardAcl[resourceType=TOPIC, resourceName=pay"
+    _, _, err = answer("can", LOG_DIR, AUDIT_LINE.replace("DefaultDeny", rule))
+    assert "note: the line is cut off at its end" in err
+
+
+def test_a_name_that_repeats_a_verdict_is_still_an_alarm(answer: Any) -> None:
+    forged = AUDIT_LINE.replace("User:billing is", f"User:x {AUDIT_LINE} is")
+    for line in (forged, forged[:-4]):
+        _, _, err = answer("can", LOG_DIR, line)
+        assert "can be read in two ways" in err
+
+
+def test_the_time_of_a_line_is_offered(answer: Any) -> None:
+    dated = f"[2026-11-21 18:44:57,336] INFO {AUDIT_LINE} (kafka.authorizer.logger)"
+    offer = "--at 2026-11-21T18:44:57.336Z"
+    _, _, err = answer("explain", LOG_DIR, dated)
+    assert f"note: to ask as it was when the line was written: {offer}" in err
+    _, _, err = answer("explain", LOG_DIR, dated, *offer.split())
+    assert "when the line was written" not in err
+    _, _, err = answer("explain", LOG_DIR, AUDIT_LINE)
+    assert "when the line was written" not in err
+
+
+def test_a_line_from_stdin(run: Run) -> None:
+    for verb in ("can", "explain"):
+        done = run(verb, LOG_DIR, "-", stdin=f"{AUDIT_LINE}\n")
+        assert done.stdout.startswith("ALLOWED"), done.stderr
+    done = run("explain", LOG_DIR, "-", stdin=f"{AUDIT_LINE}\n{AUDIT_LINE}\n")
+    assert done.returncode == 2
+    assert "--audit" in done.stderr
+    assert run("explain", LOG_DIR, "-", stdin="").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["User:\udcff", "read", "topic:t"],
+        ["User:a", "read", "topic:\ud800"],
+        ["User:a", "read", "topic:t", "--host", "\udcff"],
+    ],
+)
+def test_a_name_that_is_not_unicode_has_no_answer(words: list[str], answer: Any) -> None:
+    for verb in ("can", "explain"):
+        code, lines, err = answer(verb, LOG_DIR, *words)
+        assert (code, lines) == (2, [])
+        assert "is not Unicode" in err
