@@ -25,7 +25,8 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 class Reach(NamedTuple):
     """The log held all records below offset ``end`` once, since ``file`` exists or says so.
 
-    ``is_certain`` unless a power cut may have left an entry and not its batch.
+    ``is_certain`` unless a power cut may have left an entry and not its batch, or an index and
+    not its segment.
     """
 
     end: int
@@ -73,12 +74,11 @@ def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[Reach]:
         offset = layout.producer_state_offset(name)
         if offset is None:
             offset = layout.segment_base_offset(name)
-        if offset is None:
-            offset = layout.index_base_offset(name)
-            if offset is not None and offset > base:
-                offset += 1
+        index = layout.index_base_offset(name)
         if offset is not None:
             yield Reach(offset, str(partition / name), is_certain=True)
+        elif index is not None and index > base:
+            yield Reach(index + 1, str(partition / name), is_certain=False)
 
 
 def _last_offset(files: Files, path: Path, entry: struct.Struct) -> int:

@@ -114,9 +114,9 @@ def test_a_segment_of_which_only_the_index_is_left(tmp_path: Path) -> None:
     for path in folder.rglob("*.checkpoint"):
         path.unlink()
     log = DirectoryLog(folder)
-    assert log.missing is not None
-    assert log.missing.file is not None
-    assert Path(log.missing.file).stem == segment.stem
+    assert log.may_be_missing is not None
+    assert log.may_be_missing.file is not None
+    assert Path(log.may_be_missing.file).stem == segment.stem
 
 
 def test_one_segment_is_held_against_the_next(tmp_path: Path) -> None:
