@@ -40,7 +40,7 @@ from metalog_node.listeners import ANY_ADDRESS, Listener
 from metalog_node.listings import Listings
 from metalog_node.metrics import CountedAuthorizer, Metrics
 from metalog_node.node_state import NodeState
-from metalog_node.publishers import Credentials, Readiness
+from metalog_node.publishers import Credentials, OutOfTheCollector, Readiness
 from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import seats_for
 from metalog_node.served_log import ServedLog
@@ -199,7 +199,12 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        kept: list[Publisher] = [self._credentials, self._listings, self._readiness]
+        kept: list[Publisher] = [
+            self._credentials,
+            self._listings,
+            self._readiness,
+            OutOfTheCollector(),
+        ]
         if isinstance(self.authorizer, Publisher):
             kept.insert(0, self.authorizer)
         return kept

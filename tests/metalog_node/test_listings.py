@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from metalog.wire.messages import write_response
 from metalog.wire.security import PLAINTEXT
 from metalog_node.handlers import listed
 from metalog_node.node import Node
+from metalog_node.publishers import FROZEN_AFTER
 
 MANY = 2_000
 READ, WRITE = BOTH = (Operation.READ, Operation.WRITE)
@@ -95,3 +97,12 @@ def test_a_long_listing_counts_as_this_nodes_own_answer(node: Node) -> None:
         connection.ask(create(*(creation(resource_name=f"t-{each}") for each in range(300))))
         assert len(names(connection)) == 300
     assert (counted("NONE"), counted("FORWARDED")) == (1, None)
+
+
+def test_many_acls_that_come_later_are_no_work_for_the_collector(node: Node) -> None:
+    """A full collection would walk all of them, and hold every thread meanwhile."""
+    before = gc.get_freeze_count()
+    with Connection(node.addresses["PLAINTEXT"], PLAINTEXT) as connection:
+        acls = [creation(resource_name=f"t-{each}") for each in range(FROZEN_AFTER)]
+        connection.ask(create(*acls))
+    assert gc.get_freeze_count() - before > FROZEN_AFTER
