@@ -145,23 +145,26 @@ def _problem(acl: Acl) -> str | None:
 
 _Named = tuple[bool, ...]
 """Whether a filter names a resource, a principal, a host."""
-_Codes = tuple[ResourceType, PatternType, Operation, PermissionType]
-_Found = tuple[int, Uuid, Acl]
-"""An ACL with its place in the image."""
+_Texts = tuple[str, ...]
+"""Those that it names, of the resource, the principal and the host."""
+_Places = list[int]
+"""Of ACLs, in the image's order."""
 
 
 class _Sought:
     """An image's ACLs; ``is_indexed`` by what filters name, where there are many of them, so that
     each costs what it matches and not what there is.
 
-    All ACLs of a group are matched by a filter or none: they agree in the texts that it names,
-    and in all codes.
+    ACLs of a group agree in the texts that a filter names. A large group is divided by codes:
+    a filter matches all of such a part, or none. One list a group is all that is made: an object
+    more for each ACL, freed at once, would hold every thread for as long as it takes.
     """
 
     def __init__(self, image: AclsImage, *, is_indexed: bool) -> None:
-        self._all = image.by_id.items()
+        self._all = list(image.by_id.items())
         self._is_indexed = is_indexed
-        self._groups: dict[_Named, dict[tuple[str, ...], dict[_Codes, list[_Found]]]] = {}
+        self._groups: dict[_Named, dict[_Texts, _Places]] = {}
+        self._parts: dict[tuple[_Named, _Texts], list[_Places]] = {}
         self._prefix_lengths: list[int] = []
         if is_indexed:
             prefixes = (acl for _, acl in self._all if acl.pattern_type is not PatternType.LITERAL)
@@ -171,20 +174,16 @@ class _Sought:
         """In the image's order."""
         if not self._is_indexed:
             return (found for found in self._all if wanted.matches(found[1]))
-        pattern, entry = wanted
-        named = tuple(each is not None for each in (pattern.name, entry.principal, entry.host))
-        groups = self._groups.get(named)
-        if groups is None:
-            groups = self._groups[named] = self._grouped(named)
+        entry = wanted.entry
         texts = tuple(each for each in (entry.principal, entry.host) if each is not None)
-        found: list[_Found] = []
+        places: _Places = []
         for name in self._names(wanted):
-            for group in groups.get((*name, *texts), {}).values():
-                if wanted.matches(group[0][2]):
-                    found += group
-        return ((uuid, acl) for _, uuid, acl in sorted(found))
+            for part in self._divided(_named(wanted), (*name, *texts)):
+                if wanted.matches(self._all[part[0]][1]):
+                    places += part
+        return (self._all[place] for place in sorted(places))
 
-    def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
+    def _names(self, wanted: AclFilter) -> Iterable[_Texts]:
         """Those that an ACL may have that ``wanted`` matches; no text where it names none."""
         name = wanted.pattern.name
         if name is None:
@@ -194,13 +193,41 @@ class _Sought:
         lengths = self._prefix_lengths[: bisect_right(self._prefix_lengths, len(name))]
         return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
 
-    def _grouped(self, named: _Named) -> dict[tuple[str, ...], dict[_Codes, list[_Found]]]:
-        groups: dict[tuple[str, ...], dict[_Codes, list[_Found]]] = {}
-        for place, (uuid, acl) in enumerate(self._all):
+    def _divided(self, named: _Named, texts: _Texts) -> list[_Places]:
+        """A group, in parts of which a filter matches all or none."""
+        groups = self._groups.get(named)
+        if groups is None:
+            groups = self._groups[named] = self._grouped(named)
+        group = groups.get(texts, [])
+        if len(group) <= _FEW:
+            return [[place] for place in group]
+        parts = self._parts.get((named, texts))
+        if parts is None:
+            parts = self._parts[named, texts] = self._by_codes(group)
+        return parts
+
+    def _grouped(self, named: _Named) -> dict[_Texts, _Places]:
+        groups: dict[_Texts, _Places] = {}
+        for place, (_, acl) in enumerate(self._all):
             texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
-            codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
-            groups.setdefault(texts, {}).setdefault(codes, []).append((place, uuid, acl))
+            groups.setdefault(texts, []).append(place)
         return groups
+
+    def _by_codes(self, group: _Places) -> list[_Places]:
+        parts: dict[tuple[int, ...], _Places] = {}
+        for place in group:
+            acl = self._all[place][1]
+            codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
+            parts.setdefault(codes, []).append(place)
+        return list(parts.values())
+
+
+def _named(wanted: AclFilter) -> _Named:
+    return (
+        wanted.pattern.name is not None,
+        wanted.entry.principal is not None,
+        wanted.entry.host is not None,
+    )
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:
