@@ -31,15 +31,25 @@ class Held(NamedTuple):
     image: MetadataImage | None
 
 
-def held_by(text: str, arguments: Namespace, output: Output, *, is_whole: bool = False) -> Held:
+def held_by(
+    text: str,
+    arguments: Namespace,
+    output: Output,
+    *,
+    is_whole: bool = False,
+    rests_on_users: bool = False,
+) -> Held:
     """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
 
-    ACLs that Kafka would refuse to create, which an odd log may hold, are left out of the
-    document unless it ``is_whole``; the image has them.
+    ``rests_on_users``: the SCRAM users are used, and not only the ACLs. ACLs that Kafka would
+    refuse to create, which an odd log may hold, are left out of the document unless it
+    ``is_whole``; the image has them.
     """
     source = opened_text(text, arguments)
     if source.store is not None and arguments.at is None and not arguments.committed:
-        return Held(source, store_document(source.store, arguments, output), None)
+        store = source.store
+        document = store_document(store, arguments, output, rests_on_users=rests_on_users)
+        return Held(source, document, None)
     image = replayed_source(arguments, output, source).image
     document = document_of(image)
     if is_whole:

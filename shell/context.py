@@ -111,11 +111,13 @@ def replayed_source(
     *,
     warn: bool = True,
     shows: bool = False,
+    rests_on_users: bool = False,
 ) -> Replayed:
     """The state of SOURCE that the arguments ask for; what is odd about it is said.
 
     ``UncertainSource`` where no answer may be taken from it, but for a verb that ``shows``
-    what a log holds, or that asks ``refuse_doubts_of`` itself.
+    what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
+    ``rests_on_users`` must the SCRAM users be known, too.
     """
     from snapshot.exchange.moment import parse_moment
     from snapshot.exchange.replay import replay_source
@@ -138,31 +140,43 @@ def replayed_source(
         for problem in problems_of(replayed):
             output.warn(problem)
         _say_unproven(replayed, output)
+        if not rests_on_users:
+            _say_unread_users(replayed.unread_users, output)
     if not shows:
-        refuse_doubts_of(replayed, arguments, output)
+        refuse_doubts_of(replayed, arguments, output, rests_on_users=rests_on_users)
     return replayed
 
 
-def store_document(store: Store, arguments: Namespace, output: Output) -> Document:
+def store_document(
+    store: Store, arguments: Namespace, output: Output, *, rests_on_users: bool = False
+) -> Document:
     """What a store holds now; what is odd about it is said, and doubts are refused."""
-    return state_document(store.state(), arguments, output)
+    return state_document(store.state(), arguments, output, rests_on_users=rests_on_users)
 
 
-def state_document(state: State, arguments: Namespace, output: Output) -> Document:
+def state_document(
+    state: State, arguments: Namespace, output: Output, *, rests_on_users: bool = False
+) -> Document:
     """``store_document`` of a state that was asked for otherwise."""
     for problem in state.problems:
         output.warn(problem)
-    refuse_doubts_about(state.doubts, arguments, output)
+    if not rests_on_users:
+        _say_unread_users(state.unread_users, output)
+    doubts = (*state.doubts, *state.unread_users) if rests_on_users else state.doubts
+    refuse_doubts_about(doubts, arguments, output)
     return state.document
 
 
-def refuse_doubts_of(replayed: Replayed, arguments: Namespace, output: Output) -> None:
+def refuse_doubts_of(
+    replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
+) -> None:
     """``UncertainSource`` at a doubt; with ``--salvage`` the output says what is missing.
 
     ``InvalidSource`` where ``--committed`` leaves out all of the log.
     """
     refuse_nothing_proven(replayed, arguments)
-    refuse_doubts_about(replayed.doubts, arguments, output)
+    about_users = replayed.unread_users if rests_on_users else ()
+    refuse_doubts_about((*replayed.doubts, *about_users), arguments, output)
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
@@ -183,6 +197,12 @@ def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: O
 
     refuse_doubts(doubts, salvage=arguments.salvage)
     output.say_missing(map(doubt_line, doubts), map(doubt_fields, doubts))
+
+
+def _say_unread_users(doubts: Sequence[Doubt], output: Output) -> None:
+    """Where an answer does not rest on SCRAM users, it is given without them."""
+    for doubt in doubts:
+        output.warn(f"{doubt.reason}; its SCRAM users were left out")
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:

@@ -36,7 +36,9 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     from shell.acl_files import held_by
     from snapshot.exchange.formats.document import joined
 
-    imported = joined(held_by(text, arguments, output).document for text in arguments.imports)
+    imported = joined(
+        held_by(text, arguments, output, rests_on_users=True).document for text in arguments.imports
+    )
     typed = [_credential(line, place) for line, place in _credential_lines(arguments, output)]
     users = {user[:2]: user for user in (*_with_credentials(imported.users, output), *typed)}
     acls = [*imported.acls, *_acls(arguments.add_acl)]

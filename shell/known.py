@@ -20,18 +20,24 @@ _IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 
 
 class Unknown(NamedTuple):
-    """``name``, of a principal, topic or group, is not known; ``near`` is, and looks like it."""
+    """``name``, of a principal, topic or group, is not known; ``near`` is, and looks like it.
+
+    ``is_listed``: the source lists what there is of its kind, as a log does with its topics.
+    """
 
     what: str
     name: str
     near: str | None
+    is_listed: bool = False
 
     def __str__(self) -> str:
-        said = {
-            "principal": f"no ACL and no SCRAM user is called {shown(self.name)}",
-            "topic": f"there is no topic {shown(self.name)}, and no ACL but those on * reaches it",
-            "group": f"no ACL but those on * reaches group {shown(self.name)}",
-        }[self.what]
+        name = shown(self.name)
+        if self.what == "principal":
+            said = f"no ACL and no SCRAM user is called {name}"
+        elif self.is_listed:
+            said = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
+        else:
+            said = f"no ACL but those on * reaches {self.what} {name}"
         return said if self.near is None else f"{said}; did you mean {shown(self.near)}?"
 
     def as_json(self) -> dict[str, str | None]:
@@ -66,7 +72,8 @@ def _unknown_resource(
     question: Question, image: MetadataImage, acls: Iterable[Acl]
 ) -> Unknown | None:
     kind, name = question.resource_type, question.resource_name
-    known = set(_names_in_the_log(image, kind))
+    listed = _names_in_the_log(image, kind)
+    known = set(listed)
     for acl in acls:
         if acl.resource_type is not kind:
             continue
@@ -76,8 +83,8 @@ def _unknown_resource(
             known.add(acl.resource_name)
     if name in known:
         return None
-    return Unknown(_IN_THE_LOG[kind], name, nearest_name(name, known))
+    return Unknown(_IN_THE_LOG[kind], name, nearest_name(name, known), bool(listed))
 
 
-def _names_in_the_log(image: MetadataImage, kind: ResourceType) -> Iterable[str]:
+def _names_in_the_log(image: MetadataImage, kind: ResourceType) -> Collection[str]:
     return image.topics.by_name.keys() if kind is ResourceType.TOPIC else ()

@@ -94,7 +94,11 @@ def add_planning(parser: ArgumentParser) -> None:
 
 def planned(arguments: Namespace, output: Output) -> Planned:
     """The plan from TARGET to WANTED; refused where it does more than was allowed."""
-    wanted = joined(held_by(text, arguments, output).document for text in arguments.wanted)
+    moves_users = getattr(arguments, "include_credentials", False)
+    wanted = joined(
+        held_by(text, arguments, output, rests_on_users=moves_users).document
+        for text in arguments.wanted
+    )
     source = opened_text(arguments.source, arguments)
     current = current_acls(source, arguments, output)
     if arguments.prune and output.missing:

@@ -105,7 +105,7 @@ def _list(
     else:
         found.sort()
         output.records(acls.KEYS, (acls.values(*pair) for pair in found))
-    if not found and output.is_text:
+    if not (found or output.missing) and output.is_text:
         output.note(_nothing(image.acls, arguments.principal or ()))
     if arguments.resource_pattern_type is None:
         for pattern in patterns:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.insight.diff import Difference, UserChange, Users, difference
 from metalog.errors import InvalidRequest
 from shell.acls import sentence
-from shell.context import MOMENT_FORMS, add_source, opened_text, replayed_source
+from shell.context import (
+    MOMENT_FORMS,
+    add_source,
+    opened_text,
+    refuse_doubts_about,
+    replayed_source,
+)
 from shell.output import Cell, Output
 from shell.planning import SIGNS, print_commands, print_table
 from shell.safe import shown
@@ -23,6 +29,7 @@ from snapshot.exchange.plan import Change, Step, phases, step_fields
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
+    from metalog.loader import Doubt
 
 USAGE: Final = "A B [options], or SOURCE --from MOMENT [--to MOMENT]"
 FORMATS: Final = ("text", "json", "markdown", "commands")
@@ -41,6 +48,7 @@ class _State(NamedTuple):
     users: Users
     names_users: bool
     """False of files that say nothing of users."""
+    unread_users: tuple[Doubt, ...]
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -58,6 +66,8 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest("diff what with what? give two sources, or --from MOMENT")
     one = _state(arguments.source, start, arguments, output)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
+    if _has_users(one, other):
+        refuse_doubts_about((*one.unread_users, *other.unread_users), arguments, output)
     found = _difference(one, other, output)
     steps = [Step(Change.ADD, acl) for acl in found.added]
     steps += [Step(Change.REMOVE, acl) for acl in found.removed]
@@ -85,19 +95,26 @@ def run(arguments: Namespace, output: Output) -> int:
 def _state(text: str, moment: str | None, arguments: Namespace, output: Output) -> _State:
     source = opened_text(text, arguments)
     asked = Namespace(**{**vars(arguments), "source": text, "at": moment})
-    image = replayed_source(asked, output, source).image
+    replayed = replayed_source(asked, output, source)
+    image, unread_users = replayed.image, replayed.unread_users
     users = {
         (user, mechanism): credential
         for mechanism, users in image.scram.mechanisms.items()
         for user, credential in users.items()
     }
     acls = frozenset(image.acls.by_id.values())
-    return _State(acls, users, source.store is None or bool(users))
+    names_users = source.store is None or bool(users or unread_users)
+    return _State(acls, users, names_users, unread_users)
+
+
+def _has_users(one: _State, other: _State) -> bool:
+    return one.names_users and other.names_users
 
 
 def _difference(one: _State, other: _State, output: Output) -> Difference:
-    compared = one.names_users and other.names_users
-    if not compared and (one.users or other.users):
+    are_read = not (one.unread_users or other.unread_users)
+    compared = are_read and _has_users(one, other)
+    if are_read and not compared and (one.users or other.users):
         silent = "A" if not one.names_users else "B"
         output.note(f"SCRAM users are not compared: {silent} names none")
     no_users: Users = {}

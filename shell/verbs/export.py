@@ -101,7 +101,13 @@ def _for_who_asked(arguments: Namespace) -> Iterator[None]:
 
 def _export(arguments: Namespace, output: Output) -> int:
     is_snapshot = output.format in _SNAPSHOTS
-    held = held_by(arguments.source, arguments, output, is_whole=is_snapshot)
+    held = held_by(
+        arguments.source,
+        arguments,
+        output,
+        is_whole=is_snapshot,
+        rests_on_users=_writes_users(arguments, output),
+    )
     if output.missing and output.format in _WITHOUT_COMMENTS:
         raise InvalidRequest(
             f"-o {output.format} has no place to say what is missing, and would pass for the "
@@ -127,6 +133,13 @@ def _export(arguments: Namespace, output: Output) -> int:
         else:
             output.raw(write(document))
     return 0
+
+
+def _writes_users(arguments: Namespace, output: Output) -> bool:
+    """Whether SCRAM users would be in what is written."""
+    if output.format in _SNAPSHOTS:
+        return bool(arguments.include_credentials)
+    return output.format not in _ACLS_ALONE
 
 
 def _refuse_nothing(document: Document, output: Output) -> None:

@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    image = replayed_source(arguments, output).image
+    image = replayed_source(arguments, output, rests_on_users=True).image
     with output.busy("listing"):
         _list(image.scram, output)
     return 0
@@ -45,5 +45,5 @@ def _list(image: ScramImage, output: Output) -> None:
         [Cell(shown(user), "strong"), mechanism.replace("_", "-"), f"{iterations} iterations"]
         for user, mechanism, iterations in found
     )
-    if not found:
+    if not (found or output.missing):
         output.note("there are no SCRAM users")

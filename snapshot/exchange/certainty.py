@@ -3,7 +3,8 @@
 A doubt is whatever a strict loader stops at: a record that cannot be read, one that may not
 mean what it seems to, records that are missing. One rule holds for every verb whose output
 rests on ACLs or SCRAM users: with a doubt there is no answer, unless the caller asks to
-salvage; then the output itself says what is missing. Verbs that show a log go on.
+salvage; then the output itself says what is missing. Verbs that show a log go on. What a
+store has and could not be read is one as well, for the answers that rest on it.
 
 This module must not know verbs, nor how anything is printed.
 """

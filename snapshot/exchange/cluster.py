@@ -86,13 +86,13 @@ class ClusterStore:
             found.update(dict.fromkeys(described.acls))
             unread.update(described.unread)
         if principal is None:
-            return self._state(found, ((), None), self._unread(unread))
+            return self._state(found, ((), ()), self._unread(unread))
         others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
         found.update(
             (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
         )
         user = principal.removeprefix(_USER_TYPE) if principal.startswith(_USER_TYPE) else ""
-        users = self._users([user]) if user else ((), None)
+        users = self._users([user]) if user else ((), ())
         return self._state(found, users, self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
@@ -164,30 +164,31 @@ class ClusterStore:
         self._refuse(_LIST, described.outcome, Operation.DESCRIBE)
         return described
 
-    def _users(self, named: Sequence[str] | None) -> tuple[tuple[ScramUser, ...], str | None]:
-        """The SCRAM users, or why they could not be listed, which is no reason to stop."""
+    def _users(
+        self, named: Sequence[str] | None
+    ) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+        """The SCRAM users, or why they could not be listed."""
         try:
             described = self._call(_LIST_USERS, lambda: self._client.describe_users(named))
             self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
         except InvalidSource as error:
-            return (), str(error)
+            return (), (Doubt(1, CorruptLog(str(error))),)
         found = (
             ScramUser(user, mechanism, ScramCredential(b"", b"", b"", iterations))
             for user, credentials in sorted(described.users.items())
             for mechanism, iterations in credentials.items()
         )
-        return tuple(found), None
+        return tuple(found), ()
 
     def _state(
         self,
         acls: Sequence[Acl] | Mapping[Acl, None],
-        users: tuple[tuple[ScramUser, ...], str | None],
+        users: tuple[tuple[ScramUser, ...], tuple[Doubt, ...]],
         unread: tuple[Doubt, ...],
     ) -> State:
-        listed, problem = users
-        notes = (f"{self.url}: {note}" for note in self._settings.notes)
-        problems = (*notes, *(() if problem is None else (problem,)))
-        return State(Document(tuple(map(Entry, acls)), users=listed), problems, unread)
+        listed, unread_users = users
+        notes = tuple(f"{self.url}: {note}" for note in self._settings.notes)
+        return State(Document(tuple(map(Entry, acls)), users=listed), notes, unread, unread_users)
 
     def _unread(self, unread: Mapping[str, int]) -> tuple[Doubt, ...]:
         return tuple(

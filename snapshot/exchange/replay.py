@@ -64,6 +64,8 @@ class Replayed(NamedTuple):
     problems: tuple[str, ...]
     is_bootstrap: bool = False
     doubts: tuple[Doubt, ...] = ()
+    unread_users: tuple[Doubt, ...] = ()
+    """On which an answer about SCRAM users rests too; only a store has them."""
     loader: Loader | None = None
     """With which the replay of a log can go on."""
 
@@ -173,6 +175,7 @@ def _state_of(source: Source, store: Store) -> Replayed:
         skipped={},
         problems=state.problems,
         doubts=state.doubts,
+        unread_users=state.unread_users,
     )
 
 

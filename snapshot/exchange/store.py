@@ -36,17 +36,19 @@ _DEEPEST: Final = 8
 class State(NamedTuple):
     """All that a store holds.
 
-    ``problems`` are lines about what is odd about it, ``unread`` tells of ACLs that it has and that
-    cannot be read.
+    ``problems`` are lines about what is odd about it. ``unread`` tells of ACLs, ``unread_users`` of
+    SCRAM users, that it has, or may have, and that cannot be read.
     """
 
     document: Document
     problems: tuple[str, ...] = ()
     unread: tuple[Doubt, ...] = ()
+    unread_users: tuple[Doubt, ...] = ()
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why no answer may be taken from it: also what its files say that they lack."""
+        """Why no answer about ACLs may be taken from it: also what its files say that they lack.
+        An answer about SCRAM users rests on ``unread_users`` too."""
         said = (Doubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *said)
 
@@ -84,7 +86,7 @@ class FileStore:
         return State(joined(self._read(path).document for path in paths))
 
     def _read(self, path: Path) -> State:
-        document, problems, _ = self._parsed(path)
+        document, problems, *_ = self._parsed(path)
         missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
         return State(document._replace(missing=missing) if missing else document, problems)
 

@@ -13,7 +13,8 @@ from functools import partial
 from typing import Final
 
 from metalog.acl import Acl
-from metalog.errors import InvalidSource, InvalidTarget
+from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
+from metalog.loader import Doubt
 from snapshot.exchange.formats import znodes
 from snapshot.exchange.formats.document import Document, Entry, ScramUser
 from snapshot.exchange.formats.kip11 import Resource, write_kip11
@@ -23,6 +24,10 @@ from snapshot.exchange.zookeeper_session import NotAllowed, Session, Write, Znod
 SCHEME: Final = "zookeeper://"
 _FORM: Final = re.compile(r"(?P<hosts>[^/,]+:\d{1,5}(?:,[^/,]+:\d{1,5})*)(?P<chroot>(?:/[^/]+)*)/?")
 _TRIES: Final = 10
+_NO_ACLS: Final = (
+    f"there is no {znodes.LITERAL_ROOT}, which Kafka's authorizer makes when it first starts; is "
+    "it Kafka's ZooKeeper, with Kafka's chroot?"
+)
 
 Edit = Callable[[set[Acl]], set[Acl]]
 
@@ -52,9 +57,9 @@ class ZookeeperStore:
         session = self._session
         session.sync()
         seen = set(self._events())
-        places, problems = self._places()
+        places, problems, unread = self._places()
         nodes = session.nodes(list(places))
-        users, refused = self._users()
+        users, unread_users = self._users()
         while new := [event for event in self._events() if event not in seen]:
             seen.update(new)
             changed = self._changed(new)
@@ -67,7 +72,7 @@ class ZookeeperStore:
             for path, node in sorted(nodes.items())
             for entry in self._read(node.data, path, places[path])
         ]
-        return State(Document(tuple(entries), users=users), (*problems, *refused))
+        return State(Document(tuple(entries), users=users), tuple(problems), unread, unread_users)
 
     def why_not(self, acl: Acl) -> str | None:
         return znodes.why_not(acl)
@@ -104,16 +109,13 @@ class ZookeeperStore:
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
         return {znodes.path_of(each): each for each in resources if each is not None}
 
-    def _places(self) -> tuple[dict[str, Resource], list[str]]:
-        """The path of every node that may hold ACLs, and lines about what is left out."""
+    def _places(self) -> tuple[dict[str, Resource], list[str], tuple[Doubt, ...]]:
+        """The path of every node that may hold ACLs, lines about what Kafka leaves out too, and a
+        doubt where nothing shows that Kafka keeps ACLs here."""
         session = self._session
         types = session.children(list(znodes.ROOTS))
         problems = []
-        if not types:
-            problems.append(
-                f"{self._url}: no ACLs, not even a {znodes.LITERAL_ROOT}; is it Kafka's ZooKeeper, "
-                "with Kafka's chroot?"
-            )
+        unread = [] if types else [CorruptLog(_NO_ACLS, file=self._url)]
         folders = [(root, name) for root, names in types.items() for name in names]
         names = session.children([f"{root}/{name}" for root, name in folders])
         drafts = [
@@ -132,22 +134,22 @@ class ZookeeperStore:
                     )
                     break
                 places[f"{root}/{type_name}/{name}"] = resource
-        return places, problems
+        return places, problems, tuple(Doubt(1, each) for each in unread)
 
-    def _users(self) -> tuple[tuple[ScramUser, ...], list[str]]:
-        """The SCRAM users, or why they cannot be read, which is no reason to stop."""
+    def _users(self) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+        """The SCRAM users, or why they cannot be read."""
         try:
             names = self._session.children([znodes.USERS_ROOT]).get(znodes.USERS_ROOT, ())
             nodes = self._session.nodes([f"{znodes.USERS_ROOT}/{name}" for name in names])
         except NotAllowed as error:
-            return (), [f"{error}; its SCRAM users were left out"]
+            return (), (Doubt(1, CorruptLog(str(error))),)
         return tuple(
             user
             for path, node in nodes.items()
             for user in znodes.read_user(
                 node.data, f"{self._url}{path}", znodes.user_of(path.rpartition("/")[2])
             )
-        ), []
+        ), ()
 
     def _read(self, data: bytes, path: str, resource: Resource) -> list[Entry]:
         file = f"{self._url}{path}"

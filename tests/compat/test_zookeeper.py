@@ -291,16 +291,21 @@ def test_zookeepers_own_acls_are_kept_and_obeyed(
         store.create([group])
     state = store.state()
     assert state.document.acls == (acl("t"),)
-    [problem] = state.problems
-    assert "cannot list /config/users" in problem
-    assert problem.endswith("its SCRAM users were left out")
+    assert (state.problems, state.doubts) == ((), ())
+    [doubt] = state.unread_users
+    assert "cannot list /config/users" in doubt.reason
+    assert main(["users", url]) == main(["export", url]) == 2
+    question = (url, "User:a", "READ", "topic:t", *SUPER[:2])
+    assert main(["can", *question]) == main(["users", url, "--salvage"]) == 0
 
 
 def test_what_cannot_be_read_or_held_stops_it(
     fresh: tuple[str, Any], opened: Callable[[str], ZookeeperStore], zookeeper: RealZookeeper
 ) -> None:
     url, client = fresh
-    assert "no ACLs, not even a /kafka-acl" in opened(url).state().problems[0]
+    [doubt] = opened(url).state().doubts
+    assert doubt.reason.startswith("there is no /kafka-acl, ")
+    assert main(["can", url, "User:a", "READ", "topic:t"]) == main(["acls", url]) == 2
     with pytest.raises(InvalidSource, match="ZooKeeper has no node /nowhere"):
         opened(f"zookeeper://{zookeeper.server}/nowhere").state()
     with pytest.raises(InvalidTarget, match="more than a node of ZooKeeper holds"):

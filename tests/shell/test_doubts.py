@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command import Run
+from running_node import running_in
 from tiny_log import ABORT, BEGIN, END, ace, batch, raw, snapshot, uuid, values
 from written_log import formatted
 
@@ -342,6 +343,49 @@ def test_where_no_answer_is_given_a_strict_loader_stops(
     with pytest.raises(CorruptLog) as stopped:
         feed(Loader(), log, log.read(0))
     assert stopped.value.offset in (3, 4)
+
+
+@pytest.fixture
+def controller(tmp_path: Path) -> Iterator[str]:
+    """A cluster with one ACL, whose SCRAM users its listener does not tell."""
+    with running_in(formatted(tmp_path / "node")) as node:
+        yield f"cluster://{node.addresses['CONTROLLER']}"
+
+
+def test_users_that_a_store_has_and_that_are_not_read_are_a_doubt(
+    controller: str, world: World, run: Run
+) -> None:
+    """Only for what rests on users: ACLs are shown, and answered from, without them."""
+    for line in (
+        "users SOURCE",
+        "export SOURCE",
+        "export SOURCE -o json",
+        "export SOURCE -o checkpoint --include-credentials --to NEW",
+        "diff SOURCE TARGET",
+        "diff TARGET SOURCE -o json",
+        "apply TARGET SOURCE --include-credentials --yes",
+        "format NEW --import SOURCE",
+    ):
+        words = line.replace("SOURCE", controller)
+        done = run(*world.words(words, world.plain))
+        assert (done.returncode, done.stdout) == (2, ""), line
+        assert "cannot list SCRAM users: " in done.stderr.splitlines()[-1], line
+        if not line.startswith(("apply", "format", "export SOURCE -o checkpoint")):
+            done = run(*world.words(words, world.plain), "--salvage")
+            assert done.returncode == 0, line
+            assert "missing in what follows: cluster:" in done.stderr, line
+    for line in (
+        "acls SOURCE",
+        "can SOURCE User:a READ topic:bootstrapped",
+        "export SOURCE -o csv",
+        "export SOURCE -o checkpoint --to NEW",
+        "diff SOURCE OTHER",
+        "plan TARGET SOURCE",
+        "lint SOURCE --only redundant",
+    ):
+        done = run(*world.words(line.replace("SOURCE", controller), world.plain))
+        assert done.returncode in (0, 1), (line, done.stderr)
+        assert "cannot list SCRAM users: " in done.stderr, line
 
 
 def test_a_doubt_in_an_aborted_transaction_is_none(world: World, run: Run) -> None:

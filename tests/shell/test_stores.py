@@ -62,3 +62,12 @@ def test_what_needs_a_log_says_so(
         f"metalog: {path}: holds only what is now, without offsets and history; "
         "this needs a metadata log\n"
     )
+
+
+def test_a_store_tells_nothing_of_topics_without_acls(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["can", path, "User:app", "Read", "topic:orders"]) == 1
+    said = capsys.readouterr().err
+    assert "no ACL but those on * reaches topic orders" in said
+    assert "there is no topic" not in said
