@@ -7,12 +7,17 @@ This module must not know what the files hold.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Final, Protocol
+
+_DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+STREAM_LIMIT: Final = 256 << 20
+"""A pipe is read to its end before anybody looks at it, so no more than this is taken."""
 
 
 class ReadableFile(Protocol):
@@ -54,7 +59,13 @@ class Files(Protocol):
         """What lies in ``folder``, sorted."""
         ...
 
-    def open(self, path: Path) -> ReadableFile: ...
+    def owners(self, path: Path) -> frozenset[int]:
+        """The number of the user to whom ``path`` belongs, and of a link also its own."""
+        ...
+
+    def open(self, path: Path) -> ReadableFile:
+        """A pipe too, such as a shell's ``<(…)``."""
+        ...
 
     def create(self, path: Path) -> WritableFile:
         """A new, empty file; what stood there under that name is gone."""
@@ -152,6 +163,24 @@ class _LocalReadable:
         os.close(self._descriptor)
 
 
+class _Drained:
+    """All that came from a pipe, as an open file."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def size(self) -> int:
+        return len(self._data)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        return self._data[position : position + size]
+
+    def close(self) -> None:
+        pass
+
+
 class _LocalWritable:
     __slots__ = ("_descriptor",)
 
@@ -173,7 +202,7 @@ class _LocalWritable:
 class LocalFiles:
     """The disk of this machine. No lock is ever taken for reading.
 
-    What root makes belongs to whom the folder belongs to: root's files in a node's folder
+    Files and folders that root makes get the folder's owner: root's files in a node's folder
     would keep the node from starting. So nothing is made through a link, by which the folder's
     owner could have root write and give away what lies elsewhere.
     """
@@ -187,13 +216,19 @@ class LocalFiles:
     def names(self, folder: Path) -> list[str]:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names are wanted, not paths
 
+    def owners(self, path: Path) -> frozenset[int]:
+        return frozenset((path.stat().st_uid, path.lstat().st_uid))
+
     def open(self, path: Path) -> ReadableFile:
-        return _LocalReadable(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if not _is_stream(os.fstat(descriptor).st_mode):
+            return _LocalReadable(descriptor)
+        with os.fdopen(descriptor, "rb") as stream:
+            return _Drained(_drained(stream, path))
 
     def create(self, path: Path) -> WritableFile:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(path, flags, 0o644)
-        _give_to_owner(path)
+        descriptor = _open_new(path)
+        _give_to_owner(descriptor, path)
         return _LocalWritable(descriptor)
 
     def extend(self, path: Path, size: int) -> WritableFile:
@@ -210,14 +245,16 @@ class LocalFiles:
         missing = [each for each in (path, *path.parents) if not each.exists()]
         for folder in reversed(missing):
             folder.mkdir()
-            _give_to_owner(folder)
+            descriptor = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                _give_to_owner(descriptor, folder)
+            finally:
+                os.close(descriptor)
 
     def lock(self, path: Path) -> Held:
         from metalog.locks import LocalLock
 
-        lock = LocalLock(path)
-        _give_to_owner(path)
-        return lock
+        return LocalLock(path, _give_to_owner)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
@@ -233,10 +270,54 @@ class LocalFiles:
             os.close(descriptor)
 
 
-def _give_to_owner(path: Path) -> None:
+def _open_new(path: Path) -> int:
+    """A file that nobody else made: one left over would keep its owner, its mode, and whoever
+    has it open. ``OSError`` at a link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except FileExistsError:
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+        path.unlink()
+        return os.open(path, flags, 0o644)
+
+
+def _give_to_owner(descriptor: int, path: Path) -> None:
+    """Of what is open, not of what by now has its name."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
-        os.chown(path, folder.st_uid, folder.st_gid, follow_symlinks=False)
+        os.fchown(descriptor, folder.st_uid, folder.st_gid)
+
+
+def _drained(stream: BinaryIO, path: Path) -> bytes:
+    """All that comes from ``stream``. Of a descriptor of ours, as a shell's ``<(…)`` is, it is
+    kept: whoever reads the same settings once more would find none."""
+    status = os.fstat(stream.fileno())
+    is_ours = is_descriptor(path) and stat.S_ISFIFO(status.st_mode)
+    key = status.st_dev, status.st_ino
+    if is_ours and key in _kept:
+        return _kept[key]
+    data = stream.read(STREAM_LIMIT + 1)
+    if len(data) > STREAM_LIMIT:
+        said = f"more than {STREAM_LIMIT >> 20} MiB come from it, and it is not a file"
+        raise OSError(errno.EFBIG, said, str(path))
+    if is_ours:
+        _kept[key] = data
+    return data
+
+
+_kept: Final[dict[tuple[int, int], bytes]] = {}
+
+
+def is_descriptor(path: Path) -> bool:
+    """Whether ``path`` names an open file of this process, as a shell writes ``<(…)``."""
+    return str(path).startswith(_DESCRIPTORS)
+
+
+def _is_stream(mode: int) -> bool:
+    """Whether it is a pipe or the like, which has no places to read from."""
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
 def _has_type(path: Path, wanted: int) -> bool:

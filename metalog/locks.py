@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from errno import EACCES, EAGAIN
 from pathlib import Path
@@ -23,13 +24,13 @@ class LocalLock:
     """``path``, made if missing, held until ``close``; ``BlockingIOError`` if somebody else
     holds it, in this process or in another."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, made: Callable[[int, Path], None]) -> None:
+        """``made`` is called with the descriptor and the path of a file that was missing."""
         with _changing:
             with suppress(FileNotFoundError):
                 if _identity(path.stat()) in _held:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            descriptor = os.open(path, flags, 0o666)
+            descriptor = _opened(path, made)
             try:
                 fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -47,6 +48,16 @@ class LocalLock:
                 os.close(self._descriptor)
                 self._descriptor = None
                 _held.discard(self._identity)
+
+
+def _opened(path: Path, made: Callable[[int, Path], None]) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL, 0o666)
+    except FileExistsError:
+        return os.open(path, flags, 0o666)
+    made(descriptor, path)
+    return descriptor
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

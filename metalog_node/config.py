@@ -25,6 +25,7 @@ from metalog.controller.scram_password_config import (
     scram_password_config,
 )
 from metalog.errors import ConfigException
+from metalog.files import LOCAL_FILES, read_whole
 from metalog.log.config import LogConfig, log_config
 from metalog.properties import Property, parse_properties
 from metalog.wire.hosts import Address, parse_addresses
@@ -111,7 +112,7 @@ class NodeConfig(NamedTuple):
 def read_config(path: Path) -> NodeConfig:
     """``ConfigException`` names the file, the line and the key."""
     try:
-        given = parse_properties(path.read_bytes())
+        given = parse_properties(read_whole(LOCAL_FILES, path))
     except OSError as error:
         raise ConfigException(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -101,11 +101,17 @@ def find_files(patterns: Sequence[str]) -> list[AuditFile]:
     for pattern in patterns:
         found = sorted(_files_of(pattern))
         if not found:
-            is_there = Path(pattern).exists()
-            why = "there is no file in it" if is_there else "no such file, and none that matches"
-            raise InvalidRequest(f"{pattern}: {why}")
+            raise InvalidRequest(f"{pattern}: {_why_nothing(Path(pattern))}")
         paths.update(dict.fromkeys(found))
     return [_audit_file(path) for path in paths]
+
+
+def _why_nothing(path: Path) -> str:
+    if path.is_dir():
+        return "there is no file in it"
+    if path.exists():
+        return "not a file, and audit logs are read in several places at once; write it to one"
+    return "no such file, and none that matches"
 
 
 def _files_of(pattern: str) -> Iterator[str]:

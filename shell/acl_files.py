@@ -45,7 +45,7 @@ def held_by(
     refuse to create, which an odd log may hold, are left out of the document unless it
     ``is_whole``; the image has them.
     """
-    source = opened_text(text, arguments)
+    source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
         store = source.store
         document = store_document(store, arguments, output, rests_on_users=rests_on_users)

@@ -90,18 +90,21 @@ class Context(NamedTuple):
     assumed: tuple[str, ...]
 
 
-def opened_source(arguments: Namespace) -> Source:
-    return opened_text(arguments.source, arguments)
+def opened_source(arguments: Namespace, output: Output) -> Source:
+    return opened_text(arguments.source, arguments, output)
 
 
-def opened_text(text: str, arguments: Namespace) -> Source:
+def opened_text(text: str, arguments: Namespace, output: Output) -> Source:
     """A SOURCE that is not the first argument, opened as that one is."""
     from snapshot.exchange.source import open_source
 
     given = arguments.command_config
-    return open_source(
+    source = open_source(
         text, environ=os.environ, command_config=None if given is None else Path(given)
     )
+    for note in source.notes:
+        output.note(note)
+    return source
 
 
 def replayed_source(
@@ -122,10 +125,10 @@ def replayed_source(
     from snapshot.exchange.moment import parse_moment
     from snapshot.exchange.replay import replay_source
 
-    moment = None if arguments.at is None else parse_moment(arguments.at)
+    moment = parse_moment(arguments.at) if isinstance(arguments.at, str) else arguments.at
     with output.busy("reading") as progress:
         replayed = replay_source(
-            opened_source(arguments) if source is None else source,
+            opened_source(arguments, output) if source is None else source,
             at=moment,
             committed=arguments.committed,
             tolerant=True,
@@ -249,6 +252,13 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
     return moment
 
 
+def begin_moment(text: str, log: Log) -> ResolvedMoment:
+    """What ``--from`` means in ``log``: its start, where the log is younger."""
+    from snapshot.exchange.moment import parse_moment, resolve_begin
+
+    return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
+
+
 def skipped_said(skipped: Skipped) -> str:
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
@@ -320,10 +330,11 @@ def _assumed(properties: Mapping[str, str]) -> list[str]:
 
 def read_properties(file: Path) -> dict[str, str]:
     """A .properties file, keys to values; ``InvalidRequest`` where it is none."""
+    from metalog.files import LOCAL_FILES, read_whole
     from metalog.properties import parse_properties, properties_mapping
 
     try:
-        return properties_mapping(parse_properties(file.read_bytes()))
+        return properties_mapping(parse_properties(read_whole(LOCAL_FILES, file)))
     except ValueError as error:
         raise InvalidRequest(f"{file}: {error}") from None
     except IsADirectoryError:

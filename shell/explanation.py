@@ -314,9 +314,9 @@ def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
         return
     did = "added" if since.cause is Cause.ADDED else "removed"
     time = judge.time_of(since.offset)
-    when = f"offset {since.offset}" + (f", {time}" if time else "")
+    when = f"--at {since.at}" + (f", {time}" if time else "")
     said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
-    section("since", [*said, f"  --at {since.offset} shows how it was before"], output)
+    section("since", [*said, f"  --at {since.at - 1} shows how it was before"], output)
 
 
 def _remedies(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:

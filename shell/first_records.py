@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, read_whole
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _credential(line: str, place: str) -> ScramUser:
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
     """Lines end at LF only: what else ends a line elsewhere may be part of a password."""
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")
         for number, line in enumerate(data.split(b"\n"), 1)

@@ -205,7 +205,7 @@ def judge_of(
 
     Audit ``lines`` that it is asked about tell something of the configuration.
     """
-    source = opened_source(arguments)
+    source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:
         from shell.line_settings import context_of_lines

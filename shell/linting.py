@@ -38,7 +38,7 @@ class Looked(NamedTuple):
 
 
 def looked_at(arguments: Namespace, output: Output) -> Looked:
-    source = opened_source(arguments)
+    source = opened_source(arguments, output)
     config = read_config(arguments, source, output).config
     if source.store is not None and arguments.at is None and not arguments.committed:
         return _of_store(source, store_document(source.store, arguments, output), config)

@@ -14,6 +14,7 @@ from authorizer.insight.commands import Change as Command
 from authorizer.insight.commands import kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from shell.acl_files import held_by
 from shell.acls import sentence
 from shell.context import (
@@ -99,7 +100,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
         held_by(text, arguments, output, rests_on_users=moves_users).document
         for text in arguments.wanted
     )
-    source = opened_text(arguments.source, arguments)
+    source = opened_text(arguments.source, arguments, output)
     current = current_acls(source, arguments, output)
     if arguments.prune and output.missing:
         raise InvalidRequest("--prune would remove what could not be read; plan without it")
@@ -114,17 +115,19 @@ def planned(arguments: Namespace, output: Output) -> Planned:
 def saved_plan(name: str) -> SavedPlan | None:
     """The plan that the file ``name`` holds, whatever it is called; None where it holds none."""
     path = Path(name)
-    if not path.is_file() or not (path.suffix == ".json" or _begins_as_plan(path)):
+    if not (path.is_file() or is_descriptor(path)):
+        return None
+    if path.suffix != ".json" and not _begins_as_plan(path):
         return None
     try:
-        return read_saved(path.read_text(encoding="utf-8"), name)
+        return read_saved(read_whole(LOCAL_FILES, path).decode(), name)
     except UnicodeDecodeError:
         raise InvalidRequest(f"{name}: no UTF-8") from None
 
 
 def _begins_as_plan(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(SAVED_BEGINNING)) == SAVED_BEGINNING
+    with opened(LOCAL_FILES, path) as file:
+        return file.read_at(0, len(SAVED_BEGINNING)) == SAVED_BEGINNING
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:

@@ -64,6 +64,7 @@ def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
         "since": None
         if since is None
         else {
+            "at": since.at,
             "offset": since.offset,
             "cause": since.cause.value,
             "acl": _optional(since.acl, id_of),

@@ -25,11 +25,13 @@ class Cause(Enum):
 
 
 class Since(NamedTuple):
-    """The answer holds since the record at ``offset``, which added or removed ``acl``."""
+    """The answer holds since the record at ``offset``, which added or removed ``acl``; ``at`` is
+    the first offset (exclusive) whose state has that change."""
 
     offset: int
     cause: Cause
     acl: Acl | None
+    at: int
 
 
 class Turn(NamedTuple):
@@ -53,9 +55,9 @@ def since(
     ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
     ``changes`` come in log order from there.
     """
-    began = Since(start, Cause.START, None)
+    began = Since(start, Cause.START, None, start)
     for turn in Turns(base, config, question).following(changes):
-        began = Since(turn.change.offset, turn.cause, turn.acl)
+        began = Since(turn.change.offset, turn.cause, turn.acl, turn.change.at)
     return began
 
 

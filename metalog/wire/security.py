@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, read_whole
 from metalog.wire.sasl import MECHANISMS, Credentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -153,7 +154,7 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
     if store is not None:
         from metalog.wire.keystore import pkcs12_identity
 
-        data = Path(store).read_bytes()
+        data = read_whole(LOCAL_FILES, Path(store))
         identity = pkcs12_identity(data, settings.get("ssl.keystore.password"))
         _load(context, identity.pem, identity.password)
         return

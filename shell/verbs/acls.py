@@ -56,7 +56,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
     entries = _entry_filters(arguments)
-    replayed = replayed_source(arguments, output, _source(arguments, patterns, entries))
+    replayed = replayed_source(arguments, output, _source(arguments, patterns, entries, output))
     with output.busy(f"listing {len(replayed.image.acls):,} ACLs"):
         _list(replayed, patterns, entries, arguments, output)
     return 0
@@ -66,6 +66,7 @@ def _source(
     arguments: Namespace,
     patterns: list[ResourcePatternFilter],
     entries: list[AccessControlEntryFilter],
+    output: Output,
 ) -> Source:
     """Where nothing would be listed all ACLs are asked for: what is said then depends on them."""
     from shell.narrow_source import for_listing
@@ -75,7 +76,7 @@ def _source(
         reaching = [each._replace(pattern_type=PatternType.MATCH) for each in patterns]
     wanted = [AclFilter(pattern, entry) for pattern in patterns for entry in entries]
     return for_listing(
-        opened_source(arguments),
+        opened_source(arguments, output),
         reaching,
         lambda acls: any(each.matches(acl) for acl in acls for each in wanted),
     )

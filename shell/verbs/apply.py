@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    target = target_of(opened_text(arguments.source, arguments))
+    target = target_of(opened_text(arguments.source, arguments, output))
     try:
         return _apply(target, arguments, output)
     finally:
@@ -99,7 +99,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
 
 
 def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:
-    source = opened_text(arguments.source, arguments)
+    source = opened_text(arguments.source, arguments, output)
     if plan.target != arguments.source:
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current = current_acls(source, arguments, output)

@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from snapshot.archive import archive_log
 
-    source = opened_source(arguments)
+    source = opened_source(arguments, output)
     target = Path(arguments.folder)
     cluster_id = _cluster_id(source, target, arguments)
     proven = source.log.proven

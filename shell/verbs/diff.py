@@ -17,6 +17,7 @@ from shell.acls import sentence
 from shell.context import (
     MOMENT_FORMS,
     add_source,
+    begin_moment,
     opened_text,
     refuse_doubts_about,
     replayed_source,
@@ -39,7 +40,8 @@ metalog diff cluster://broker:9092 acls/              what the files would add (
 metalog diff /var/kafka/metadata --from -24h          what a day has changed
 metalog diff blue/metadata green/metadata --exit-code
 
-ACLs are compared by what they say, not by their ids. commands are what makes B of A.
+A --from before the log's start is its start. ACLs are compared by what they say, not by their
+ids. commands are what makes B of A.
 Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
 
 
@@ -64,7 +66,7 @@ def run(arguments: Namespace, output: Output) -> int:
     start = getattr(arguments, "from")
     if arguments.other is None and start is None:
         raise InvalidRequest("diff what with what? give two sources, or --from MOMENT")
-    one = _state(arguments.source, start, arguments, output)
+    one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
     if _has_users(one, other):
         refuse_doubts_about((*one.unread_users, *other.unread_users), arguments, output)
@@ -92,9 +94,18 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if arguments.exit_code and not found.is_none else 0
 
 
-def _state(text: str, moment: str | None, arguments: Namespace, output: Output) -> _State:
-    source = opened_text(text, arguments)
-    asked = Namespace(**{**vars(arguments), "source": text, "at": moment})
+def _state(
+    text: str,
+    moment: str | None,
+    arguments: Namespace,
+    output: Output,
+    *,
+    begins: bool = False,
+) -> _State:
+    """With ``begins``, that of a log's start, where the log is younger than ``moment``."""
+    source = opened_text(text, arguments, output)
+    at = begin_moment(moment, source.log) if begins and moment is not None else moment
+    asked = Namespace(**{**vars(arguments), "source": text, "at": at})
     replayed = replayed_source(asked, output, source)
     image, unread_users = replayed.image, replayed.unread_users
     users = {

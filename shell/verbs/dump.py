@@ -6,7 +6,6 @@ This module must not know what any record means.
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
-from shell.context import BOOTSTRAP_SAID, add_source, resolved_moment
+from shell.context import BOOTSTRAP_SAID, add_source, opened_source, resolved_moment
 from shell.output import Cell, Output
 from shell.safe import safe
 
@@ -43,9 +42,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from snapshot.exchange.source import open_source
-
-    source = open_source(arguments.source, environ=os.environ)
+    source = opened_source(arguments, output)
     with output.busy("writing") as progress:
         entries = _entries(*_batches(source, arguments, output), progress)
         if output.is_text:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
-from time import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.insight.changes import Change, UserChange
@@ -23,6 +22,7 @@ from shell.context import (
     MOMENT_FORMS,
     add_config,
     add_source,
+    begin_moment,
     opened_source,
     read_config,
     refuse_doubts_about,
@@ -36,7 +36,7 @@ from shell.question import Asked, as_java_writes, read_question
 from shell.resources import add_resources, resources
 from shell.safe import shown
 from shell.words import parse_operation
-from snapshot.exchange.moment import parse_moment, resolve_moment, time_text
+from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -55,9 +55,10 @@ metalog history SOURCE --principal User:billing           what was done to one p
 metalog history SOURCE User:billing Read topic:payments   when the answer turned, and by what
 metalog history /var/kafka/metadata --follow              each change as it is written
 
---at N shows the state with a change, --at N-1 the one before. A principal, an operation and
-a resource together are a question; fewer of them are filters, and a resource stands for all
-that reaches it. With --follow the oldest come first, and it begins now or at --from."""
+Beside a change, here as in explain, --at N is the state with it, and --at N-1 the one before.
+A principal, an operation and a resource together are a question; fewer of them are filters,
+and a resource stands for all that reaches it. With --follow the oldest come first, and it
+begins now or at --from. A --from before the log's start is its start."""
 
 
 class Filter(NamedTuple):
@@ -114,11 +115,11 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest("--follow goes on, and --to ends; give one of them")
     if arguments.follow:
         output.go_on()
-    source = opened_source(arguments)
+    source = opened_source(arguments, output)
     begin, arguments.at = getattr(arguments, "from"), arguments.to
     first = -1
     if begin is not None:
-        moment = resolve_moment(parse_moment(begin), source.log, now_ms=int(time() * 1000))
+        moment = begin_moment(begin, source.log)
         output.note(f"later than {moment.said_as}")
         first = moment.offset
     config = None if asked is None else read_config(arguments, source, output).config

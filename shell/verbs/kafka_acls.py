@@ -111,12 +111,12 @@ def run(arguments: Namespace, output: Output) -> int:
     _check_target(arguments)
     wanted = asked(with_draft(_options(arguments), arguments, output))
     if wanted.action is Action.LIST:
-        source = opened_text(arguments.source, arguments)
+        source = opened_text(arguments.source, arguments, output)
         if wanted.entries:
             source = for_listing(source, list(wanted.entries))
         _list(wanted, current_acls(source, arguments, output), output)
         return 0
-    target = target_of(opened_text(arguments.source, arguments))
+    target = target_of(opened_text(arguments.source, arguments, output))
     try:
         if wanted.action is Action.ADD:
             _add(wanted, target, arguments, output)

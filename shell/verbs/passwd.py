@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, read_whole
 from metalog.records.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 from shell.asking import need_somebody
@@ -82,7 +83,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments)
-    target = credential_target_of(opened_source(arguments))
+    target = credential_target_of(opened_source(arguments, output))
     try:
         users = target.scram_users()
         _check_name(arguments.user, users)
@@ -243,7 +244,7 @@ def _asked(user: str, output: Output) -> str:
 
 
 def _only_line(name: str) -> str:
-    data = _standard_input() if name == "-" else Path(name).read_bytes()
+    data = _standard_input() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     try:
         lines = data.decode().removesuffix("\n").removesuffix("\r").split("\n")
     except UnicodeDecodeError:

@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from shell.browser import run as browse
 
-    source = opened_source(arguments)
+    source = opened_source(arguments, output)
     replayed = replayed_source(arguments, output, source._replace(opened=source.log), shows=True)
     command = [*arguments.command, *arguments.rest]
     live = None

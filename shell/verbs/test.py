@@ -19,7 +19,7 @@ from shell.context import add_config, add_source
 from shell.expectations import Expected, read_expectations
 from shell.explanation import asked_from, because, resource_said
 from shell.judge import Judge, judge_of
-from shell.output import Output
+from shell.output import Output, counted
 from shell.safe import safe, shown
 
 USAGE: Final = "SOURCE FILE… [options]"
@@ -102,7 +102,8 @@ def _print(held: list[Held], failed: list[Held], judge: Judge, source: str, outp
         output.line(f"  {output.paint(_explain(each.question, source), 'faint')}")
     number = len(held)
     if failed:
-        output.line(f"{len(failed):,} of {number:,} expectations are not met.")
+        are = "is" if len(failed) == 1 else "are"
+        output.line(f"{len(failed):,} of {counted(number, 'expectation')} {are} not met.")
     else:
         output.line(f"All {number:,} expectations are met." if number > 1 else "It is met.")
 

@@ -1,7 +1,8 @@
 """A moment, as a person writes it, and the offset that it means in one log.
 
-Digits are an offset (exclusive, as in a snapshot's name), ``@DIGITS`` epoch milliseconds,
-``-6h`` counts back from the last record, all else is ISO 8601, without a zone UTC.
+Digits are an offset (exclusive, as in a snapshot's name), with commas too, as offsets are
+printed, ``@DIGITS`` epoch milliseconds, ``-6h`` counts back from the last record, all else is
+ISO 8601, without a zone UTC.
 This module must not know how a log is stored, and it replays nothing.
 """
 
@@ -17,7 +18,7 @@ from metalog.ports import Appended, Log, LogBounds
 from metalog.records.batch import Batch
 from snapshot.reader import bases
 
-_OFFSET: Final = re.compile(r"[0-9]{1,20}")
+_OFFSET: Final = re.compile(r"[0-9]{1,20}|[0-9]{1,3}(,[0-9]{3}){1,6}")
 _EPOCH_MS: Final = re.compile(r"@([0-9]{1,15})")
 _BACK: Final = re.compile(r"-([0-9]{1,12})([smhdw])")
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -50,6 +51,14 @@ class BeforeLast(NamedTuple):
 Moment = AtOffset | AtTime | BeforeLast
 
 
+class _BeforeStart(InvalidMoment):
+    """The moment ``said`` is earlier than any state that the log and its snapshots give."""
+
+    def __init__(self, message: str, said: str) -> None:
+        super().__init__(message)
+        self.said = said
+
+
 class ResolvedMoment(NamedTuple):
     """The state after all records below ``offset``; ``said_as`` says so in words."""
 
@@ -61,7 +70,7 @@ class ResolvedMoment(NamedTuple):
 def parse_moment(text: str) -> Moment:
     """``InvalidMoment`` where ``text`` has none of the forms."""
     if _OFFSET.fullmatch(text):
-        return AtOffset(int(text))
+        return AtOffset(int(text.replace(",", "")))
     if match := _EPOCH_MS.fullmatch(text):
         return AtTime(int(match[1]))
     if match := _BACK.fullmatch(text):
@@ -104,12 +113,31 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         )
     offset = times.offset_at(epoch_ms)
     if epoch_ms < times.first:
-        raise InvalidMoment(
+        raise _BeforeStart(
             f"{said} is before the log starts: its first record, at offset {bounds.start},"
-            f" is of {time_text(times.first)}"
+            f" is of {time_text(times.first)}",
+            said,
         )
     _refuse_unreachable(offset, said, log)
     return ResolvedMoment(offset, f"{said}, which is offset {offset}", times.warnings(epoch_ms))
+
+
+def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
+    """Where a range of ``log`` begins that is to begin at ``moment``: with the earliest state
+    from which the log can be followed, where ``moment`` is before it.
+
+    Otherwise, and in what it raises, as ``resolve_moment``.
+    """
+    try:
+        return resolve_moment(moment, log, now_ms=now_ms)
+    except _BeforeStart as early:
+        start = log.bounds().start
+        ends = [each.end_offset for each in log.snapshots() if each.end_offset >= start]
+        if start > 0 and not ends:
+            raise
+        offset = min(ends) if start > 0 else 0
+        said = f"offset {offset}, with which the log begins: {early.said} is before that"
+        return ResolvedMoment(offset, said, ())
 
 
 def time_text(epoch_ms: int) -> str:
@@ -182,9 +210,10 @@ def _refuse_unreachable(offset: int, said: str, log: Log) -> None:
         return
     reachable = [known.end_offset for known in log.snapshots() if known.end_offset > offset]
     earliest = f"offset {min(reachable)}" if reachable else "no moment before its end"
-    raise InvalidMoment(
+    raise _BeforeStart(
         f"{said} is before what can be rebuilt: the log starts at offset {bounds.start}, and the"
-        f" earliest state that a snapshot gives is {earliest}"
+        f" earliest state that a snapshot gives is {earliest}",
+        said,
     )
 
 

@@ -8,11 +8,14 @@ configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~
     config = "server.properties"
     command-config = "client.properties"
 
-Files and folders in it are relative to it. This module must not open what a name names.
+Files and folders in it are relative to it. In a folder above, a file counts only if it belongs
+to the user or to root: anybody else could say where a password goes. This module must not open
+what a name names.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -30,12 +33,14 @@ _KEYS: Final = {"url", "config", "command-config"}
 
 
 class NamedSource(NamedTuple):
-    """What a name stands for; ``base`` is the folder that a relative url starts from."""
+    """What a name stands for; ``base`` is the folder that a relative url starts from, and
+    ``notes`` name the files that were passed over."""
 
     url: str
     base: Path
     config: Path | None = None
     command_config: Path | None = None
+    notes: tuple[str, ...] = ()
 
 
 def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
@@ -52,14 +57,23 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
     known: list[str] = []
     read: list[str] = []
+    passed: list[str] = []
+    trusted = _trusted(environ)
     for path in _places(environ, cwd):
         if not files.is_file(path):
             continue
+        others = files.owners(path) - trusted
+        if others and path.parent in cwd.absolute().parents:
+            whose = ", ".join(map(str, sorted(others)))
+            passed.append(f"{path} is passed over: it belongs to user {whose}, not to you or root")
+            continue
         sources = _sources(path, files)
         if name in sources:
-            return _named(sources[name], name, path)
+            return _named(sources[name], name, path)._replace(notes=tuple(passed))
         known.extend(sources)
         read.append(str(path))
+    if passed:
+        raise InvalidSource(f"@{name} is in no {NAMES_FILE} that counts: {'; '.join(passed)}")
     if not read:
         places = list(_places(environ, cwd))
         home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
@@ -81,6 +95,14 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
         yield Path(configured) / _USER_FOLDER / NAMES_FILE
     elif home := environ.get("HOME"):
         yield Path(home) / ".config" / _USER_FOLDER / NAMES_FILE
+
+
+def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
+    """The user, root, and under sudo whoever called it."""
+    user = os.geteuid()
+    caller = environ.get("SUDO_UID", "")
+    by_sudo = [int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else []
+    return frozenset((0, user, *by_sudo))
 
 
 def _sources(path: Path, files: Files) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _told_cluster_id(log: OpenedLog) -> str | None:
 def replay_source(
     source: Source,
     *,
-    at: Moment | None = None,
+    at: Moment | ResolvedMoment | None = None,
     committed: bool = False,
     tolerant: bool = False,
     salvage: bool = False,
@@ -122,7 +122,7 @@ def replay_source(
     limit = bounds.end
     if at is not None:
         now_ms = int(time.time() * 1000) if now_ms is None else now_ms
-        moment = resolve_moment(at, log, now_ms=now_ms)
+        moment = at if isinstance(at, ResolvedMoment) else resolve_moment(at, log, now_ms=now_ms)
         limit = moment.offset
     unproven: list[str] = []
     if committed:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import LOCAL_FILES, Files
+from metalog.files import LOCAL_FILES, Files, is_descriptor
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
@@ -69,7 +69,8 @@ class Source(NamedTuple):
 
     ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" of a log, "file",
     "files", "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config``
-    and ``command_config`` are the files that ``metalog.toml`` gives.
+    and ``command_config`` are the files that ``metalog.toml`` gives, and ``notes`` are lines about
+    how the name was looked up.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Source(NamedTuple):
     describe: str
     config: Path | None
     command_config: Path | None
+    notes: tuple[str, ...] = ()
 
     @property
     def log(self) -> OpenedLog:
@@ -109,20 +111,21 @@ def open_source(
     """
     base, url = cwd or Path(), text
     config = None
+    notes: tuple[str, ...] = ()
     if text.startswith("@"):
         from snapshot.exchange.names import look_up
 
-        url, base, config, named = look_up(text, environ, base, files)
+        url, base, config, named, notes = look_up(text, environ, base, files)
         command_config = command_config or named
     scheme = _SCHEME.match(url)
     if scheme is not None:
         remote = _connected(scheme[1], url, base, command_config, files)
-        return Source(text, scheme[1], remote, url, config, command_config)
+        return Source(text, scheme[1], remote, url, config, command_config, notes)
     try:
         kind, opened = _opened(base / url, base, url, files)
     except OSError as error:
         raise unreadable(base / url, error) from None
-    return Source(text, kind, opened, f"{kind} {url}", config, command_config)
+    return Source(text, kind, opened, f"{kind} {url}", config, command_config, notes)
 
 
 def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, OpenedLog | Store]:
@@ -132,6 +135,8 @@ def _opened(path: Path, base: Path, url: str, files: Files) -> tuple[str, Opened
         if is_folder_of_yaml(path, files):
             return "files", FileStore(path, files)
         return "folder", _opened_folder(path, files)
+    if is_descriptor(path):
+        return "file", FileStore(path, files)
     if files.is_file(path):
         return _opened_file(path, files)
     if "+" in url:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, ResourcePatternFilter, words_of
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.files import Files, read_whole
+from metalog.files import Files, is_descriptor, read_whole
 from metalog.ids import Uuid
 from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
@@ -73,7 +73,8 @@ class NarrowStore(Store, Protocol):
 
 
 class FileStore:
-    """One file of ACLs, or the YAML files in a folder and below it, as one."""
+    """One file of ACLs, or the YAML files in a folder and below it, as one. A pipe has no suffix:
+    it may bring YAML or JSON lines."""
 
     def __init__(self, path: Path, files: Files) -> None:
         self._path = path
@@ -108,12 +109,12 @@ class FileStore:
         missing = marks_in(text)
         if missing and path.suffix == ".csv":
             text = re.sub(f"(?m)^{MARK}.*", "", text)
-        document = _reader(path)(text, str(path))
+        document = _reader(path, text)(text, str(path))
         return State(document._replace(missing=(*document.missing, *missing)))
 
 
-def _reader(path: Path) -> Callable[[str, str], Document]:
-    if path.suffix in YAML_SUFFIXES:
+def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
+    if path.suffix in YAML_SUFFIXES or (is_descriptor(path) and text.lstrip()[:1] != "{"):
         from snapshot.exchange.formats.yaml import read_yaml
 
         return read_yaml

@@ -1,7 +1,9 @@
 """The real disk, through the port by which everything reaches it."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -38,14 +40,14 @@ def test_what_root_makes_belongs_to_whom_the_folder_does(
     given: list[tuple[Path, int, int]] = []
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
-    def chown(path: Path, user: int, group: int, *, follow_symlinks: bool) -> None:
-        assert not follow_symlinks
-        given.append((path, user, group))
+    def fchown(descriptor: int, user: int, group: int) -> None:
+        given.append((Path(f"/proc/self/fd/{descriptor}").readlink(), user, group))
 
-    monkeypatch.setattr(os, "chown", chown)
+    monkeypatch.setattr(os, "fchown", fchown)
     LOCAL_FILES.make_folder(tmp_path / "x" / "y")
     LOCAL_FILES.create(tmp_path / "x" / "a").close()
-    LOCAL_FILES.lock(tmp_path / ".lock").close()
+    for _ in range(2):
+        LOCAL_FILES.lock(tmp_path / ".lock").close()
     owner = tmp_path.stat()
     paths = (tmp_path / "x", tmp_path / "x" / "y", tmp_path / "x" / "a", tmp_path / ".lock")
     assert given == [(path, owner.st_uid, owner.st_gid) for path in paths]
@@ -59,6 +61,46 @@ def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         LOCAL_FILES.lock(tmp_path / "a")
     assert (tmp_path / "elsewhere").read_bytes() == b"of somebody else"
+
+
+def test_a_file_that_was_left_over_gives_nothing_of_itself(tmp_path: Path) -> None:
+    """Neither its mode, nor a second name, nor a descriptor that somebody kept of it."""
+    left_over = tmp_path / "a.tmp"
+    left_over.write_bytes(b"")
+    left_over.chmod(0o666)
+    (tmp_path / "second name").hardlink_to(left_over)
+    mask = os.umask(0o077)
+    try:
+        with left_over.open("rb") as kept:
+            replace_whole(LOCAL_FILES, tmp_path / "a", b"secret")
+            assert kept.read() == b""
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "second name").read_bytes() == b""
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+    assert LOCAL_FILES.names(tmp_path) == ["a", "second name"]
+
+
+def test_a_pipe_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = b"0123456789" * 10_000
+    for limit, fits in ((len(sent), True), (len(sent) - 1, False)):
+        monkeypatch.setattr("metalog.files.STREAM_LIMIT", limit)
+        source, sink = os.pipe()
+        writer = Thread(target=_write_all, args=(sink, sent))
+        writer.start()
+        path = Path(f"/dev/fd/{source}")
+        if fits:
+            assert read_whole(LOCAL_FILES, path) == sent
+        else:
+            with pytest.raises(OSError, match="come from it"):
+                read_whole(LOCAL_FILES, path)
+        os.close(source)
+        writer.join()
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), os.fdopen(descriptor, "wb") as sink:
+        sink.write(data)
 
 
 def test_a_lock_is_held_once_and_given_back(tmp_path: Path) -> None:

@@ -51,9 +51,9 @@ def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
     made = MemoryTarget(acls_of(BEFORE))
     original = shell.planning.opened_text
 
-    def opened(text: str, arguments: object) -> Source:
+    def opened(text: str, arguments: object, output: object) -> Source:
         if text != "memory":
-            return original(text, arguments)
+            return original(text, arguments, output)
         return Source(text, "cluster", made, text, None, None)
 
     monkeypatch.setattr(shell.planning, "opened_text", opened)

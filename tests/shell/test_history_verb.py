@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,18 @@ def test_what_lies_between_two_moments_is_their_difference(
     assert {line["at"] for line in between} == {
         line["at"] for line in asked(capsys, "history", LOG) if 100 < line["at"] <= 150
     }
+
+
+@pytest.mark.parametrize("verb", ["history", "diff"])
+def test_a_range_older_than_the_log_is_all_of_it(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The demo is of an hour."""
+    assert main([verb, LOG, "--from", "-7d"]) == 0
+    found, said = capsys.readouterr()
+    assert re.search(r"note: .*offset 0, with which the log begins: 2\S+Z is before that", said)
+    assert main([verb, LOG, "--from", "0"]) == 0
+    assert capsys.readouterr().out == found
 
 
 def test_a_moment_inside_a_batch_ends_it_there(capsys: pytest.CaptureFixture[str]) -> None:

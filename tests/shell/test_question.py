@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -211,11 +212,21 @@ def test_explain_has_all_there_is_to_say(answer: Any) -> None:
     more = "candidates nearMisses remedies since"
     assert {*keys.split(), *more.split()} <= set(got)
     assert got["since"]["cause"] == "REMOVED"
-    before = str(got["since"]["offset"])
-    _, [was], _ = answer(
-        "can", "@demo", "User:billing", "read", "topic:payments-eu", "--at", before
-    )
-    assert was["result"] == "ALLOWED"
+    question = ("User:billing", "read", "topic:payments-eu")
+    for at, result in ((got["since"]["at"], "DENIED"), (got["since"]["at"] - 1, "ALLOWED")):
+        _, [was], _ = answer("can", "@demo", *question, "--at", str(at))
+        assert was["result"] == result
+
+
+def test_explain_and_history_print_one_moment_beside_a_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    question = ("User:billing", "read", "topic:payments-eu")
+    main(["explain", LOG_DIR, *question])
+    [said] = re.findall(r"^since +(--at \d+), (\S+), when", capsys.readouterr().out, re.M)
+    assert main(["history", LOG_DIR, *question]) == 0
+    newest = capsys.readouterr().out.splitlines()[1]
+    assert newest.split("  ")[1:3] == list(said)
 
 
 def test_nobody_is_answered_before_the_first_committed_record(answer: Any) -> None:

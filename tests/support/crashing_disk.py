@@ -97,6 +97,9 @@ class CrashingDisk:
     def is_file(self, path: Path) -> bool:
         return path in self._names
 
+    def owners(self, path: Path) -> frozenset[int]:
+        return frozenset({0})
+
     def names(self, folder: Path) -> list[str]:
         depth = len(folder.parts)
         return sorted({path.parts[depth] for path in self._names if folder in path.parents})

@@ -66,6 +66,9 @@ class MemoryDisk:
     def is_file(self, path: Path) -> bool:
         return path in self.contents
 
+    def owners(self, path: Path) -> frozenset[int]:
+        return frozenset({0})
+
     def names(self, folder: Path) -> list[str]:
         depth = len(folder.parts)
         inside = (path for path in self.contents if folder in path.parents)

@@ -25,7 +25,7 @@ bases = st.dictionaries(ids, acls, max_size=4)
 def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
     state = dict(base)
     allowed = trace(state.values(), config, question).allowed
-    began = Since(5, Cause.START, None)
+    began = Since(5, Cause.START, None, 5)
     for offset, uuid, acl, *_ in changes:
         before = state.pop(uuid, None)
         if acl is not None:
@@ -33,7 +33,7 @@ def test_it_is_the_last_change_of_the_answer(base, changes, config, question):
         now = trace(state.values(), config, question).allowed
         if now is not allowed:
             cause = Cause.REMOVED if acl is None else Cause.ADDED
-            began = Since(offset, cause, acl if acl is not None else before)
+            began = Since(offset, cause, acl if acl is not None else before, offset + 1)
             allowed = now
     assert since(5, base.items(), changes, config, question) == began
 
@@ -52,9 +52,9 @@ def test_a_grant_and_its_removal():
     config = AuthorizerConfig(frozenset(), False)
     uuid = Uuid(bytes(16))
     added, removed = AclChange(7, uuid, grant), AclChange(9, uuid, None)
-    assert since(0, [], [added], config, question) == Since(7, Cause.ADDED, grant)
-    assert since(0, [], [added, removed], config, question) == Since(9, Cause.REMOVED, grant)
-    assert since(0, [], [], config, question) == Since(0, Cause.START, None)
+    assert since(0, [], [added], config, question) == Since(7, Cause.ADDED, grant, 8)
+    assert since(0, [], [added, removed], config, question) == Since(9, Cause.REMOVED, grant, 10)
+    assert since(0, [], [], config, question) == Since(0, Cause.START, None, 0)
 
 
 def test_what_a_transaction_turns_and_turns_back_is_no_turn():
@@ -76,6 +76,6 @@ def test_what_a_transaction_turns_and_turns_back_is_no_turn():
     config = AuthorizerConfig(frozenset(), False)
     base = [(first, deny), (other, allow)]
     apart = [AclChange(7, first, None), AclChange(8, second, deny)]
-    assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, deny)
+    assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, deny, 9)
     together = [each._replace(ended_by=9) for each in apart]
-    assert since(0, base, together, config, question) == Since(0, Cause.START, None)
+    assert since(0, base, together, config, question) == Since(0, Cause.START, None, 0)

@@ -24,6 +24,7 @@ from snapshot.exchange.moment import (
     Moment,
     ResolvedMoment,
     parse_moment,
+    resolve_begin,
     resolve_moment,
     time_text,
 )
@@ -36,6 +37,8 @@ FAR = 10**13
     [
         ("0", AtOffset(0)),
         ("145", AtOffset(145)),
+        ("16,255", AtOffset(16255)),
+        ("1,000,000", AtOffset(10**6)),
         ("20261121", AtOffset(20261121)),
         ("00000000000000000723", AtOffset(723)),
         ("@1795252051173", AtTime(1795252051173)),
@@ -175,6 +178,24 @@ def test_a_snapshot_older_than_the_log_is_a_moment_of_its_own() -> None:
     assert resolve(AtOffset(3), log).offset == 3
     with pytest.raises(InvalidMoment, match="is offset 7"):
         resolve(AtOffset(4), log)
+
+
+@pytest.mark.parametrize("moment", [BeforeLast(10**9), AtTime(0), AtOffset(0), AtOffset(607)])
+def test_a_range_that_would_begin_before_the_log_begins_with_it(moment: Moment) -> None:
+    young = MemoryLog([batch(0, 1000), batch(1, 2000)])
+    trimmed = DirectoryLog(kafka_case("trimmed-4.3").log_dir)
+    begin = resolve_begin(moment, trimmed, now_ms=FAR)
+    assert (begin.offset, "offset 723, with which the log begins" in begin.said_as) == (723, True)
+    if not isinstance(moment, AtOffset):
+        assert resolve_begin(moment, young, now_ms=FAR).offset == 0
+
+
+def test_a_range_begins_at_its_moment_where_the_log_has_it() -> None:
+    log = MemoryLog([batch(0, 1000), batch(1, 2000)])
+    for moment in (AtOffset(1), AtTime(1500), BeforeLast(500)):
+        assert resolve_begin(moment, log, now_ms=FAR) == resolve_moment(moment, log, now_ms=FAR)
+    with pytest.raises(InvalidMoment, match="in the future"):
+        resolve_begin(AtOffset(3), log, now_ms=FAR)
 
 
 def test_times_before_and_after_any_calendar() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from cases import DEMO, kafka_case
 
 from metalog.errors import InvalidSource, MetalogError
+from metalog.files import LocalFiles
 from metalog.log.layout import segment_name
 from metalog.records.batch import assemble_batch, encode_batch
 from metalog.records.record import RawRecord
@@ -156,6 +158,14 @@ class TestRefused:
         assert "kafka:// is not known" in refused("kafka://localhost:9092")
 
 
+class OwnedBy(LocalFiles):
+    def __init__(self, owners: dict[Path, frozenset[int]]) -> None:
+        self._owners = owners
+
+    def owners(self, path: Path) -> frozenset[int]:
+        return self._owners.get(path, frozenset({0}))
+
+
 class TestNames:
     """``metalog.toml``: in this folder, above it, else in the user's configuration folder."""
 
@@ -189,6 +199,35 @@ class TestNames:
             assert source.log.bounds().end == 574
         with pytest.raises(InvalidSource, match=r"\$METALOG_SOURCE, which is not set"):
             open_source("@", environ={}, cwd=work)
+
+    def test_above_it_must_belong_to_the_user_or_to_root(self, work: Path, tmp_path: Path) -> None:
+        """As git's safe.directory: whose file it is says where a password is sent."""
+        other = os.geteuid() + 1
+        theirs = OwnedBy({tmp_path / "metalog.toml": frozenset({other})})
+        said = f"{tmp_path}/metalog.toml is passed over: it belongs to user {other}"
+        with pytest.raises(InvalidSource, match=f"@prod is in no metalog.toml that counts: {said}"):
+            open_source("@prod", environ={}, cwd=work, files=theirs)
+        home = tmp_path / "home"
+        (home / "metalog").mkdir(parents=True)
+        (home / "metalog" / "metalog.toml").write_text(
+            f'[sources.prod]\nurl = "{work}/../../log"\n'
+        )
+        environ = {"XDG_CONFIG_HOME": str(home)}
+        source = open_source("@prod", environ=environ, cwd=work, files=theirs)
+        assert source.config is None
+        assert [note.startswith(said) for note in source.notes] == [True]
+        assert open_source("@prod", environ={}, cwd=tmp_path, files=theirs).notes == ()
+        roots = OwnedBy({tmp_path / "metalog.toml": frozenset({0})})
+        assert open_source("@prod", environ={}, cwd=work, files=roots).notes == ()
+
+    def test_under_sudo_the_callers_count(self, work: Path, tmp_path: Path, monkeypatch) -> None:
+        theirs = OwnedBy({tmp_path / "metalog.toml": frozenset({1234})})
+        environ = {"SUDO_UID": "1234"}
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        assert open_source("@prod", environ=environ, cwd=work, files=theirs).notes == ()
+        monkeypatch.setattr(os, "geteuid", lambda: 1)
+        with pytest.raises(InvalidSource, match="passed over"):
+            open_source("@prod", environ=environ, cwd=work, files=theirs)
 
     @pytest.mark.parametrize(
         ("document", "said"),

@@ -1,0 +1,75 @@
+"""A file may come by a pipe, as from a shell's ``<(…)``, wherever a file is read whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from cases import DEMO
+from command import Run
+from written_log import formatted
+
+LOG = DEMO / "log-dir"
+LINE = (
+    "Principal = User:billing is Allowed operation = READ from host = 10.0.4.12 on resource = "
+    "Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1"
+)
+Pipe = Callable[[str], str]
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    """Gives the path of a descriptor from which a text comes, once."""
+    with ExitStack() as stack:
+
+        def opened(text: str) -> str:
+            source, sink = os.pipe()
+            with os.fdopen(sink, "w") as writer:
+                writer.write(text)
+            stack.enter_context(closing(os.fdopen(source, "rb")))
+            return f"/dev/fd/{source}"
+
+        yield opened
+
+
+def test_a_source(pipe: Pipe, run: Run) -> None:
+    listed = run("acls", LOG, "-o", "json", "-q").stdout
+    exported = run("export", LOG, "-q").stdout
+    for text in (listed, exported):
+        assert run("diff", LOG, pipe(text), "--exit-code").returncode == 0
+    assert run("plan", LOG, pipe(exported), "-q").stdout.startswith("Nothing to do.")
+
+
+def test_a_configuration(pipe: Pipe, run: Run) -> None:
+    question = ("User:root", "Read", "topic:x")
+    text = "super.users=User:root\nauthorizer.class.name=x.y\n"
+    assert run("can", LOG, *question, "-q").returncode == 1
+    assert run("can", LOG, *question, "-q", "--config", pipe(text)).returncode == 0
+
+
+def test_settings_are_the_same_for_each_connection(pipe: Pipe, run: Run) -> None:
+    """Read anew, an emptied pipe would give none, and the second cluster a client without them."""
+    settings = pipe("security.protocol=NONSENSE\n")
+    for url in ("cluster://127.0.0.1:1", "quorum://127.0.0.1:1"):
+        done = run("acls", url, "--command-config", settings)
+        assert done.returncode == 2
+        assert settings in done.stderr
+        assert "security.protocol" in done.stderr
+
+
+def test_expectations_and_requests(pipe: Pipe, run: Run) -> None:
+    expected = "allow:\n- {principal: User:billing, operation: Read, resource: topic:payments}\n"
+    assert run("test", LOG, pipe(expected)).stdout.endswith("is not met.\n")
+    assert "READ on topic payments" in run("can", LOG, "--audit", pipe(LINE)).stdout
+
+
+def test_a_saved_plan(pipe: Pipe, run: Run, tmp_path: Path) -> None:
+    target, plan = formatted(tmp_path / "node"), tmp_path / "plan.json"
+    wanted = tmp_path / "wanted.yaml"
+    wanted.write_text(run("export", LOG, "-q").stdout)
+    run("plan", target, wanted, "--save", plan, "--super-users", "User:a")
+    done = run("apply", target, pipe(plan.read_text()), "--yes", "--super-users", "User:a")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "Done.")
