@@ -11,7 +11,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
@@ -42,6 +42,7 @@ from metalog_node.principals import Rule, principal_of
 from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import Seats
 from metalog_node.tls import ServerTls
+from metalog_node.turns import Turns
 
 R = TypeVar("R")
 
@@ -61,8 +62,8 @@ _FAREWELL_S: Final = 5.0
 
 class Door(NamedTuple):
     """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
-    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate. ``threads``
-    answer what would hold the event loop."""
+    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate. What would
+    hold the event loop is answered in ``turns``, those of a principal and an address."""
 
     listener: Listener
     apis: Mapping[int, Api]
@@ -75,7 +76,7 @@ class Door(NamedTuple):
     metrics: Metrics
     seats: Seats
     refusals: RefusalLog
-    threads: ThreadPoolExecutor
+    turns: Turns
 
 
 class Client:
@@ -227,8 +228,8 @@ class Client:
 
     async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
         """On a thread, so that the others are served meanwhile."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._door.threads, work, *arguments)
+        owner = (self._connection.principal, self._host)
+        return await self._door.turns.run(owner, work, *arguments)
 
 
 async def _done(answered: Answer) -> None:

@@ -48,6 +48,7 @@ from metalog_node.server import OpenListener
 from metalog_node.timed_files import TimedFiles
 from metalog_node.tls import ServerTls
 from metalog_node.trial import is_formatted
+from metalog_node.turns import Turns
 from metalog_node.watching import WatchListener
 from snapshot.upkeep import Upkeep
 
@@ -101,6 +102,7 @@ class Node:
         self._readiness = Readiness()
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
+        self._turns = Turns(self._threads)
         self._passwords = PasswordSetting(
             config.scram_passwords,
             _policy(config.scram_passwords),
@@ -321,7 +323,7 @@ class Node:
             self.metrics,
             self._seats,
             self._refusals,
-            self._threads,
+            self._turns,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()

@@ -151,8 +151,9 @@ MOST_ELEMENTS: Final = 25_000
 """More than twice as many as Kafka's controller changes at once."""
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
-SHORT: Final = 1 << 10
-"""Bytes of a request that is answered in less time than a thread would need to begin."""
+SHORT: Final = 128
+"""Bytes of a request that is answered in a few milliseconds, whatever is in it: as many clients as
+there are may each have one answered before the event loop comes round."""
 
 
 class Api(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from held_loop import ticking
-from hostile_requests import Shape, hostile, request
+from hostile_requests import Shape, has_arrays, hostile, request
 from running_node import BOTH_ROLES
 from written_log import formatted
 
@@ -24,7 +24,7 @@ from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of
 from metalog_node.connection import BEFORE_LOGIN_BYTES
-from metalog_node.handlers.question import Api
+from metalog_node.handlers.question import SHORT, Api
 from metalog_node.node import Node
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
@@ -32,6 +32,8 @@ CREATE_ACLS, API_VERSIONS = 30, 18
 BROKERS, CONTROLLERS = apis_of(is_controllers=False), apis_of(is_controllers=True)
 AT_ONCE = 4 << 10
 ACLS = 500
+AT_MOST_AT_ONCE = 60
+"""Elements."""
 
 
 def every_api() -> Iterator[tuple[str, int, Api]]:
@@ -127,6 +129,21 @@ def test_nothing_before_a_login_holds_the_loop(tmp_path: Path) -> None:
             held = ticks.take()
             assert held.by_itself < BY_ITSELF_S
             assert held.by_any < BY_ANY_S
+
+
+@pytest.mark.parametrize("key", BROKERS.keys() | CONTROLLERS.keys())
+def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
+    """As many clients as there are may each ask so much before it comes round."""
+    api = {**BROKERS, **CONTROLLERS}[key]
+    short = SHORT if api.short is None else api.short
+    for version in range(api.versions.least, api.versions.most + 1):
+        declared = request_type(key, version)
+        for many in (
+            Shape(items=AT_MOST_AT_ONCE + 1, text=lambda number: b""),
+            Shape(tags=AT_MOST_AT_ONCE + 1),
+        ):
+            if has_arrays(declared) if many.items else declared.__flexible__:
+                assert len(request(declared, many)) > short
 
 
 def connected_to(node: Node) -> socket.socket:

@@ -1,0 +1,67 @@
+"""Long requests of one client hold up nobody else's, over real connections."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event, Semaphore
+
+from held_loop import ticking
+from hostile_requests import Shape, request
+from running_node import BOTH_ROLES
+from written_log import formatted
+
+from metalog.wire.frames import framed
+from metalog.wire.hosts import Address
+from metalog.wire.messages import correlation_of
+from metalog.wire.schema import request_type
+from metalog_node import Api
+from metalog_node.handlers import quotas
+from metalog_node.handlers.question import Answer, Question, Services
+
+KEY = quotas.DESCRIBE_QUOTAS
+ASKED = framed(request(request_type(KEY, 1), Shape()))
+CORRELATION_ID = 7
+A_STRANGERS, ANOTHERS = "127.0.0.1", "127.0.0.2"
+REQUESTS = 6
+WITHIN_S = 30
+
+
+def connected(address: Address, source: str) -> socket.socket:
+    return socket.create_connection(address, WITHIN_S, source_address=(source, 0))
+
+
+def answered(client: socket.socket) -> int:
+    size = int.from_bytes(client.recv(4, socket.MSG_WAITALL), "big")
+    return correlation_of(client.recv(size, socket.MSG_WAITALL))
+
+
+def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None:
+    """There are two threads: the stranger's requests would take both for good."""
+    go_on, begun = Event(), Semaphore(0)
+    api = quotas.APIS[KEY]
+
+    def slow(services: Services, question: Question) -> Answer:
+        if question.context.host == A_STRANGERS:
+            begun.release()
+            assert go_on.wait(WITHIN_S)
+        return api.handle(services, question)
+
+    formatted(tmp_path)
+    properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
+    apis: dict[int, Api] = {KEY: api._replace(handle=slow, short=0)}
+    with ExitStack() as stack:
+        node, _ = stack.enter_context(ticking(properties, apis))
+        stack.callback(go_on.set)
+        address = node.addresses["PLAINTEXT"]
+        strangers = [stack.enter_context(connected(address, A_STRANGERS)) for _ in range(REQUESTS)]
+        for each in strangers:
+            each.sendall(ASKED)
+        assert begun.acquire(timeout=WITHIN_S)
+        another = stack.enter_context(connected(address, ANOTHERS))
+        another.sendall(ASKED)
+        assert answered(another) == CORRELATION_ID
+        assert not begun.acquire(blocking=False)
+        go_on.set()
+        assert [answered(each) for each in strangers] == [CORRELATION_ID] * REQUESTS
