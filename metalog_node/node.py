@@ -219,7 +219,11 @@ class Node:
             return self._topic.follower(self._publishers())
         if "controller" in config.roles:
             return self._controller()
-        log = QuorumLog(",".join(map(str, config.bootstrap_servers)), self._controller_settings())
+        log = QuorumLog(
+            ",".join(map(str, config.bootstrap_servers)),
+            self._controller_settings(),
+            identifies=True,
+        )
         self._log = log
         return Replica(log, self._publishers())
 

@@ -101,6 +101,12 @@ class Follower:
         self._avoided.clear()
         return Verdict.PAUSE
 
+    def nobody_answers(self) -> Verdict:
+        """None of all controllers did."""
+        self._leading = None
+        self._avoided.clear()
+        return Verdict.PAUSE
+
     def judge(self, asked: Address, fetched: Fetched) -> Verdict:
         """Of any answer, whatever was asked for; ``InvalidSource`` where asking on is of no use."""
         has_news = self._learn(fetched)

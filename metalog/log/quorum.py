@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
@@ -72,15 +73,21 @@ class QuorumLog:
 
     Opening connects to nobody. Raises ``InvalidSource`` where no controller can be reached or
     leads, or where it may not be followed; reading again goes on with the next controller.
+
+    The cluster's id is asked for when it is read first, or with ``identifies`` by the first
+    connection: controllers tell it only to who may ALTER the cluster, and log a refusal.
     """
 
-    def __init__(self, bootstrap: str, settings: ClientSettings = PLAINTEXT) -> None:
+    def __init__(
+        self, bootstrap: str, settings: ClientSettings = PLAINTEXT, *, identifies: bool = False
+    ) -> None:
         self.path = SCHEME + bootstrap
         self._settings = settings
         self._follower = Follower(parse_addresses(bootstrap))
         self._connection: Connection | None = None
         self._survey: Survey | None = None
         self._cluster_id: str | None = None
+        self._asks_id = identifies
         self._pending: deque[LogEvent] = deque()
         self._was_connected = False
         self._contact = Contact()
@@ -109,7 +116,19 @@ class QuorumLog:
     def cluster_id(self) -> str | None:
         """None where the controllers do not tell it: that needs ALTER on the cluster."""
         self._surveyed()
+        if self._cluster_id is None and not self._asks_id:
+            self._asks_id = True
+            self._cluster_id = self._told_id()
         return self._cluster_id
+
+    def _told_id(self) -> str | None:
+        asked = self._follower.target
+        with self._failing_as_source(asked):
+            try:
+                return _cluster_of(self._connected(asked))
+            except Unreachable as error:
+                self.close()
+                raise InvalidSource(f"{self.path}: {error}") from None
 
     def expect_cluster(self, cluster_id: str) -> None:
         """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka
@@ -220,7 +239,7 @@ class QuorumLog:
             fetched = self._fetched(asked, place, wait_s)
         except Unreachable as error:
             self._trouble = str(error)
-            verdict = self._follower.no_answer(asked)
+            verdict = self._after_loss(asked)
         else:
             verdict = self._judged(asked, fetched)
         if verdict is Verdict.LEADS:
@@ -280,17 +299,40 @@ class QuorumLog:
     ) -> Body:
         """The answer; ``Unreachable`` where there is none, ``InvalidSource`` where there will be
         none."""
+        with self._failing_as_source(asked):
+            try:
+                connection = self._connected(asked)
+                body = request(connection.version(api_key, versions))
+                return connection.ask(body, wait_s + self._settings.request_timeout_s)
+            except Unreachable:
+                self.close()
+                raise
+
+    @contextmanager
+    def _failing_as_source(self, asked: Address) -> Iterator[None]:
         try:
-            connection = self._connected(asked)
-            body = request(connection.version(api_key, versions))
-            return connection.ask(body, wait_s + self._settings.request_timeout_s)
-        except Unreachable:
-            self.close()
-            raise
+            yield
         except (AuthenticationFailed, Malformed, NotSpoken) as error:
             self.close()
             self._follower.no_answer(asked)
             raise InvalidSource(f"{self.path}: {error}") from None
+
+    def _after_loss(self, asked: Address) -> Verdict:
+        """Go on with the first of the other controllers that takes a connection: in turn, each
+        silent one would take the time of a connection."""
+        verdict = self._follower.no_answer(asked)
+        others = [each for each in self._follower.controllers if each != asked]
+        if verdict is Verdict.PAUSE or not others:
+            return verdict
+        with self._failing_as_source(asked):
+            try:
+                met = first_connection(others, self._settings, check=_refuse_a_broker)
+            except Unreachable as error:
+                self._trouble = f"{self._trouble}; {error}"
+                return self._follower.nobody_answers()
+            self._follower.begin_with(met.address)
+            self._take(met)
+        return verdict
 
     def _meet(self) -> None:
         """Connect to the first controller that takes a connection."""
@@ -313,7 +355,7 @@ class QuorumLog:
     def _take(self, connection: Connection) -> Connection:
         self._connection = connection
         _refuse_a_broker(connection)
-        if not self._was_connected:
+        if not self._was_connected and self._asks_id:
             self._cluster_id = _cluster_of(connection) or self._cluster_id
         self._was_connected = True
         return connection

@@ -11,6 +11,8 @@ from typing import Final
 from metalog.errors import InvalidRequest
 
 LENGTH_BYTES: Final = 4
+_HTTP: Final = b"HTTP"
+"""With which the answer of a web server begins."""
 DEFAULT_LIMIT: Final = 100 << 20
 """Kafka's ``socket.request.max.bytes``."""
 
@@ -51,8 +53,13 @@ class FrameReader:
             begin = at + LENGTH_BYTES
             size = int.from_bytes(self._buffer[at:begin], "big", signed=True)
             if not 0 <= size <= self.limit:
+                is_http = self._buffer[at:begin] == _HTTP
                 self._buffer.clear()
-                raise Malformed(f"a frame of {size} bytes, where at most {self.limit} are taken")
+                raise Malformed(
+                    "it is an HTTP server, which Kafka's protocol is not for; is the port right?"
+                    if is_http
+                    else f"a frame of {size} bytes, where at most {self.limit} are taken"
+                )
             if len(self._buffer) < begin + size:
                 break
             with memoryview(self._buffer) as whole:

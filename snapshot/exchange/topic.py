@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metalog.errors import InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog.files import Files
 from metalog.log.topic import TopicLog
-from snapshot.exchange.client_file import client_settings
+from metalog.log.topic_address import parse_address
+from metalog.wire.bootstrap import first_connection
+from metalog.wire.hosts import parse_addresses
+from snapshot.exchange.client_file import client_settings, wire_settings
 
 _SNAPSHOTS = "snapshots="
 
@@ -28,6 +31,21 @@ def open_topic(url: str, base: Path, command_config: Path | None, files: Files) 
         if not files.is_folder(snapshots):
             raise InvalidSource(f"{snapshots}: there is no such folder of snapshots")
     settings, _ = client_settings(command_config, files)
+    _check_reachable(address, command_config, files)
     log = TopicLog(address, settings, snapshots=snapshots, files=files)
     log.check()
     return log
+
+
+def _check_reachable(url: str, command_config: Path | None, files: Files) -> None:
+    """``InvalidSource`` where no server takes a connection, within the time of one and with what
+    was tried; librdkafka takes longer, and says less."""
+    try:
+        settings = wire_settings(command_config, files)
+    except InvalidSource:
+        return  # librdkafka knows logins that our own client does not
+    servers = parse_addresses(parse_address(url).servers)
+    try:
+        first_connection(servers, settings).close()
+    except InvalidRequest as error:
+        raise InvalidSource(f"{url}: {error}") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -29,6 +29,7 @@ from metalog.replica import Replica
 from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import Request, read_request, write_response
 from metalog.wire.schema import response_parts
+from metalog.wire.security import client_settings
 from metalog.wire.versions import VersionRange, Versions, versions_response
 from shell.main import main
 
@@ -195,6 +196,52 @@ def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
     assert eventually(lambda: not isinstance(replica.state, Ready))
     replica.close()
     assert len(replica.image.acls) == 2
+
+
+def test_the_clusters_id_is_asked_for_where_it_is_wanted_alone() -> None:
+    """Controllers log who asks for it without the right to."""
+    described: list[Any] = []
+    lead = leading(3)
+
+    def answer(asked: Any) -> Any:
+        if not hasattr(asked, "endpoint_type"):
+            return lead(asked)
+        described.append(asked)
+        parts = response_parts(60, 1)
+        return parts.DescribeClusterResponse(
+            throttle_time=timedelta(),
+            error_code=KafkaErrorCode.cluster_authorization_failed,
+            error_message=None,
+            cluster_id="",
+            brokers=(),
+        )
+
+    apis = CONTROLLERS_APIS | {60: VersionRange(0, 1)}
+    with controller(answer, apis) as address:
+        assert main(["acls", f"quorum://{address}", "-q"]) == 0
+        assert described == []
+        with closing(QuorumLog(address)) as log:
+            assert (log.cluster_id, log.cluster_id) == (None, None)
+            assert len(described) == 1
+        with closing(QuorumLog(address, identifies=True)) as log:
+            list(log.read(0))
+            assert (log.known_cluster_id, len(described)) == (None, 2)
+
+
+def test_after_a_loss_silent_controllers_do_not_hold_up_those_after_them() -> None:
+    """One after the other, each would take the time of a connection."""
+    settings = client_settings({"socket.connection.setup.timeout.ms": "60000"})
+    with ExitStack() as stack:
+        silent = [
+            stack.enter_context(closing(socket.create_server(("127.0.0.1", 0)))).getsockname()[1]
+            for _ in range(2)
+        ]
+        rest = stack.enter_context(controller(leading(3)))
+        with controller(leading(3)) as first:
+            among = ",".join([first, *(f"127.0.0.1:{port}" for port in silent), rest])
+            log = stack.enter_context(closing(QuorumLog(among, settings)))
+            assert log.bounds().end == 3
+        assert len([each for each in log.read(0) if isinstance(each, Appended)]) == len(LOG)
 
 
 def test_an_archive_asks_once_for_the_id_that_controllers_do_not_tell(

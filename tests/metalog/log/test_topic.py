@@ -6,6 +6,7 @@ What transactions promise is shown at a real Kafka (``tests/compat/test_topic.py
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -28,6 +29,7 @@ from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicL
 from metalog.ports import Appended, Gap, HighWatermark, LiveLog, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.messages import PartitionRecord
+from shell.main import main
 from snapshot.generator import SnapshotGenerator
 from snapshot.writer import write_snapshot
 
@@ -225,3 +227,16 @@ def test_a_cluster_that_is_gone_is_noticed_by_its_silence() -> None:
         running.close()
         assert eventually(lambda: all(isinstance(each.state, Stale) for each in replicas))
         assert all((each.failing_for_s or 0) >= 2 for each in replicas)
+
+
+def test_a_topic_without_a_cluster_says_what_a_cluster_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Our own client's words, not librdkafka's, and as soon."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as nobody:
+        gone = f"127.0.0.1:{nobody.getsockname()[1]}"
+    said = []
+    for url in (f"cluster://{gone}", f"topic://{gone}/acls"):
+        assert main(["acls", url]) == 2
+        said.append(capsys.readouterr().err.rstrip().rpartition(f"{gone}: ")[2])
+    assert said == ["connection refused"] * 2

@@ -47,3 +47,8 @@ def test_what_is_held_is_no_more_than_came() -> None:
     reader = FrameReader(limit=1 << 30)
     reader.feed(b"\x3f\xff\xff\xff" + b"x" * 10)
     assert reader.held == 14
+
+
+def test_a_web_server_is_called_one() -> None:
+    with pytest.raises(Malformed, match="it is an HTTP server"):
+        FrameReader().feed(b"HTTP/1.1 400 Bad Request\r\n")
