@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.insight.lint.finding import Notes, Subject
 from metalog.ids import uuid_text
 from shell.context import opened_source, read_config, replayed_source, store_document
+from snapshot.exchange.ownership import added_outside, outside_said, overlap_said, owned_twice
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -59,6 +60,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
+    outside = added_outside(document)
     subject = Subject(
         tuple(entry.acl for entry in entries),
         config,
@@ -68,8 +70,14 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         notes={entry.acl: Notes(entry.notes.owner, entry.notes.expires) for entry in entries}
         if _has_notes(source, document)
         else None,
+        outside=None
+        if not document.claims
+        else {each.entry.acl: outside_said(each.owner) for each in reversed(outside)},
+        owned_twice=[(str(each.other.place), overlap_said(each)) for each in owned_twice(document)],
     )
-    return Looked(subject, {each.acl: each.place for each in entries if each.place}, None)
+    places = {each.acl: each.place for each in entries if each.place}
+    places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
+    return Looked(subject, places, None)
 
 
 def _has_notes(source: Source, document: Document) -> bool:

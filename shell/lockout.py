@@ -41,6 +41,20 @@ def lockout(
     return None
 
 
+def lockout_said(
+    before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
+) -> str | None:
+    """Why a change is refused that takes somebody the right to alter ACLs, or None."""
+    lost = lockout(before, after, config, caller)
+    if lost is None:
+        return None
+    advice = "name --super-users if there are some, or " if lost == EVERYONE else ""
+    return (
+        f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it all "
+        "the same"
+    )
+
+
 def _everyone(held: list[Acl], caller: str | None) -> set[Who]:
     principals = {acl.principal for acl in held} - {WILDCARD_PRINCIPAL}
     principals |= {_SOMEBODY} if caller is None else {_SOMEBODY, caller}

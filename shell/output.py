@@ -246,7 +246,7 @@ class Output:
         self.line(f"| {' | '.join(keys)} |")
         self.line("|" + " --- |" * len(keys))
         for row in rows:
-            self.line(f"| {' | '.join(_markdown_cell(value) for value in row)} |")
+            self.line(f"| {' | '.join(in_markdown(value) for value in row)} |")
 
     def flush(self) -> None:
         if self.format == "json" and not self._has_said_missing:
@@ -261,7 +261,8 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _markdown_cell(value: object) -> str:
+def in_markdown(value: object) -> str:
+    """``value`` as plain text in Markdown, where nothing in it can become markup."""
     text = safe(str(value))
     for special in "\\|*_`<":
         text = text.replace(special, "\\" + special)

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.insight.commands import Change as Command
 from authorizer.insight.commands import kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
-from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from shell.acl_files import held_by
 from shell.acls import sentence
 from shell.context import (
@@ -27,17 +25,15 @@ from shell.context import (
 )
 from shell.moved import rows, said_in_summary
 from shell.output import Cell
+from shell.plan_checks import PlanFinding, Refusal, add_lockout, findings_of
 from snapshot.exchange.formats.document import Document, ScramUser, joined
 from snapshot.exchange.formats.rules import NOTE_KEYS
 from snapshot.exchange.plan import (
-    SAVED_BEGINNING,
     Change,
     Plan,
-    SavedPlan,
     Step,
     after,
     make_plan,
-    read_saved,
 )
 
 if TYPE_CHECKING:
@@ -52,13 +48,16 @@ _WORDS: Final = {Change.ADD: "add", Change.REMOVE: "remove"}
 
 
 class Planned(NamedTuple):
-    """``current`` are all the ACLs that the target has, ``users`` those that are wanted."""
+    """``current`` are all the ACLs that the target has, ``users`` those that are wanted.
+    ``wanted`` is empty where the plan was a saved one."""
 
     source: Source
     current: frozenset[Acl]
     config: AuthorizerConfig
     plan: Plan
     users: tuple[ScramUser, ...] = ()
+    findings: tuple[PlanFinding, ...] = ()
+    wanted: Document = Document()
 
     @property
     def after(self) -> set[Acl]:
@@ -81,20 +80,13 @@ def add_planning(parser: ArgumentParser) -> None:
         "--prune", action="store_true", help="remove what the files own and do not name"
     )
     changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
-    changed.add_argument(
-        "--allow-lockout",
-        action="store_true",
-        help="even if the caller, or everyone, can then alter no ACLs",
-    )
-    changed.add_argument(
-        "--caller", metavar="TYPE:NAME", help="who asks (default: the user of --command-config)"
-    )
+    add_lockout(parser)
     add_config(parser)
     parser.set_defaults(at=None, committed=False, salvage=None)
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
-    """The plan from TARGET to WANTED; refused where it does more than was allowed."""
+    """The plan from TARGET to WANTED; ``refusal_of`` tells whether it may be applied."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
         held_by(text, arguments, output, rests_on_users=moves_users).document
@@ -107,63 +99,15 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     config = read_config(arguments, source, output).config
-    made = Planned(source, current, config, plan, wanted.users)
-    refuse_too_much(made, arguments)
-    return made
-
-
-def saved_plan(name: str) -> SavedPlan | None:
-    """The plan that the file ``name`` holds, whatever it is called; None where it holds none."""
-    path = Path(name)
-    if not (path.is_file() or is_descriptor(path)):
-        return None
-    if path.suffix != ".json" and not _begins_as_plan(path):
-        return None
-    try:
-        return read_saved(read_whole(LOCAL_FILES, path).decode(), name)
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{name}: no UTF-8") from None
-
-
-def _begins_as_plan(path: Path) -> bool:
-    with opened(LOCAL_FILES, path) as file:
-        return file.read_at(0, len(SAVED_BEGINNING)) == SAVED_BEGINNING
+    return Planned(
+        source, current, config, plan, wanted.users, tuple(findings_of(plan.steps, wanted)), wanted
+    )
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:
     if source.store is None:
         return frozenset(replayed_source(arguments, output, source).image.acls.by_id.values())
     return frozenset(store_document(source.store, arguments, output).acls)
-
-
-def refuse_too_much(made: Planned, arguments: Namespace) -> None:
-    """``InvalidRequest`` past ``--max-removals``, or where somebody would be locked out."""
-    from shell.lockout import EVERYONE, lockout
-
-    limit = arguments.max_removals
-    if limit is not None and limit < 0:
-        raise InvalidRequest(f"--max-removals {limit}: a number from 0 on")
-    if limit is not None and made.plan.removals > limit:
-        raise InvalidRequest(
-            f"{made.plan.removals:,} ACLs would be removed, more than --max-removals {limit}"
-        )
-    if arguments.allow_lockout:
-        return
-    lost = lockout(made.current, made.after, made.config, caller_of(made.source, arguments))
-    if lost is not None:
-        advice = "name --super-users if there are some, or " if lost == EVERYONE else ""
-        raise InvalidRequest(
-            f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it "
-            "all the same"
-        )
-
-
-def caller_of(source: Source, arguments: Namespace) -> str | None:
-    from metalog.principal import parse_principal
-
-    if arguments.caller is not None:
-        return str(parse_principal(arguments.caller))
-    return getattr(source.opened, "caller", None)
 
 
 def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
@@ -183,10 +127,21 @@ def _counted(acls: Sequence[Acl]) -> str:
     return f"{len(acls):,} ACL{'' if len(acls) == 1 else 's'}"
 
 
-def print_steps(steps: Sequence[Step], output: Output, credentials: Sequence[Move] = ()) -> None:
-    """One step a line, and a line that counts them."""
+def print_steps(
+    steps: Sequence[Step],
+    output: Output,
+    credentials: Sequence[Move] = (),
+    refusal: Refusal | None = None,
+) -> None:
+    """One step a line, marked where the plan is refused for it, and a line that counts them."""
+    refused = frozenset(() if refusal is None else refusal.steps)
     said: list[list[Cell | str]] = [
-        [SIGNS[step.change], sentence(step.acl), Cell(_noted(step), "faint")] for step in steps
+        [
+            SIGNS[step.change],
+            sentence(step.acl),
+            Cell("<- refused", "bad") if step in refused else Cell(_noted(step), "faint"),
+        ]
+        for step in steps
     ]
     output.aligned([*said, *rows(credentials)])
     if credentials:

@@ -190,6 +190,20 @@ class _Granted:
         return self.literals.any_begins_with(name) or self.prefixed.any_begins_with(name)
 
 
+class Reached:
+    """The names that some ACLs reach, to be asked whether another one reaches one of them."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._granted: dict[ResourceType, _Granted] = {}
+        for acl in acls:
+            granted = self._granted.setdefault(acl.resource_type, _Granted())
+            granted.of(acl.pattern_type).add(acl.resource_name)
+
+    def meets(self, acl: Acl) -> bool:
+        granted = self._granted.get(acl.resource_type)
+        return granted is not None and granted.meets(acl)
+
+
 _Key = tuple[ResourceType, str | None, str | None]
 """A resource type, a principal and a host; None stands for all of them together."""
 

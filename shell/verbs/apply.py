@@ -15,28 +15,16 @@ from shell.asking import need_somebody, says_yes
 from shell.context import opened_text, read_config
 from shell.moved import add_credentials, moves
 from shell.output import Output
-from shell.planning import (
-    Planned,
-    add_planning,
-    current_acls,
-    planned,
-    print_steps,
-    refuse_too_much,
-    saved_plan,
-)
+from shell.plan_checks import refusal_of
+from shell.planning import Planned, add_planning, current_acls, planned, print_steps
 from shell.safe import shown
-from snapshot.exchange.plan import (
-    Plan,
-    SavedPlan,
-    Step,
-    fingerprint,
-    remaining,
-    step_fields,
-)
-from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
+from shell.saved_plans import plan_to_save, refuse_changed, saved_plan
+from snapshot.exchange.plan import Plan, SavedPlan, Step, remaining, step_fields
+from snapshot.exchange.target import carry_out, target_of
 
 if TYPE_CHECKING:
     from shell.moved import Move
+    from shell.plan_checks import Refusal
     from snapshot.exchange.target import Target
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
@@ -48,7 +36,8 @@ metalog apply @prod plan.json                       what metalog plan --save wro
 metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 To a folder all of it is one metadata transaction. Elsewhere DENYs are added first, then ALLOWs;
-ALLOWs are removed, then DENYs. A saved plan is refused if the target has changed since.
+ALLOWs are removed, then DENYs. A saved plan is refused if what its files own has changed since,
+or if it would turn other answers than it did; other changes do not matter to it.
 Exit code: 0 done or nothing to do, 2 not done."""
 
 
@@ -69,20 +58,32 @@ def run(arguments: Namespace, output: Output) -> int:
 def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     plan = _saved_plan(arguments)
     made = planned(arguments, output) if plan is None else _from_saved(plan, arguments, output)
+    for finding in made.findings:
+        output.warn(str(finding))
     steps = made.plan.steps
     credentials = moves(made.users, target, arguments, output)
-    refuse_unwritable(target, steps)
+    refusal = refusal_of(made, arguments, target)
     if output.is_text:
-        print_steps(steps, output, credentials)
+        print_steps(steps, output, credentials, refusal)
+    if plan is not None:
+        refuse_changed(plan, made.current, made.config, output)
+    _refuse(refusal)
     count = len(steps) + len(credentials)
     if not count:
         return 0
     if plan is None and not arguments.yes:
-        _ask(count, target, made, output)
+        made = _asked(count, target, made, output)
+        _refuse(refusal_of(made, arguments, target))
+        steps = made.plan.steps
     users = [each.user for each in credentials]
     carry_out(target, steps, _progress(len(steps), output), users, before=made.current)
     _say_done(steps, credentials, output)
     return 0
+
+
+def _refuse(refusal: Refusal | None) -> None:
+    if refusal is not None:
+        raise InvalidRequest(refusal.message)
 
 
 def _saved_plan(arguments: Namespace) -> SavedPlan | None:
@@ -104,15 +105,13 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current = current_acls(source, arguments, output)
     steps = remaining(plan, current)
-    made = Planned(
-        source, current, read_config(arguments, source, output).config, Plan(tuple(steps))
-    )
-    refuse_too_much(made, arguments)
-    return made
+    config = read_config(arguments, source, output).config
+    return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns))
 
 
-def _ask(count: int, target: Target, made: Planned, output: Output) -> None:
-    """Returns if a person says yes and nothing has changed while they thought about it."""
+def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned:
+    """The plan for the target as it is once a person has said yes, if it is still the one that
+    they were shown."""
     need_somebody(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {count:,} change{'' if count == 1 else 's'}? [y/N] ")
@@ -120,8 +119,13 @@ def _ask(count: int, target: Target, made: Planned, output: Output) -> None:
     if not says_yes():
         raise InvalidRequest("nothing was changed")
     state = target.state()
-    if state.doubts or fingerprint(state.document.acls) != fingerprint(made.current):
+    if state.doubts:
         raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
+    current = frozenset(state.document.acls)
+    shown_plan = plan_to_save("", made.current, made.plan)
+    refuse_changed(shown_plan, current, made.config, output, "nothing was done, run it again")
+    steps = tuple(remaining(shown_plan, current))
+    return made._replace(current=current, plan=made.plan._replace(steps=steps))
 
 
 def _progress(total: int, output: Output) -> Callable[[int], None]:

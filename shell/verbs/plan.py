@@ -1,19 +1,22 @@
 """``metalog plan TARGET WANTED…``: what apply would change, and for whom.
 
-Exit code 0 is nothing to do, 1 is changes, 2 is no plan. This module must not change a
-target.
+Exit code 0 is a plan, whether it changes anything or not; 1 where ``--exit-code`` or
+``--fail-on-broken`` says so; 2 is no plan, or one that ``apply`` would refuse. This module
+must not change a target.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
-from shell.output import Cell, Output
+from shell.output import Cell, Output, in_markdown
+from shell.plan_audit import Audit, asked_words, audited
+from shell.plan_checks import Refusal, refusal_of
+from shell.plan_reports import print_annotations, print_cases
 from shell.planning import (
     Planned,
     add_planning,
@@ -23,14 +26,11 @@ from shell.planning import (
     print_table,
     summary,
 )
-from shell.safe import shown
-from snapshot.exchange.plan import saved, step_fields, write_saved
-
-if TYPE_CHECKING:
-    from shell.many import Group
+from shell.saved_plans import plan_to_save
+from snapshot.exchange.plan import step_fields, write_saved
 
 USAGE: Final = "TARGET WANTED… [--prune] [--audit FILE] [--save FILE] [options]"
-FORMATS: Final = ("text", "json", "markdown", "commands")
+FORMATS: Final = ("text", "json", "markdown", "commands", "github", "junit")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog plan cluster://broker:9092 acls/ --command-config admin.properties
@@ -38,25 +38,10 @@ metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it wo
 metalog plan @prod acls/ --prune --save plan.json
 metalog apply @prod plan.json                                         no more than that
 
-Exit code: 0 nothing to do, 1 changes, 2 no plan."""
+Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
+or one that apply would refuse."""
 _SHOWN: Final = 20
-
-
-class Turned(NamedTuple):
-    """Requests of the audit log that would get another answer than now."""
-
-    group: Group
-    was: bool
-
-
-class Audit(NamedTuple):
-    turned: list[Turned]
-    requests: int
-    bad: int
-
-    def said(self) -> str:
-        times = sum(each.group.times for each in self.turned)
-        return f"{times:,} of {self.requests:,} requests would get another answer."
+_ANNOTATING: Final = ("markdown", "github", "junit")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -64,6 +49,18 @@ def configure(parser: ArgumentParser) -> None:
     more = parser.add_argument_group("what is made of it")
     more.add_argument(
         "--audit", metavar="FILE", help="audit lines of Kafka: count those answered otherwise"
+    )
+    more.add_argument(
+        "--requests", metavar="FILE", help="the same of JSON lines with the keys of can --json"
+    )
+    more.add_argument(
+        "--exit-code", action="store_true", help="exit with 1 where something would change"
+    )
+    more.add_argument(
+        "--fail-on-broken",
+        action="store_true",
+        help="exit with 1 where a request of --audit or --requests that is allowed now would be "
+        "denied",
     )
     more.add_argument(
         "--salvage",
@@ -75,57 +72,39 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    has_requests = arguments.audit is not None or arguments.requests is not None
+    if arguments.fail_on_broken and not has_requests:
+        raise InvalidRequest("--fail-on-broken needs requests: give --audit or --requests FILE")
     made = planned(arguments, output)
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan that lacks what could not be read is not saved")
-    audit = None if arguments.audit is None else _audited(made, arguments, output)
+    refusal = refusal_of(made, arguments, made.source.opened)
+    audit = audited(made, arguments, output) if has_requests else None
+    if output.format not in _ANNOTATING:
+        for finding in made.findings:
+            output.warn(str(finding))
     if output.is_text:
-        print_steps(made.plan.steps, output)
+        print_steps(made.plan.steps, output, refusal=refusal)
         if audit is not None:
             _print_audit(audit, output)
     else:
-        {"json": _as_json, "markdown": _as_markdown, "commands": _as_commands}[output.format](
-            made, audit, output
-        )
+        printers = {
+            "json": _as_json,
+            "markdown": _as_markdown,
+            "commands": _as_commands,
+            "github": print_annotations,
+            "junit": print_cases,
+        }
+        printers[output.format](made, audit, refusal, output)
+    if refusal is not None:
+        raise InvalidRequest(refusal.message)
     if arguments.save is not None:
-        text = write_saved(saved(arguments.source, made.current, made.plan))
+        text = write_saved(plan_to_save(arguments.source, made.current, made.plan))
         replace_whole(LOCAL_FILES, Path(arguments.save), text.encode())
     if audit is not None and audit.bad:
         return 2
-    return 1 if made.plan.steps else 0
-
-
-def _audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
-    from shell.many import Many
-
-    many = Many(Namespace(audit=arguments.audit, requests=None, question=[]))
-    before, after = (_decider(acls, made) for acls in (made.current, made.after))
-    turned = []
-    requests = 0
-    for group in many.groups(output):
-        requests += group.times
-        was = before(group)
-        if was is not after(group):
-            turned.append(Turned(group, was))
-    return Audit(turned, requests, many.bad)
-
-
-def _decider(acls: Any, made: Planned) -> Any:
-    from authorizer.api import Action, RequestContext, ResourcePattern
-    from authorizer.standard import StandardAuthorizer
-
-    config = made.config
-    authorizer = StandardAuthorizer.from_acls(
-        acls, super_users=config.super_users, allow_everyone=config.allow_everyone
-    )
-
-    def allowed(group: Group) -> bool:
-        question = group.asked.question
-        resource = ResourcePattern(question.resource_type, question.resource_name)
-        context = RequestContext(question.principal, question.host or "")
-        return authorizer.is_allowed(context, Action(question.operation, resource))
-
-    return allowed
+    is_broken = arguments.fail_on_broken and audit is not None and audit.broken
+    return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
 
 
 def _print_audit(audit: Audit, output: Output) -> None:
@@ -137,7 +116,7 @@ def _print_audit(audit: Audit, output: Output) -> None:
             Cell("ALLOWED", "good") if each.was else Cell("DENIED", "bad"),
             "->",
             Cell("DENIED", "bad") if each.was else Cell("ALLOWED", "good"),
-            *_asked(each),
+            *asked_words(each),
         ]
         for each in audit.turned[:_SHOWN]
     )
@@ -145,16 +124,7 @@ def _print_audit(audit: Audit, output: Output) -> None:
         output.line(f"and {len(audit.turned) - _SHOWN:,} more kinds of request; -o json has all")
 
 
-def _asked(turned: Turned) -> Iterator[str]:
-    question = turned.group.asked.question
-    yield shown(question.principal)
-    yield f"{question.operation.name} on {question.resource_type.name} " + shown(
-        question.resource_name
-    )
-    yield f"from {shown(question.host or '')}"
-
-
-def _as_json(made: Planned, audit: Audit | None, output: Output) -> None:
+def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output) -> None:
     for step in made.plan.steps:
         output.record(step_fields(step))
     for was, group in ((each.was, each.group) for each in (audit.turned if audit else ())):
@@ -174,9 +144,17 @@ def _as_json(made: Planned, audit: Audit | None, output: Output) -> None:
         )
 
 
-def _as_markdown(made: Planned, audit: Audit | None, output: Output) -> None:
+def _as_markdown(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
     """For a pull request: nothing that a name holds can become markup."""
     output.line(f"**metalog plan**: {summary(made.plan.steps)}")
+    if refusal is not None:
+        output.line()
+        output.line(f"**refused**: {in_markdown(refusal.message)}")
+    for finding in made.findings:
+        output.line()
+        output.line(f"**warning**: {in_markdown(str(finding))}")
     if audit is not None:
         output.line()
         output.line(audit.said())
@@ -187,7 +165,10 @@ def _as_markdown(made: Planned, audit: Audit | None, output: Output) -> None:
         output.line()
         output.records(
             ("requests", "now", "then", "principal", "asked", "host"),
-            ((each.group.times, *_then(each.was), *_asked(each)) for each in audit.turned[:_SHOWN]),
+            (
+                (each.group.times, *_then(each.was), *asked_words(each))
+                for each in audit.turned[:_SHOWN]
+            ),
         )
 
 
@@ -195,7 +176,9 @@ def _then(was: bool) -> tuple[str, str]:
     return ("ALLOWED", "DENIED") if was else ("DENIED", "ALLOWED")
 
 
-def _as_commands(made: Planned, audit: Audit | None, output: Output) -> None:
+def _as_commands(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
     """In the plan's order; a removal asks, as kafka-acls does."""
     print_commands(made.plan.steps, output)
     if audit is not None:

@@ -8,23 +8,37 @@ ACLs come from, nor how a change is made.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from metalog.acl import ACL_KEYS, Acl, PermissionType, acl_fields
-from metalog.errors import InvalidRequest
-from snapshot.exchange.formats.document import NO_NOTES, Document, Notes, acl_order, in_order
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    acl_fields,
+)
+from snapshot.exchange.formats.document import (
+    NO_NOTES,
+    Document,
+    Notes,
+    Own,
+    acl_order,
+    in_order,
+    is_owned,
+)
 from snapshot.exchange.formats.json_nodes import json_values
 from snapshot.exchange.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
-from snapshot.exchange.formats.rules import NOTE_KEYS, read_rule
+from snapshot.exchange.formats.rules import NOTE_KEYS, own_fields, read_own, read_rule
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 SAVED_BEGINNING: Final = b'{"metalogPlan"'
 """Of a saved plan as it is written here."""
-_SAVED_KEYS: Final = ("metalogPlan", "target", "before", "steps")
+_SAVED_KEYS: Final = ("metalogPlan", "target", "owns", "before", "steps")
 
 
 class Change(Enum):
@@ -47,12 +61,13 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """``kept`` are ACLs of the target that nobody wants and that stay: ``unowned`` because no
-    file owns them, ``unpruned`` because their removal was not asked for."""
+    """ACLs of the target that nobody wants and that stay are ``unowned``, because no file owns
+    them, or ``unpruned``, because their removal was not asked for."""
 
     steps: tuple[Step, ...]
     unowned: tuple[Acl, ...] = ()
     unpruned: tuple[Acl, ...] = ()
+    owns: tuple[Own, ...] = ()
 
     @property
     def removals(self) -> int:
@@ -69,11 +84,12 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
         if entry.acl not in held
     ]
     spare = sorted(held - wanted_acls, key=acl_order)
-    owned = [acl for acl in spare if any(own.covers(acl) for own in wanted.owns)]
-    unowned = tuple(acl for acl in spare if acl not in set(owned))
+    owned = [acl for acl in spare if is_owned(acl, wanted.owns)]
+    unowned = tuple(sorted(set(spare).difference(owned), key=acl_order))
     if prune:
         steps += [Step(Change.REMOVE, acl) for acl in owned]
-    return Plan(tuple(_in_phases(steps)), unowned, () if prune else tuple(owned))
+    unpruned = () if prune else tuple(owned)
+    return Plan(tuple(_in_phases(steps)), unowned, unpruned, wanted.owns)
 
 
 def _in_phases(steps: Sequence[Step]) -> Iterator[Step]:
@@ -102,45 +118,50 @@ def after(current: Iterable[Acl], steps: Iterable[Step]) -> set[Acl]:
 
 
 class SavedPlan(NamedTuple):
-    """``before`` stands for all the ACLs that the target had when the plan was made."""
+    """``before`` are the ACLs that the plan depends on, as its target had them: those that its
+    files own (``owns``), and those that reach a resource which one of its steps reaches."""
 
     target: str
-    before: str
+    owns: tuple[Own, ...]
+    before: tuple[Acl, ...]
     steps: tuple[Step, ...]
 
+    @property
+    def added(self) -> frozenset[Acl]:
+        return frozenset(step.acl for step in self.steps if step.change is Change.ADD)
 
-def saved(target: str, current: Iterable[Acl], plan: Plan) -> SavedPlan:
-    return SavedPlan(target, fingerprint(current), plan.steps)
+    @property
+    def removed(self) -> frozenset[Acl]:
+        return frozenset(step.acl for step in self.steps if step.change is Change.REMOVE)
 
 
-def fingerprint(acls: Iterable[Acl]) -> str:
-    """The same for equal sets of ACLs, and for no others."""
-    lines = [json.dumps(acl_fields(acl)) for acl in sorted(set(acls), key=acl_order)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+def saved(target: str, reached: Iterable[Acl], current: Iterable[Acl], plan: Plan) -> SavedPlan:
+    """The plan with what it depends on: of ``current`` what is owned, and ``reached``."""
+    owned = (acl for acl in current if is_owned(acl, plan.owns))
+    before = tuple(sorted({*reached, *owned}, key=acl_order))
+    return SavedPlan(target, plan.owns, before, plan.steps)
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[Step]:
-    """The steps that are still to be taken; ``InvalidRequest`` if something else has changed.
-
-    Steps that were taken by an interrupted run are no change: with them undone, the target
-    is what it was.
-    """
-    added = {step.acl for step in plan.steps if step.change is Change.ADD}
-    removed = {step.acl for step in plan.steps if step.change is Change.REMOVE}
+    """The steps that are still to be taken: an interrupted run has taken others."""
     held = set(current)
-    if fingerprint((held - added) | removed) != plan.before:
-        raise InvalidRequest(
-            "the target has changed since this plan was made; make a new one with metalog plan"
-        )
     return [step for step in plan.steps if (step.acl in held) is (step.change is Change.REMOVE)]
 
 
 def write_saved(plan: SavedPlan) -> str:
-    """A plan as JSON, a line for each step."""
-    head = {"metalogPlan": VERSION, "target": plan.target, "before": plan.before}
-    text = json.dumps(head, separators=(",", ":"))[:-1] + ',"steps":['
-    lines = [json.dumps(step_fields(step), separators=(",", ":")) for step in plan.steps]
-    return text + "\n" + ",\n".join(lines) + "]}\n"
+    """A plan as JSON, a line for each step, ACL and thing owned."""
+    head = json.dumps({"metalogPlan": VERSION, "target": plan.target}, separators=(",", ":"))
+    lists = {
+        "owns": map(dict, map(own_fields, plan.owns)),
+        "before": map(acl_fields, plan.before),
+        "steps": map(step_fields, plan.steps),
+    }
+    return head[:-1] + "".join(f',"{key}":{_list(lists[key])}' for key in lists) + "}\n"
+
+
+def _list(items: Iterable[object]) -> str:
+    lines = [json.dumps(item, separators=(",", ":")) for item in items]
+    return "[\n" + ",\n".join(lines) + "]" if lines else "[]"
 
 
 def step_fields(step: Step) -> dict[str, str]:
@@ -158,15 +179,51 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
     node = next(json_values(text, file), None)
     if not isinstance(node, Fields) or _SAVED_KEYS[0] not in {key.value for key, _ in node.pairs}:
         return None
+    version = text_of(fields_of(node, "a saved plan", None)[_SAVED_KEYS[0]], _SAVED_KEYS[0])
+    if version != VERSION:
+        raise fault(
+            node.place,
+            f"a saved plan of version {version}, and this metalog takes version {VERSION}; make a "
+            "new one with metalog plan --save",
+        )
     found = fields_of(node, "a saved plan", _SAVED_KEYS)
     for key in _SAVED_KEYS:
         if key not in found:
             raise fault(node.place, f"a saved plan has no {key}")
-    version = text_of(found["metalogPlan"], "metalogPlan")
-    if version != VERSION:
-        raise fault(found["metalogPlan"].place, f"a plan of version {version}; make a new one")
-    steps = tuple(map(_read_step, items_of(found["steps"], "steps")))
-    return SavedPlan(text_of(found["target"], "target"), text_of(found["before"], "before"), steps)
+    return SavedPlan(
+        text_of(found["target"], "target"),
+        tuple(map(_read_own, items_of(found["owns"], "owns"))),
+        tuple(map(_read_acl, items_of(found["before"], "before"))),
+        tuple(map(_read_step, items_of(found["steps"], "steps"))),
+    )
+
+
+def _read_own(node: Node) -> Own:
+    owns = read_own(node)
+    if len(owns) != 1:
+        raise fault(node.place, "what a saved plan owns is one thing, without lists")
+    return owns[0]
+
+
+def _read_acl(node: Node) -> Acl:
+    """One that the target had; Kafka might refuse to create it."""
+    found = fields_of(node, "an ACL", ACL_KEYS)
+    for key in ACL_KEYS:
+        if key not in found:
+            raise fault(node.place, f"an ACL has no {key}")
+    words = {key: text_of(found[key], key) for key in ACL_KEYS}
+    try:
+        return Acl(
+            ResourceType[words["resourceType"]],
+            words["resourceName"],
+            PatternType[words["patternType"]],
+            words["principal"],
+            words["host"],
+            Operation[words["operation"]],
+            PermissionType[words["permissionType"]],
+        )
+    except KeyError as error:
+        raise fault(node.place, f"no word of Kafka's ACLs: {error}") from None
 
 
 def _read_step(node: Node) -> Step:

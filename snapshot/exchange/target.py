@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from metalog.acl import Acl
+from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.directory import DirectoryLog
@@ -23,6 +23,10 @@ _AT_ONCE: Final = 500
 """ACLs in one request; Kafka takes 10,000 changes at most."""
 
 
+_Resource = tuple[ResourceType, str, PatternType]
+
+
+@runtime_checkable
 class _Target(Protocol):
     """``caller`` is the principal that it sees, if known."""
 
@@ -63,6 +67,15 @@ class LogTarget(_Target, Protocol):
         ...
 
 
+@runtime_checkable
+class LimitedTarget(_Target, Protocol):
+    """A target that holds so many ACLs of one resource and no more."""
+
+    def why_too_many(self, acls: Collection[Acl]) -> str | None:
+        """Why ``acls``, all of one resource, cannot be held together, or None."""
+        ...
+
+
 Target = StoreTarget | LogTarget
 
 
@@ -85,14 +98,44 @@ def target_of(source: Source) -> Target:
     )
 
 
+def refused_steps(
+    target: object, steps: Sequence[Step], current: Collection[Acl] = ()
+) -> list[tuple[Step, str]]:
+    """The steps that ``target`` cannot take, each with the reason. What is only a SOURCE is held
+    to what Kafka itself refuses. ``current`` are the ACLs that it has."""
+    found = []
+    full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
+    for step in steps:
+        why = target.why_not(step.acl) if isinstance(target, _Target) else None
+        if why is None and step.change is Change.ADD:
+            why = why_not(step.acl).message or full.get(_resource_of(step.acl))
+        if why is not None:
+            found.append((step, why))
+    return found
+
+
+def _full(
+    target: LimitedTarget, steps: Sequence[Step], current: Collection[Acl]
+) -> dict[_Resource, str]:
+    """The resources that get too many ACLs, at their most: ACLs are removed last."""
+    held: dict[_Resource, set[Acl]] = {
+        _resource_of(step.acl): set() for step in steps if step.change is Change.ADD
+    }
+    for acl in (*current, *(step.acl for step in steps)):
+        if (resource := _resource_of(acl)) in held:
+            held[resource].add(acl)
+    said = ((resource, target.why_too_many(acls)) for resource, acls in held.items())
+    return {resource: why for resource, why in said if why is not None}
+
+
+def _resource_of(acl: Acl) -> _Resource:
+    return acl.resource_type, acl.resource_name, acl.pattern_type
+
+
 def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
     """``InvalidTarget`` if a step cannot be taken at ``target``, before the first is taken."""
-    for step in steps:
-        why = target.why_not(step.acl)
-        if why is None and step.change is Change.ADD and (error := why_not(step.acl)):
-            why = error.message
-        if why is not None:
-            raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
+    for step, why in refused_steps(target, steps):
+        raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
 
 
 def carry_out(

@@ -8,7 +8,7 @@ changed it, and an event for the brokers. This module must not know what is want
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -76,6 +76,9 @@ class ZookeeperStore:
 
     def why_not(self, acl: Acl) -> str | None:
         return znodes.why_not(acl)
+
+    def why_too_many(self, acls: Collection[Acl]) -> str | None:
+        return znodes.why_too_many(len(acls), len(write_kip11(acls).encode()))
 
     def create(self, acls: Sequence[Acl]) -> None:
         self._change(
@@ -180,11 +183,8 @@ class ZookeeperStore:
         if wanted == held:
             return None
         data = write_kip11(wanted).encode() if wanted else None
-        if data is not None and len(data) > znodes.MAX_BYTES:
-            raise InvalidTarget(
-                f"{self._url}{path}: {len(wanted):,} ACLs of one resource are {len(data):,}"
-                " bytes, more than a node of ZooKeeper holds"
-            )
+        if data is not None and (why := znodes.why_too_many(len(wanted), len(data))):
+            raise InvalidTarget(f"{self._url}{path}: {why}")
         root, event = znodes.event_of(resource)
         version = None if node is None else node.version
         return Write(path, data, version, (f"{root}/{znodes.EVENT_PREFIX}", event))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from cases import DEMO
@@ -46,7 +47,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def test_as_text(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *files, *SUPER]) == 1
+    assert main(["plan", *files, *SUPER]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines() == [
         "+  DENY User:b ALL on topic pay-eu from any host",
@@ -62,7 +63,7 @@ def test_as_text(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 def test_pruning_takes_only_what_is_owned(
     files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["plan", *files, *SUPER, "--prune", "-q"]) == 1
+    assert main(["plan", *files, *SUPER, "--prune", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:] == [
         "-  ALLOW User:app READ on topic pay-eu from any host",
@@ -78,20 +79,20 @@ def test_nothing_to_do(files: list[str], capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_as_json_and_markdown(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *files, *SUPER, "--json"]) == 1
+    assert main(["plan", *files, *SUPER, "--json"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["change"], line["permissionType"], line.get("ticket")) for line in lines] == [
         ("add", "DENY", None),
         ("add", "ALLOW", "PAY-7"),
     ]
-    assert main(["plan", *files, *SUPER, "-o", "markdown"]) == 1
+    assert main(["plan", *files, *SUPER, "-o", "markdown"]) == 0
     markdown = capsys.readouterr().out
     assert markdown.startswith("**metalog plan**: 2 to add, for 2 principals.\n\n| change |")
     assert "new \\| shop; PAY-7" in markdown
 
 
 def test_as_commands(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *files, *SUPER, "-o", "commands", "--prune"]) == 1
+    assert main(["plan", *files, *SUPER, "-o", "commands", "--prune"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [shlex.split(line)[3] for line in lines] == ["--add", "--add", "--remove"]
     assert len(read_kafka_acls("\n".join(lines[:2]), "x").acls) == 2
@@ -107,20 +108,20 @@ def test_which_real_requests_would_get_another_answer(
         + LINE.format("User:root", "Allowed", "READ")
     )
     plan = ["plan", *files, *SUPER, "--prune", "--audit", str(audit)]
-    assert main(plan) == 1
+    assert main(plan) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-3:] == [
         "5 of 6 requests would get another answer.",
         "       3  DENIED   ->  ALLOWED  User:app  WRITE on TOPIC pay-eu  from 10.0.0.1",
         "       2  ALLOWED  ->  DENIED   User:app  READ on TOPIC pay-eu   from 10.0.0.1",
     ]
-    assert main([*plan, "--json"]) == 1
+    assert main([*plan, "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()][-2:]
     assert [(each["change"], each["after"], each["count"]) for each in answers] == [
         ("answer", "ALLOWED", 3),
         ("answer", "DENIED", 2),
     ]
-    assert main([*plan, "-o", "markdown"]) == 1
+    assert main([*plan, "-o", "markdown"]) == 0
     assert "5 of 6 requests would get another answer." in capsys.readouterr().out
     audit.write_text("nonsense\n")
     assert main(plan) == 2
@@ -129,7 +130,7 @@ def test_which_real_requests_would_get_another_answer(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--max-removals", "0"], "1 ACLs would be removed, more than --max-removals 0"),
+        (["--max-removals", "0"], "1 ACL would be removed, more than --max-removals 0"),
         (["--max-removals", "1"], None),
         (["--max-removals", "-1"], "--max-removals -1: a number from 0 on"),
     ],
@@ -138,7 +139,7 @@ def test_a_limit_of_removals(
     files: list[str], arguments: list[str], said: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(["plan", *files, *SUPER, "--prune", *arguments])
-    assert code == (1 if said is None else 2)
+    assert code == (0 if said is None else 2)
     assert said is None or said in capsys.readouterr().err
 
 
@@ -155,17 +156,17 @@ class TestLockout:
         assert "this takes from everyone the right to alter ACLs" in capsys.readouterr().err
 
     def test_a_super_user_is_left(self, plan: list[str]) -> None:
-        assert main([*plan, *SUPER]) == 1
+        assert main([*plan, *SUPER]) == 0
 
     def test_the_caller(self, plan: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main([*plan, *SUPER, "--caller", "User:admin"]) == 2
         assert "this takes from User:admin (who asks for it) the right" in capsys.readouterr().err
-        assert main([*plan, *SUPER, "--caller", "User:root"]) == 1
+        assert main([*plan, *SUPER, "--caller", "User:root"]) == 0
         assert main([*plan, *SUPER, "--caller", "admin"]) == 2
         assert "write it as User:admin" in capsys.readouterr().err
 
     def test_when_it_is_meant(self, plan: list[str]) -> None:
-        assert main([*plan, "--super-users", "", "--allow-lockout"]) == 1
+        assert main([*plan, "--super-users", "", "--allow-lockout"]) == 0
 
     def test_the_first_acl_where_all_was_open(self, files: list[str], tmp_path: Path) -> None:
         """It closes the cluster to others; whom it names may still alter ACLs."""
@@ -175,7 +176,7 @@ class TestLockout:
                 "- {principal: User:admin, operation: Alter, resourceType: Cluster, "
                 f"host: {host}}}\n"
             )
-            assert main(["plan", *files, "--super-users", "", "--allow-everyone"]) == 1
+            assert main(["plan", *files, "--super-users", "", "--allow-everyone"]) == 0
         (tmp_path / "wanted.yaml").write_text(
             "- {principal: User:admin, operation: Describe, resourceType: Cluster}\n"
         )
@@ -199,9 +200,9 @@ def test_a_log_is_a_target_to_plan_for_and_a_source_to_want(
 
 def test_saving_is_byte_stable(files: list[str], tmp_path: Path) -> None:
     plan = ["plan", *files, *SUPER, "--save", str(tmp_path / "plan.json")]
-    assert main(plan) == 1
+    assert main(plan) == 0
     first = (tmp_path / "plan.json").read_bytes()
-    assert main(plan) == 1
+    assert main(plan) == 0
     assert (tmp_path / "plan.json").read_bytes() == first
 
 
@@ -211,3 +212,158 @@ def test_a_file_is_not_applied_to(
 ) -> None:
     assert main(["apply", *files, *extra]) == 2
     assert "cannot be written to; give cluster://HOST:PORT" in capsys.readouterr().err
+
+
+def test_the_exit_code_tells_of_changes_only_where_it_is_asked_to(files: list[str]) -> None:
+    assert main(["plan", *files, *SUPER, "--exit-code"]) == 1
+    assert main(["plan", files[0], files[0], *SUPER, "--exit-code"]) == 0
+
+
+class TestBroken:
+    """``--fail-on-broken``: a request that is allowed now and would be denied."""
+
+    @pytest.fixture
+    def audit(self, tmp_path: Path) -> Path:
+        file = tmp_path / "audit.log"
+        file.write_text(LINE.format("User:app", "Allowed", "READ") * 2)
+        return file
+
+    def test_one_that_was_allowed_would_be_denied(self, files: list[str], audit: Path) -> None:
+        plan = ["plan", *files, *SUPER, "--audit", str(audit)]
+        assert main([*plan, "--prune"]) == 0
+        assert main([*plan, "--fail-on-broken"]) == 0
+        assert main([*plan, "--prune", "--fail-on-broken"]) == 1
+
+    def test_one_that_would_be_allowed_is_not_broken(self, files: list[str], audit: Path) -> None:
+        audit.write_text(LINE.format("User:app", "Denied", "WRITE"))
+        plan = ["plan", *files, *SUPER, "--prune", "--audit", str(audit)]
+        assert main([*plan, "--fail-on-broken"]) == 0
+
+    def test_requests_as_json(
+        self, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        requests = tmp_path / "requests.json"
+        asked = {"principal": "User:app", "operation": "READ", "host": "10.0.0.1"}
+        asked |= {"resourceType": "TOPIC", "resourceName": "pay-eu"}
+        requests.write_text(json.dumps(asked) + "\n")
+        plan = ["plan", *files, *SUPER, "--prune", "--requests", str(requests)]
+        assert main([*plan, "--fail-on-broken"]) == 1
+        assert "1 of 1 requests would get another answer." in capsys.readouterr().out
+
+    def test_it_needs_requests(self, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["plan", *files, *SUPER, "--fail-on-broken"]) == 2
+        assert "--fail-on-broken needs requests" in capsys.readouterr().err
+
+    def test_for_build_servers(
+        self, files: list[str], audit: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plan = ["plan", *files, *SUPER, "--prune", "--audit", str(audit)]
+        broken = "2 x User:app READ on TOPIC pay-eu from 10.0.0.1: ALLOWED -> DENIED"
+        assert main([*plan, "-o", "github"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "::notice title=metalog plan::2 to add, 1 to remove, for 2 principals."
+        assert lines[1] == f"::warning title=metalog plan%3A broken::{broken}"
+        assert lines[2].startswith(f"::notice file={files[1]},line=10,col=5,title=metalog plan%3A")
+        assert main([*plan, "-o", "junit"]) == 0
+        suite = ElementTree.fromstring(capsys.readouterr().out)[0]
+        assert (suite.get("tests"), suite.get("failures")) == ("5", "1")
+        (failure,) = suite.iter("failure")
+        assert failure.get("message") == broken
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "commands", "github", "junit"])
+def test_a_refused_plan_is_shown_with_the_line_that_refused_it(
+    files: list[str], tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "plan.json"
+    refused = ["--max-removals", "0", "--save", str(saved)]
+    assert main(["plan", *files, *SUPER, "--prune", "-q", "-o", format, *refused]) == 2
+    printed = capsys.readouterr()
+    message = "1 ACL would be removed, more than --max-removals 0"
+    assert "READ" in printed.out.upper()
+    assert printed.err == f"metalog: {message}\n"
+    assert not saved.exists()
+    if format == "text":
+        (marked,) = [line for line in printed.out.splitlines() if line.endswith("<- refused")]
+        assert marked.startswith("-  ALLOW User:app READ on topic pay-eu from any host")
+    elif format not in ("json", "commands"):
+        assert message in printed.out
+
+
+def test_the_step_that_locks_out_is_marked(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wanted.yaml").write_text(
+        "owns: [{resourceType: Cluster}]\n"
+        "acls: [{principal: User:b, operation: Describe, resourceType: Cluster}]\n"
+    )
+    assert main(["plan", *files, "--no-allow-everyone", "--super-users", "", "--prune"]) == 2
+    added, removed, counts = capsys.readouterr().out.splitlines()
+    assert added == "+  ALLOW User:b DESCRIBE on cluster kafka-cluster from any host"
+    assert removed.startswith("-  ALLOW User:admin ALTER on cluster kafka-cluster from any host")
+    assert removed.endswith("<- refused")
+    assert counts == "1 to add, 1 to remove, for 2 principals."
+
+
+class TestOwnership:
+    """It is looked at when ACLs are added, too."""
+
+    @pytest.fixture
+    def teams(self, tmp_path: Path) -> list[str]:
+        folder = tmp_path / "teams"
+        folder.mkdir()
+        for team, name in (("pay", "shop-eu"), ("shop", "shop-us"), ("shoes", "shop-shoes-x")):
+            own = {"pay": "pay-", "shop": "shop-", "shoes": "shop-shoes-"}[team]
+            (folder / f"{team}.yaml").write_text(
+                f"owns: [{{resourceType: Topic, resourceName: {own}, patternType: prefixed}}]\n"
+                f"acls:\n  - {{principal: User:{team}, operation: Read, resourceType: Topic, "
+                f"resourceName: {name}, owner: {team}}}\n"
+            )
+        return [str(folder / f"{team}.yaml") for team in ("pay", "shop", "shoes")]
+
+    def test_plan_names_it_beside_its_line(
+        self, files: list[str], teams: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["plan", files[0], *teams, *SUPER, "-q"]) == 0
+        assert capsys.readouterr().err.splitlines() == [
+            f"warning: {teams[0]}, line 3, column 5: ALLOW User:pay READ on topic shop-eu from any "
+            f"host: its file does not own this, but {teams[1]}, line 1, column 8 does",
+            f"warning: {teams[2]}, line 1, column 8: ACLs on a topic PREFIXED shop- are owned by "
+            f"{teams[1]}, line 1, column 8 too, and either file, pruned alone, removes what the "
+            "other one wants",
+        ]
+        assert main(["plan", files[0], *teams, *SUPER, "-q", "-o", "github"]) == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        assert f"::warning file={teams[0]},line=3,col=5,title=metalog plan::ALLOW" in printed.out
+        assert f"::warning file={teams[2]},line=1,col=8,title=metalog plan::ACLs" in printed.out
+
+    def test_what_is_there_already_is_not_added(
+        self, tmp_path: Path, teams: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["plan", teams[0], teams[0], *SUPER, "-q"]) == 0
+        assert capsys.readouterr().err == ""
+
+    def test_lint_finds_it(self, teams: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        folder = str(Path(teams[0]).parent)
+        only = ["--only", "owned-twice", "--only", "outside-owned", "--json"]
+        assert main(["lint", folder, *only]) == 1
+        found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [(each["check"], each["severity"]) for each in found] == [
+            ("owned-twice", "ERROR"),
+            ("outside-owned", "WARNING"),
+        ]
+        assert found[1]["file"] == teams[0]
+        assert main(["lint", teams[1], *only]) == 0
+
+    def test_what_kafka_never_asks_for(
+        self, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "wanted.yaml").write_text(
+            "- {principal: User:a, operation: Write, resourceType: Group, resourceName: g}\n"
+        )
+        assert main(["plan", *files, *SUPER, "-q"]) == 0
+        assert capsys.readouterr().err == (
+            "warning: ALLOW User:a WRITE on group g from any host: Kafka never asks for WRITE on a "
+            "group, and kafka-acls refuses it\n"
+        )

@@ -24,7 +24,9 @@ from authorizer.insight.lint import (
     open_by_default,
     open_ended_prefix,
     operation,
+    outside_owned,
     overridden_allow,
+    owned_twice,
     principal_form,
     principal_type,
     principal_without_user,
@@ -66,6 +68,8 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
         redundant,
         incomplete_client,
         user_without_acl,
+        owned_twice,
+        outside_owned,
         no_owner,
     )
 )

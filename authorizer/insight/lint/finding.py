@@ -6,7 +6,7 @@ came from, the clock (``today`` is passed in), or how a finding is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum, IntEnum
 from typing import NamedTuple
@@ -37,6 +37,7 @@ class Need(Enum):
     TOPICS = "the topics of a log"
     USERS = "SCRAM users"
     NOTES = "the notes of a YAML, JSON or Avro file"
+    OWNS = "a file that says what it owns"
     SUPER_USERS = "super.users"
     CLOSED = "allow.everyone.if.no.acl.found to be false"
 
@@ -44,6 +45,8 @@ class Need(Enum):
 class Subject(NamedTuple):
     """``acls`` are all different. ``times`` tells which of them are held more than once:
     under so many ids of a log, or lines of files. None is what the source does not have.
+    ``outside`` are the ACLs that their own file does not own, with the reason; ``owned_twice``
+    are places in files, and what is owned there and elsewhere.
     """
 
     acls: tuple[Acl, ...]
@@ -54,6 +57,8 @@ class Subject(NamedTuple):
     topics: Collection[str] | None = None
     users: Collection[str] | None = None
     notes: Mapping[Acl, Notes] | None = None
+    outside: Mapping[Acl, str] | None = None
+    owned_twice: Sequence[tuple[str, str]] = ()
 
     def has(self, need: Need) -> bool:
         """Whether the source has what a check needs."""
@@ -61,6 +66,7 @@ class Subject(NamedTuple):
             Need.TOPICS: bool(self.topics),
             Need.USERS: bool(self.users),
             Need.NOTES: self.notes is not None,
+            Need.OWNS: self.outside is not None,
             Need.SUPER_USERS: bool(self.config.super_users),
             Need.CLOSED: not self.config.allow_everyone,
         }[need]

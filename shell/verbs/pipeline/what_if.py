@@ -26,11 +26,11 @@ from shell.context import (
 from shell.explanation import result_cell
 from shell.findings import acl_json, acl_said, add_window, print_remedies, time_json, window_asked
 from shell.output import Cell, Output
-from shell.planning import saved_plan
 from shell.safe import shown
+from shell.saved_plans import changed_since, saved_plan
 from shell.spark import add_spark, check_installed, opened_folder
 from snapshot.exchange.formats.document import Document, joined
-from snapshot.exchange.plan import SavedPlan, after, fingerprint, make_plan
+from snapshot.exchange.plan import SavedPlan, after, make_plan
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -77,8 +77,8 @@ def run(arguments: Namespace, output: Output) -> int:
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
-        proposed = _proposed(acls_now(tables), read, output)
         config = _config(config_now(tables), settings, arguments, output)
+        proposed = _proposed(acls_now(tables), read, config, output)
         seen = seen_in(tables, window)
         with output.busy("deciding"):
             found = what_if(tables, window, proposed, config)
@@ -125,11 +125,14 @@ def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
 
 
 def _proposed(
-    today: Collection[Acl], read: SavedPlan | Document, output: Output
+    today: Collection[Acl], read: SavedPlan | Document, config: AuthorizerConfig, output: Output
 ) -> Collection[Acl]:
     if isinstance(read, SavedPlan):
-        if fingerprint(today) != read.before:
-            output.warn("this plan was made for other ACLs than those where the history ends")
+        for since in changed_since(read, today, config):
+            output.warn(
+                f"this plan was made for other ACLs than those where the history ends: {since}"
+            )
+            break
         return after(today, read.steps)
     if not read.owns:
         return read.acls

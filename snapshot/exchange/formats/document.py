@@ -73,6 +73,32 @@ class Own(NamedTuple):
         is_wildcard = is_literal and acl.resource_name == WILDCARD
         return acl.resource_name.startswith(self.name) and not is_wildcard
 
+    def overlaps(self, other: Own) -> bool:
+        """Whether there can be an ACL that both cover."""
+        types = {self.resource_type, other.resource_type} - {ResourceType.ANY}
+        principals = {self.principal, other.principal} - {None}
+        if len(types) > 1 or len(principals) > 1:
+            return False
+        if self.name is None or other.name is None:
+            return True
+        if self.pattern_type is other.pattern_type is PatternType.LITERAL:
+            return self.name == other.name
+        for one, two in ((self, other), (other, self)):
+            if one.pattern_type is PatternType.LITERAL:
+                return one.name != WILDCARD and (one.name or "").startswith(two.name or "")
+        return self.name.startswith(other.name) or other.name.startswith(self.name)
+
+
+class Claim(NamedTuple):
+    """Where a file says that it owns something."""
+
+    own: Own
+    place: Place
+
+
+def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
+    return any(own.covers(acl) for own in owns)
+
 
 class ScramUser(NamedTuple):
     """A user's credential for one mechanism; its salt is empty where a file leaves it out."""
@@ -85,13 +111,15 @@ class ScramUser(NamedTuple):
 class Document(NamedTuple):
     """A file of ACLs. Its order is the file's; an ACL may stand in it twice.
 
-    ``missing`` are lines about what the file says that it lacks: it was salvaged.
+    ``missing`` are lines about what the file says that it lacks: it was salvaged. ``claims``
+    are ``owns`` with their places, where they were read from a file.
     """
 
     entries: tuple[Entry, ...] = ()
     owns: tuple[Own, ...] = ()
     users: tuple[ScramUser, ...] = ()
     missing: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     @property
     def acls(self) -> tuple[Acl, ...]:
@@ -123,6 +151,7 @@ def joined(documents: Iterable[Document]) -> Document:
         tuple(dict.fromkeys(own for part in parts for own in part.owns)),
         tuple(dict.fromkeys(user for part in parts for user in part.users)),
         tuple(dict.fromkeys(line for part in parts for line in part.missing)),
+        tuple(dict.fromkeys(claim for part in parts for claim in part.claims)),
     )
 
 

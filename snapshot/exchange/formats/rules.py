@@ -30,6 +30,7 @@ from metalog.controller.scram import name_problem
 from metalog.records.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import (
+    Claim,
     Document,
     Entry,
     Notes,
@@ -72,20 +73,22 @@ def read_document(node: Node, size: int) -> Document:
     found = fields_of(node, "the file", DOCUMENT_KEYS)
     owns = items_of(found["owns"], "owns") if "owns" in found else ()
     users = items_of(found["users"], "users") if "users" in found else ()
+    claims = _claims(owns, size)
     return Document(
         tuple(bounded(_entries(found["acls"]), size)) if "acls" in found else (),
-        _owned(owns, size),
+        tuple(claim.own for claim in claims),
         tuple(map(read_user, users)),
+        claims=claims,
     )
 
 
-def _owned(nodes: Sequence[Node], size: int) -> tuple[Own, ...]:
-    owned: list[Own] = []
+def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
+    claims: list[Claim] = []
     for node in nodes:
-        owned += read_own(node)
-        if len(owned) > most_entries(size):
+        claims += (Claim(own, node.place) for own in read_own(node))
+        if len(claims) > most_entries(size):
             raise fault(node.place, f"the file owns more than {most_entries(size):,} patterns")
-    return tuple(owned)
+    return tuple(claims)
 
 
 def _entries(node: Node) -> Iterator[Entry]:
@@ -184,6 +187,17 @@ def read_own(node: Node) -> list[Own]:
     if len(types) * len(names) * len(principals) * len(patterns) > MAX_ACLS_OF_A_RULE:
         raise fault(node.place, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
     return [Own(*values) for values in product(types, names, patterns, principals)]
+
+
+def own_fields(own: Own) -> Iterator[tuple[str, str]]:
+    """What ``read_own`` reads, key by key."""
+    if own.resource_type.name != "ANY" or own.name is own.principal is None:
+        yield "resourceType", own.resource_type.name
+    if own.name is not None:
+        yield "resourceName", own.name
+        yield "patternType", own.pattern_type.name
+    if own.principal is not None:
+        yield "principal", own.principal
 
 
 def _is_any(node: Node) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from snapshot.exchange.formats.document import (
     Document,
-    Own,
     ScramUser,
     joined,
     most_entries,
@@ -19,7 +18,7 @@ from snapshot.exchange.formats.document import (
 )
 from snapshot.exchange.formats.nodes import fault
 from snapshot.exchange.formats.regroup import Rule, regrouped
-from snapshot.exchange.formats.rules import NOTE_KEYS, SECRET_KEYS, read_document
+from snapshot.exchange.formats.rules import NOTE_KEYS, SECRET_KEYS, own_fields, read_document
 from snapshot.exchange.formats.strimzi import is_kafka_user, read_kafka_user
 from snapshot.exchange.formats.yaml_nodes import yaml_documents
 from snapshot.exchange.formats.yaml_text import is_plain, scalar
@@ -42,7 +41,7 @@ def write_yaml(document: Document) -> str:
     if document.owns:
         lines.append("owns:")
         for own in document.owns:
-            lines += _mapping(_own(own))
+            lines += _mapping(own_fields(own))
     lines.append("acls:" if document.entries else "acls: []")
     for rule in regrouped(document.entries):
         lines += _mapping(_rule(rule))
@@ -65,16 +64,6 @@ def user_fields(user: ScramUser) -> dict[str, str | int]:
         secrets = (b64encode(each).decode() for each in (salt, stored, server))
         fields |= dict(zip(SECRET_KEYS, secrets, strict=True))
     return fields
-
-
-def _own(own: Own) -> Iterator[tuple[str, str]]:
-    if own.resource_type.name != "ANY" or own.name is own.principal is None:
-        yield "resourceType", own.resource_type.name
-    if own.name is not None:
-        yield "resourceName", own.name
-        yield "patternType", own.pattern_type.name
-    if own.principal is not None:
-        yield "principal", own.principal
 
 
 def _rule(rule: Rule) -> Iterator[tuple[str, str | Sequence[str]]]:

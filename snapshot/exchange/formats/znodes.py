@@ -65,6 +65,13 @@ def why_not(acl: Acl) -> str | None:
     return None
 
 
+def why_too_many(acls: int, size: int) -> str | None:
+    """Why so many ACLs of one resource, in so many bytes, cannot be held, or None."""
+    if size <= MAX_BYTES:
+        return None
+    return f"{acls:,} ACLs of one resource are {size:,} bytes, more than a node of ZooKeeper holds"
+
+
 def resource_at(root: str, type_name: str, name: str) -> Resource | None:
     """What the node ``root/type_name/name`` holds the ACLs of; None for a type unknown."""
     resource_type = _type_of(type_name)

@@ -165,7 +165,7 @@ def test_what_if_takes_a_saved_plan_and_what_files_own(
     today = [each.acl for each in LIVES]
     own = "owns:\n  - principal: User:bob\nacls: []\n"
     plan = make_plan(today, read_yaml(own, "own"), prune=True)
-    (tmp_path / "plan.json").write_text(write_saved(saved("prod", today, plan)))
+    (tmp_path / "plan.json").write_text(write_saved(saved("prod", (), today, plan)))
     (tmp_path / "own.yaml").write_text(own)
     answers = []
     for name in ("plan.json", "own.yaml"):

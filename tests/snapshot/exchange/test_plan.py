@@ -36,6 +36,7 @@ ACL = Acl(
     PermissionType.ALLOW,
 )
 EVERYTHING = (Own(),)
+HEAD = '{"metalogPlan":"2","target":"x","owns":[]'
 
 
 def wanting(acls: list[Acl], owned: tuple[Own, ...] = EVERYTHING) -> Document:
@@ -100,32 +101,38 @@ def test_an_interrupted_plan_is_finished_by_a_second_run(
     current: list[Acl], wanted: list[Acl]
 ) -> None:
     plan = make_plan(current, wanting(wanted), prune=True)
-    text = write_saved(saved("cluster://x", current, plan))
-    read = read_saved(text, "plan.json")
-    assert read is not None
+    made = saved("cluster://x", (), current, plan)
+    read = read_saved(write_saved(made), "plan.json")
+    assert read == made
     assert (read.target, read.steps) == ("cluster://x", plan.steps)
     for count in range(len(plan.steps) + 1):
         between = after(current, plan.steps[:count])
         assert remaining(read, between) == list(plan.steps[count:])
 
 
-@given(sets_of_acls, sets_of_acls, similar_acls)
-def test_a_saved_plan_is_refused_once_the_target_has_changed(
-    current: list[Acl], wanted: list[Acl], changed: Acl
+@given(sets_of_acls, st.lists(owns, max_size=2), sets_of_acls)
+def test_a_saved_plan_keeps_what_is_owned_and_what_it_is_told(
+    current: list[Acl], owned: list[Own], reached: list[Acl]
 ) -> None:
-    plan = make_plan(current, wanting(wanted), prune=True)
-    now = set(current) ^ {changed}
-    if changed in {step.acl for step in plan.steps}:
-        return
-    with pytest.raises(InvalidRequest, match="has changed since"):
-        remaining(saved("x", current, plan), now)
+    plan = make_plan(current, wanting([], tuple(owned)), prune=True)
+    made = saved("x", reached, current, plan)
+    assert {*made.before} == {*reached, *(step.acl for step in plan.steps)}
+    assert made.owns == tuple(owned)
+    assert read_saved(write_saved(made), "p") == made
+
+
+def test_a_saved_plan_holds_what_kafka_would_not_create() -> None:
+    """An odd log may have it."""
+    odd = ACL._replace(operation=Operation.UNKNOWN, resource_name="", principal="nobody")
+    made = saved("x", [odd], [], make_plan([], wanting([]), prune=True))
+    assert read_saved(write_saved(made), "p") == made
 
 
 def test_notes_are_kept_in_a_saved_plan() -> None:
     notes = Notes("why", "me", "T-1", "2026-12-31")
     plan = make_plan([], Document((Entry(ACL, notes),)), prune=False)
     assert plan.steps == (Step(Change.ADD, ACL, notes),)
-    read = read_saved(write_saved(saved("x", [], plan)), "p")
+    read = read_saved(write_saved(saved("x", (), [], plan)), "p")
     assert read is not None
     assert read.steps == plan.steps
 
@@ -133,13 +140,17 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"metalogPlan":"2","target":"x","before":"","steps":[]}', "a plan of version 2"),
-        ('{"metalogPlan":"1","target":"x","steps":[]}', "a saved plan has no before"),
         (
-            '{"metalogPlan":"1","target":"x","before":"","steps":[{"change":"ad"}]}',
-            "a change is add or remove, not 'ad'",
+            '{"metalogPlan":"1","target":"x","before":"","steps":[]}',
+            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 2; "
+            "make a new one with metalog plan --save",
         ),
-        ('{"metalogPlan":"1","target":"x","before":"","steps":[{}]}', "a step has no change"),
+        ('{"metalogPlan":"3","more":[]}', "a saved plan of version 3, and this metalog takes"),
+        ('{"metalogPlan":"2","target":"x","owns":[],"steps":[]}', "a saved plan has no before"),
+        (f'{HEAD},"before":[],"steps":[{{"change":"ad"}}]}}', "is add or remove, not 'ad'"),
+        (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step has no change"),
+        (f'{HEAD},"before":[{{}}],"steps":[]}}', "an ACL has no resourceType"),
+        (f'{HEAD},"before":7,"steps":[]}}', "before is no list"),
     ],
 )
 def test_a_damaged_plan(text: str, said: str) -> None:

@@ -28,7 +28,7 @@ def wanting(acls: list[Acl]) -> Document:
 def test_interrupted_and_run_again(current: list[Acl], wanted: list[Acl], fails_after: int) -> None:
     target = MemoryTarget(current, fails_after=fails_after)
     plan = make_plan(current, wanting(wanted), prune=True)
-    kept = saved("memory", current, plan)
+    kept = saved("memory", (), current, plan)
     try:
         carry_out(target, plan.steps)
     except InvalidTarget as error:

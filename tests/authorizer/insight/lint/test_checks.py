@@ -246,6 +246,7 @@ def test_what_a_finding_advises_ends_it(name: str) -> None:
 
 def test_every_check_has_a_case_and_a_paragraph_in_the_guide() -> None:
     elsewhere = {"open-by-default", "user-without-acl", "unknown-code", "expired", "no-owner"}
+    elsewhere |= {"owned-twice", "outside-owned"}
     assert set(BY_ID) == {*CASES, *elsewhere}
     guide = (REPOSITORY / "docs" / "guide" / "lint.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([a-z-]+)` \|", guide, re.MULTILINE)
@@ -300,7 +301,7 @@ def test_an_acl_needs_an_owner_where_notes_can_be_written() -> None:
 def test_a_check_without_what_it_needs_is_left_out() -> None:
     acls = parse_acl_line("ALLOW User:a Read topic:t")
     left_out = {result.check.needs for result in lint(subject(acls)) if result.found is None}
-    assert left_out == {Need.TOPICS, Need.USERS, Need.NOTES, Need.SUPER_USERS}
+    assert left_out == {Need.TOPICS, Need.USERS, Need.NOTES, Need.OWNS, Need.SUPER_USERS}
     closed = Found(BY_ID["idle-deny"], None)
     assert closed in lint(subject(acls, config=AuthorizerConfig(allow_everyone=True)))
 

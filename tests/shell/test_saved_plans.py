@@ -1,0 +1,116 @@
+"""What a saved plan depends on: what its files own, and the answers that it turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from written_log import formatted
+
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl
+from shell.main import main
+from shell.saved_plans import changed_since, plan_to_save
+from snapshot.exchange.formats.yaml import read_yaml
+from snapshot.exchange.plan import SavedPlan, after, make_plan
+
+WANTED = """\
+owns: [{resourceType: Topic, resourceName: pay-, patternType: prefixed}]
+acls:
+  - {principal: User:app, operation: Read, resourceType: Topic, resourceName: pay-eu}
+"""
+CURRENT = """\
+- {principal: User:old, operation: Read, resourceType: Topic, resourceName: pay-us}
+- {principal: User:other, operation: Read, resourceType: Topic, resourceName: orders}
+"""
+
+
+def acls_of(text: str) -> set[Acl]:
+    return set(read_yaml(text, "here").acls)
+
+
+def acl(principal: str, operation: str, name: str, more: str = "") -> set[Acl]:
+    said = f"principal: {principal}, operation: {operation}, resourceType: Topic"
+    return acls_of(f"- {{{said}, resourceName: '{name}'{more}}}\n")
+
+
+@pytest.fixture
+def plan() -> SavedPlan:
+    current = acls_of(CURRENT)
+    made = make_plan(current, read_yaml(WANTED, "wanted.yaml"), prune=True)
+    return plan_to_save("memory", current, made)
+
+
+def said_since(plan: SavedPlan, now: set[Acl]) -> Sequence[str]:
+    return [str(each) for each in changed_since(plan, now, AuthorizerConfig())]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        acl("User:x", "Read", "orders"),
+        acl("User:x", "Read", "pay"),
+        acl("User:x", "All", "*"),
+        acl("User:app", "Write", "orders", ", permissionType: deny"),
+        acls_of(
+            "- {principal: User:app, operation: Read, resourceType: Group, resourceName: pay-}"
+        ),
+    ],
+)
+def test_what_others_do_is_no_concern_of_it(plan: SavedPlan, other: set[Acl]) -> None:
+    current = acls_of(CURRENT)
+    assert said_since(plan, current | other) == []
+    assert said_since(plan, current - acl("User:other", "Read", "orders") | other) == []
+    for taken in range(len(plan.steps) + 1):
+        assert said_since(plan, after(current, plan.steps[:taken]) | other) == []
+
+
+@pytest.mark.parametrize(
+    ("came", "went", "said"),
+    [
+        (
+            acl("User:x", "Read", "pay-x"),
+            set(),
+            "ALLOW User:x READ on topic pay-x from any host was added: the plan's files own it",
+        ),
+        (
+            acl("User:*", "Read", "*", ", permissionType: deny, host: 10.0.0.1"),
+            set(),
+            "DENY User:* READ on topic * from 10.0.0.1 was added: READ on topic pay-eu for "
+            "User:app was to become ALLOWED, and would be DENIED",
+        ),
+        (
+            acl("User:old", "All", "p", ", patternType: prefixed"),
+            set(),
+            "ALLOW User:old ALL on topic names that begin with p from any host was added: READ on "
+            "topic pay-us for User:old was to become DENIED, and would be ALLOWED",
+        ),
+    ],
+)
+def test_what_changes_what_it_owns_or_its_effect_is_named(
+    plan: SavedPlan, came: set[Acl], went: set[Acl], said: str
+) -> None:
+    assert said_since(plan, (acls_of(CURRENT) | came) - went)[0] == said
+
+
+def test_a_plan_that_would_take_a_last_grant_is_refused() -> None:
+    """It took one of two, and somebody else has taken the other one."""
+    current = acl("User:app", "Read", "pay-eu") | acl("User:app", "Read", "*")
+    made = make_plan(current, read_yaml(WANTED.partition("acls:")[0], "w"), prune=True)
+    plan = plan_to_save("memory", current, made)
+    (said,) = said_since(plan, acl("User:app", "Read", "pay-eu"))
+    assert said.startswith("ALLOW User:app READ on topic * from any host was removed: ")
+    assert said.endswith(" on topic pay-eu for User:app would become DENIED, which was not planned")
+
+
+def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, target = tmp_path / "plan.json", formatted(tmp_path / "node")
+    plan.write_text('{"metalogPlan":"1","target":"x","before":"","steps":[\n]}\n')
+    assert main(["apply", str(target), str(plan)]) == 2
+    assert capsys.readouterr().err == (
+        f"metalog: {plan}, line 1, column 1: a saved plan of version 1, and this metalog takes "
+        "version 2; make a new one with metalog plan --save\n"
+    )
