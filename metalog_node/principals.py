@@ -16,6 +16,7 @@ from asn1crypto import parser, x509
 
 from metalog.errors import ConfigException, InvalidRequest
 from metalog.principal import KafkaPrincipal
+from metalog.records.text import decode_text
 from metalog_node.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
@@ -152,7 +153,7 @@ def _attribute(attribute: bytes) -> str:
     class_, method, tag, _, content, _ = parser.parse(value)
     if keyword is None or tag not in _STRINGS or value[0] != tag:
         return f"{keyword or number}=#{parser.emit(class_, method, tag, content).hex()}"
-    return f"{keyword}={_escaped(content.decode('utf-8', 'replace'))}"
+    return f"{keyword}={_escaped(decode_text(content))}"
 
 
 def _escaped(value: str) -> str:

@@ -17,6 +17,8 @@ from metalog_node.principals import mapped_name, name_text, parse_rules
 
 CN = "2.5.4.3"
 ROOM = 100_000
+MALFORMED = (b"\xed\xa0\x80", b"a\xed\xb0,", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82")
+"""Surrogates, overlong, past Unicode's end, cut short."""
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def test_a_name_is_written_as_java_writes_it(java: Any) -> None:
         for tag, encoding in ENCODINGS.items()
         for text in samples
     ]
+    names += [name((attribute(CN, 12, malformed),)) for malformed in MALFORMED]
     names += [any_name(choose) for _ in range(400)]
     principal = java.javax.security.auth.x500.X500Principal
     assert [name_text(each) for each in names] == [
