@@ -155,6 +155,17 @@ def first_message(name: str, more: str = "", authorization: str = "") -> bytes:
     return f"n,{authorization},n={escaped},r=abc{more}".encode()
 
 
+@pytest.mark.parametrize("name", [NAME, "nobody"])
+def test_a_tokens_salt_is_another_than_the_users_whoever_is_there(name: str) -> None:
+    """Where only known names had two salts, two connections told who exists."""
+    salts = []
+    for more in ("", ",tokenauth=true", ",tokenauth=true"):
+        login = logins().begin("SCRAM-SHA-256")
+        assert login is not None
+        salts.append(login.answer(first_message(name, more)).split(b",s=")[1])
+    assert salts[0] != salts[1] == salts[2]
+
+
 def exchanged(users: OneUser, first: bytes, name: str, password: str) -> KafkaPrincipal | None:
     """Who is let in by a client that does all the rest as it should."""
     mechanism = ScramMechanism.SCRAM_SHA_256
