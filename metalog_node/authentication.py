@@ -167,7 +167,7 @@ class _Scram:
         if asked.authorization_id not in ("", asked.user):
             raise ValueError("the client asks to act as somebody else")
         known = self._users.scram(self._mechanism, asked.user)
-        shown_as = f"{asked.user}{_BY_TOKEN}" if asked.is_by_token else asked.user
+        shown_as = f"{asked.user}{_DELEGATED}" if asked.is_by_token else asked.user
         decoy = self._users.decoy(self._mechanism, shown_as)
         trouble = self._trouble(asked, known)
         shown = decoy if known is None or trouble else known
@@ -215,7 +215,7 @@ class _Scram:
         return server_final(signature)
 
 
-_BY_TOKEN: Final = "\0token"
+_DELEGATED: Final = "\0delegated"
 """In no name: nobody has the salt of a token, so that it tells nothing about the user's."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
