@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from shell.output import Output
     from shell.remedy_lines import Place
     from snapshot.exchange.replay import Replayed
+    from snapshot.exchange.source import Source
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
@@ -57,6 +58,10 @@ class Judge:
         self.context = context
         self._refuse_doubts = refuse_doubts
         self._replayed = replayed
+
+    @property
+    def source(self) -> Source:
+        return self._replayed.source
 
     @property
     def may_go_back(self) -> bool:

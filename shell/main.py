@@ -51,6 +51,9 @@ VERBS: Final = {
     ),
     "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.acls"),
     "users": Verb("Look", "List SCRAM users", "shell.verbs.users"),
+    "topics": Verb(
+        "Look", "List topics; --describe has the ACLs that reach each", "shell.verbs.topics"
+    ),
     "history": Verb(
         "Look",
         "What changed, newest first: ACLs, users, or one answer (--follow)",

@@ -31,8 +31,8 @@ class ApiOutcome(NamedTuple):
 
 
 def outcome_of(part: Any) -> ApiOutcome:
-    """Of a response, or a part of one, that has an error code and a message."""
-    return ApiOutcome(int(part.error_code), part.error_message)
+    """Of a response, or a part of one; success where its API tells only of parts."""
+    return ApiOutcome(int(getattr(part, "error_code", 0)), getattr(part, "error_message", None))
 
 
 def first_failure(outcomes: Iterable[ApiOutcome]) -> ApiOutcome:

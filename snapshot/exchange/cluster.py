@@ -24,7 +24,7 @@ from metalog.files import Files
 from metalog.loader import Doubt
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.wire.acls import DescribedAcls
-from metalog.wire.cluster_client import ClusterClient
+from metalog.wire.cluster_client import ClusterClient, ListedTopic
 from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.outcome import ApiOutcome, first_failure
 from metalog.wire.scram_users import NewCredential
@@ -131,6 +131,10 @@ class ClusterStore:
             f"delete the {mechanism.mechanism_name} credential of {user}",
             lambda: self._client.delete_credential(user, mechanism),
         )
+
+    def topics(self) -> list[ListedTopic]:
+        """Those that the caller may describe."""
+        return self._call("list topics", self._client.topics)
 
     def takes_passwords(self) -> PasswordOffer:
         """Whether it is a node of ours (KIP-506), and reached over TLS."""

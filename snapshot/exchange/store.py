@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, ResourcePatternFilter, words_of
 from metalog.errors import CorruptLog, InvalidSource
@@ -23,6 +23,9 @@ from metalog.log.folder import unreadable
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.certainty import MARK, marks_in
 from snapshot.exchange.formats.document import Document, Entry, ScramUser, joined
+
+if TYPE_CHECKING:
+    from metalog.wire.cluster_client import ListedTopic
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
@@ -69,6 +72,15 @@ class NarrowStore(Store, Protocol):
     ) -> State:
         """The ACLs whose resource one of ``patterns`` matches; of ``principal`` also its ACLs on
         other resources, and its credentials."""
+        ...
+
+
+@runtime_checkable
+class TopicStore(Store, Protocol):
+    """A store that knows topics."""
+
+    def topics(self) -> list[ListedTopic]:
+        """Those that the caller may describe."""
         ...
 
 

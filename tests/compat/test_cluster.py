@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from confluent_kafka import TopicCollection
+from confluent_kafka.admin import AdminClient, NewTopic
+from new_topic import make_topic
 from scram_kafka import PASSWORDS, ScramKafka
 from waiting import eventually
 
@@ -18,7 +22,9 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
+from metalog.files import LOCAL_FILES
 from shell.main import main
+from snapshot.exchange.client_file import client_settings
 from snapshot.exchange.cluster import ClusterStore
 from snapshot.exchange.source import open_source
 
@@ -84,6 +90,21 @@ def test_reading(cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> Non
     asked = ("User:app", "Read", "topic:orders", "--super-users", "User:admin", "--json")
     code, lines, _ = run(cluster, capsys, "can", *asked)
     assert (code, lines[0]["result"]) == (0, "ALLOWED")
+
+
+def test_topics_with_their_acls(cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> None:
+    settings, _ = client_settings(cluster.settings(), LOCAL_FILES)
+    admin = AdminClient({"bootstrap.servers": cluster.url.removeprefix("cluster://"), **settings})
+    make_topic(admin, NewTopic("payments", 3, 1))
+    _, [line], _ = run(cluster, capsys, "topics", "--describe", "--topic", "payments", "--json")
+    described = cast("dict[str, Any]", line)
+    assert described["partitions"] == 3
+    kafkas = admin.describe_topics(TopicCollection(["payments"]))["payments"].result(10)
+    assert described["topicId"] == str(kafkas.topic_id).translate({ord("+"): "-", ord("/"): "_"})
+    [acl] = described["acls"]
+    assert (acl["principal"], acl["operation"]) == ("User:app", "READ")
+    allowed = [each["principal"] for each in described["read"] if each["result"] == "ALLOWED"]
+    assert allowed == ["User:app"]
 
 
 def test_who_cannot_log_in_is_told_so(

@@ -40,6 +40,7 @@ ANSWERS = {
     "access": ("access SOURCE User:a",),
     "acls": ("acls SOURCE", "acls SOURCE -o json", "acls SOURCE -o csv", "acls SOURCE -o markdown"),
     "users": ("users SOURCE",),
+    "topics": ("topics SOURCE", "topics SOURCE --describe --topic t -o json"),
     "history": ("history SOURCE", "history SOURCE User:a Read topic:t"),
     "diff": ("diff SOURCE OTHER --exit-code", "diff OTHER SOURCE -o commands"),
     "lint": (

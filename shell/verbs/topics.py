@@ -1,0 +1,193 @@
+"""``metalog topics SOURCE``: the topics that a log or cluster knows, and the ACLs that reach each.
+
+KIP-11 has whoever describes a topic see its ACLs. This module must not know how a question is
+decided.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.decide import decision_order
+from authorizer.insight.json import acl_json
+from authorizer.insight.who_can import WhoCan, who_can
+from authorizer.trace import Question, reaches
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
+from metalog.errors import InvalidSource
+from metalog.ids import uuid_text
+from shell.acls import sentence
+from shell.context import add_config, add_source, opened_source, replayed_source
+from shell.holders import holder_records, print_holders
+from shell.judge import Judge, judge_of
+from shell.output import Cell, Output, counted
+from shell.safe import shown
+
+if TYPE_CHECKING:
+    from metalog.ids import Uuid
+    from metalog.image.metadata import MetadataImage
+    from snapshot.exchange.source import Source
+
+USAGE: Final = "SOURCE [--topic NAME] [--describe] [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog topics /var/kafka/metadata
+metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write it
+
+The ACLs are all that reach a topic, those on prefixes of its name and on * too, in the order in
+which Kafka asks them. A cluster tells only of the topics that the caller may describe. ACLs on a
+--topic that is not there are shown all the same.
+Exit code: 0, 1 if a --topic is not there, 2 no answer."""
+
+_ASKED: Final = (Operation.READ, Operation.WRITE)
+
+
+class _Topic(NamedTuple):
+    """``id`` is None where nobody tells it, ``partitions`` where there is no such topic."""
+
+    name: str
+    id: Uuid | None
+    partitions: int | None
+    acls: tuple[Acl, ...]
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_source(parser)
+    shows = parser.add_argument_group("what is shown")
+    shows.add_argument(
+        "--topic", action="append", metavar="NAME", help="this one (default: all there are)"
+    )
+    shows.add_argument(
+        "--describe", action="store_true", help="the ACLs of each, and who may read and write it"
+    )
+    add_config(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    if arguments.describe:
+        judge = judge_of(arguments, output)
+        judge.check_ready(_question("", Operation.READ))
+        topics = _topics(judge.source, judge.image, arguments.topic)
+        _describe(topics, judge, output)
+    else:
+        source = opened_source(arguments, output)
+        image = replayed_source(arguments, output, source).image
+        topics = _topics(source, image, arguments.topic)
+        _list(topics, output)
+    if not topics:
+        output.note("there is no topic")
+    return 1 if any(topic.partitions is None for topic in topics) else 0
+
+
+def _topics(source: Source, image: MetadataImage, wanted: Sequence[str] | None) -> list[_Topic]:
+    known = _known(source, image)
+    names = sorted(known, key=java_order) if wanted is None else list(dict.fromkeys(wanted))
+    by_name = _ByName(set(image.acls.by_id.values()))
+    found = []
+    for name in names:
+        uuid, partitions = known.get(name, (None, None))
+        found.append(_Topic(name, uuid, partitions, by_name.reaching(name)))
+    return found
+
+
+def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None, int]]:
+    """The id and the number of partitions of each, by its name."""
+    from snapshot.exchange.store import TopicStore
+
+    if source.store is None:
+        return {
+            name: (topic.id, len(topic.partitions)) for name, topic in image.topics.by_name.items()
+        }
+    if not isinstance(source.store, TopicStore):
+        raise InvalidSource(
+            f"{source.text}: knows no topics; give a metadata log, or cluster://HOST:PORT"
+        )
+    return {each.name: (each.id, each.partitions) for each in source.store.topics()}
+
+
+class _ByName:
+    """ACLs on topics by the name that they are on, so that each topic looks at few of them."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._acls: dict[str, list[Acl]] = {}
+        for acl in acls:
+            if acl.resource_type is ResourceType.TOPIC:
+                self._acls.setdefault(acl.resource_name, []).append(acl)
+
+    def reaching(self, name: str) -> tuple[Acl, ...]:
+        """In the order in which Kafka asks them."""
+        beginnings = {WILDCARD, *(name[:length] for length in range(len(name) + 1))}
+        near = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
+        found = (acl for acl in near if reaches(acl, ResourceType.TOPIC, name))
+        return tuple(sorted(found, key=lambda acl: decision_order(acl, name)))
+
+
+def _list(topics: Sequence[_Topic], output: Output) -> None:
+    if output.is_text:
+        output.aligned(map(_row, topics))
+        return
+    for topic in topics:
+        output.record(_fields(topic) | {"aclCount": len(topic.acls)})
+
+
+def _row(topic: _Topic) -> list[Cell | str]:
+    return [
+        Cell(shown(topic.name), "strong"),
+        _partitions_said(topic),
+        f"{counted(len(topic.acls), 'ACL')} reach{'es' if len(topic.acls) == 1 else ''} it",
+        "" if topic.id is None else Cell(uuid_text(topic.id), "faint"),
+    ]
+
+
+def _partitions_said(topic: _Topic) -> str:
+    if topic.partitions is None:
+        return "there is no such topic"
+    return counted(topic.partitions, "partition")
+
+
+def _describe(topics: Sequence[_Topic], judge: Judge, output: Output) -> None:
+    super_users = sorted(judge.context.config.super_users)
+    for number, topic in enumerate(topics):
+        if not output.is_text:
+            output.record(_described(topic, judge))
+            continue
+        if number:
+            output.line()
+        output.aligned([_row(topic)])
+        output.aligned(([sentence(acl)] for acl in topic.acls), indent="  ")
+        for operation in _ASKED:
+            question = _question(topic.name, operation)
+            print_holders(question, _found(question, topic, judge), (), output)
+    if super_users and output.is_text:
+        output.line()
+        output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
+
+
+def _described(topic: _Topic, judge: Judge) -> dict[str, Any]:
+    super_users = sorted(judge.context.config.super_users)
+    described = _fields(topic) | {"acls": [acl_json(acl, judge.id_of) for acl in topic.acls]}
+    for operation in _ASKED:
+        question = _question(topic.name, operation)
+        found = _found(question, topic, judge)
+        records = list(holder_records(question, found, super_users, judge))
+        described[operation.name.lower()] = records
+    return described
+
+
+def _question(name: str, operation: Operation) -> Question:
+    return Question(WILDCARD_PRINCIPAL, operation, ResourceType.TOPIC, name)
+
+
+def _found(question: Question, topic: _Topic, judge: Judge) -> WhoCan:
+    config = judge.context.config
+    return who_can(topic.acls, config, question.operation, ResourceType.TOPIC, topic.name)
+
+
+def _fields(topic: _Topic) -> dict[str, Any]:
+    return {
+        "topic": topic.name,
+        "topicId": None if topic.id is None else uuid_text(topic.id),
+        "partitions": topic.partitions,
+    }
