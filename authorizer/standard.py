@@ -25,7 +25,16 @@ from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
 from authorizer.scopes import Decider, Identity, Scope
-from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
+from metalog.acl import (
+    ANY_ACL,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    ResourceType,
+    acl_problem,
+)
+from metalog.client_host import client_host
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.ids import Uuid, uuid_text
 from metalog.principal import parse_principal
@@ -79,16 +88,34 @@ class StandardAuthorizer(Authorizer):
         *,
         super_users: Collection[str] = (),
         allow_everyone: bool = False,
+        tolerant: bool = False,
     ) -> StandardAuthorizer:
-        """Ready at once, with these ACLs and no log."""
+        """An authorizer that decides by these ACLs at once, without a log.
+
+        Args:
+            acls: the ACLs, in any order.
+            super_users: principals (``User:admin``) that may do anything.
+            allow_everyone: the decision where no ACL reaches a resource
+                (``allow.everyone.if.no.acl.found``).
+            tolerant: take ACLs that Kafka's controller refuses to create, as an old or damaged
+                log may hold them.
+
+        Raises:
+            InvalidRequest: an ACL that Kafka's controller refuses to create, such as one with
+                the operation ANY, which decides nothing; the message has its position,
+                counted from 0. Or a super user that is not ``Type:name``.
+        """
         if isinstance(super_users, str):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
         for user in super_users:
             parse_principal(user)
         authorizer = cls(AuthorizerConfig(frozenset(super_users), allow_everyone))
-        authorizer.load_snapshot(
-            {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls, 1)}
-        )
+        by_id: dict[Uuid, Acl] = {}
+        for number, acl in enumerate(acls):
+            if not tolerant:
+                _check_acl(number, acl)
+            by_id[Uuid((number + 1).to_bytes(16, "big"))] = acl
+        authorizer.load_snapshot(by_id)
         authorizer.complete_initial_load()
         return authorizer
 
@@ -320,6 +347,19 @@ def _audit_all(
         if _audit_log.isEnabledFor(level):
             line = audit.format_line(context, action, _decision(decider, context, action))
             _audit_log.log(level, "%s", line)
+
+
+def _check_acl(number: int, acl: Acl) -> None:
+    """Refuse an ACL that Kafka's controller refuses; warn of a host that no client has."""
+    if problem := acl_problem(acl):
+        raise InvalidRequest(
+            f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
+            f"or pass tolerant=True to load it as a log may hold it: {acl}"
+        )
+    if (host := client_host(acl.host)) != acl.host:
+        _log.warning(
+            "acls[%d]: no client has the host %s; Kafka compares %s", number, acl.host, host
+        )
 
 
 def _done() -> Future[None]:

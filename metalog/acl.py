@@ -135,6 +135,32 @@ class Acl(NamedTuple):
     permission_type: PermissionType
 
 
+def acl_problem(acl: Acl) -> str | None:
+    """Why Kafka's controller would not create ``acl``, in Kafka's words and order of checks.
+
+    None for an ACL that it creates, as far as the fields tell without their bytes.
+    """
+    problem = None
+    if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
+        problem = f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    elif not acl.resource_name:
+        problem = "Invalid empty resource name"
+    elif acl.resource_type in (ResourceType.UNKNOWN, ResourceType.ANY):
+        problem = f"Invalid resourceType {acl.resource_type.name}"
+    elif acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+        problem = f"Invalid patternType {acl.pattern_type.name}"
+    elif acl.operation in (Operation.UNKNOWN, Operation.ANY):
+        problem = f"Invalid operation {acl.operation.name}"
+    elif acl.permission_type not in (PermissionType.DENY, PermissionType.ALLOW):
+        problem = f"Invalid permissionType {acl.permission_type.name}"
+    elif ":" not in acl.principal:
+        problem = (
+            f"Could not parse principal from `{acl.principal}` "
+            "(no colon is present separating the principal type from the principal name)"
+        )
+    return problem
+
+
 def camel(word: IntEnum) -> str:
     """``DescribeConfigs``: an enum's name as Kafka's tools and audit lines write it."""
     return "".join(part.capitalize() for part in word.name.split("_"))

@@ -137,6 +137,7 @@ class Judge:
             self.acls,
             super_users=config.super_users,
             allow_everyone=config.allow_everyone,
+            tolerant=True,
         )
 
     @property

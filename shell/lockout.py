@@ -64,7 +64,10 @@ def _everyone(held: list[Acl], caller: str | None) -> set[Who]:
 
 def _who_may(acls: list[Acl], config: AuthorizerConfig, asked: set[Who]) -> set[Who]:
     authorizer = StandardAuthorizer.from_acls(
-        acls, super_users=config.super_users, allow_everyone=config.allow_everyone
+        acls,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+        tolerant=True,
     )
     return {
         (principal, host)

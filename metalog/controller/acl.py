@@ -16,7 +16,6 @@ from itertools import compress
 from typing import Final
 
 from metalog.acl import (
-    CLUSTER_NAME,
     WILDCARD,
     Acl,
     AclFilter,
@@ -24,6 +23,7 @@ from metalog.acl import (
     PatternType,
     PermissionType,
     ResourceType,
+    acl_problem,
 )
 from metalog.controller.result import (
     MAX_RECORDS_PER_USER_OPERATION,
@@ -118,29 +118,12 @@ def why_no_filter(wanted: AclFilter) -> ApiError:
 
 
 def _problem(acl: Acl) -> str | None:
-    problem = None
-    if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
-        problem = f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
-    elif not acl.resource_name:
-        problem = "Invalid empty resource name"
-    elif acl.resource_type in (ResourceType.UNKNOWN, ResourceType.ANY):
-        problem = f"Invalid resourceType {acl.resource_type.name}"
-    elif acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
-        problem = f"Invalid patternType {acl.pattern_type.name}"
-    elif acl.operation in (Operation.UNKNOWN, Operation.ANY):
-        problem = f"Invalid operation {acl.operation.name}"
-    elif acl.permission_type not in (PermissionType.DENY, PermissionType.ALLOW):
-        problem = f"Invalid permissionType {acl.permission_type.name}"
-    elif ":" not in acl.principal:
-        problem = (
-            f"Could not parse principal from `{acl.principal}` "
-            "(no colon is present separating the principal type from the principal name)"
-        )
-    else:
-        for what, text in zip(_TEXTS, (acl.resource_name, acl.principal, acl.host), strict=True):
-            if wrong := text_problem(text):
-                return f"Invalid {what}: it {wrong}"
-    return problem
+    if problem := acl_problem(acl):
+        return problem
+    for what, text in zip(_TEXTS, (acl.resource_name, acl.principal, acl.host), strict=True):
+        if wrong := text_problem(text):
+            return f"Invalid {what}: it {wrong}"
+    return None
 
 
 _Named = tuple[bool, ...]

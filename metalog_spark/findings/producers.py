@@ -89,7 +89,9 @@ class Starts:
 
     def _asked(self, who: Asker, more: Iterable[Acl]) -> tuple[StandardAuthorizer, RequestContext]:
         acls = [*self.of(who), *more]
-        return StandardAuthorizer.from_acls(acls), RequestContext(who.principal, who.host)
+        return StandardAuthorizer.from_acls(acls, tolerant=True), RequestContext(
+            who.principal, who.host
+        )
 
 
 def starts_producers(acl: Acl) -> bool:

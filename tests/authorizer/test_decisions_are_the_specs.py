@@ -105,7 +105,7 @@ def test_decision_and_rule_equal_the_specs(part: int) -> None:
         name, acls, context, default = world
         if part:
             acls = [_oddly_coded(acl) for acl in acls]
-        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default)
+        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default, tolerant=True)
         for operation in OPERATIONS:
             action = Action(operation, ResourcePattern(TYPES[0], name))
             expected = spec.decide(acls, world.who, operation, TYPES[0], name, default)
@@ -121,7 +121,9 @@ def test_what_is_remembered_of_one_name_is_right_for_all_others(
     monkeypatch.setattr(scopes, "STEM_LENGTHS", (4, 2, 1, 0))
     monkeypatch.setattr(scopes, "BESIDE_STEMS", beside_stems)
     for world in _worlds(300):
-        authorizer = StandardAuthorizer.from_acls(world.acls, allow_everyone=world.default)
+        authorizer = StandardAuthorizer.from_acls(
+            world.acls, allow_everyone=world.default, tolerant=True
+        )
         others = random.choices(NAMES, k=random.randrange(21))
         for name in (world.name, *others, world.name):
             actions = [
@@ -144,7 +146,7 @@ def test_no_prefix_dominates_an_allow_on_the_wildcard() -> None:
     ]
     context = RequestContext("User:a", "h")
     for acls in ([allow, *denies], denies):
-        authorizer = StandardAuthorizer.from_acls(acls)
+        authorizer = StandardAuthorizer.from_acls(acls, tolerant=True)
         result = authorizer.authorize_by_resource_type(context, Operation.READ, TYPES[0])
         assert bool(result) is (allow in acls)
         who = ({"User:a"}, "h")
@@ -161,7 +163,7 @@ def test_by_resource_type_equals_the_specs(has_odd_codes: bool) -> None:
         if has_odd_codes:
             acls = [_oddly_coded(acl) for acl in acls]
         operation = random.choice(OPERATIONS)
-        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default)
+        authorizer = StandardAuthorizer.from_acls(acls, allow_everyone=default, tolerant=True)
         result = authorizer.authorize_by_resource_type(context, operation, TYPES[0])
         expected = spec.is_allowed_by_resource_type(acls, world.who, operation, TYPES[0], default)
         assert bool(result) == expected, world

@@ -94,6 +94,37 @@ def test_super_users_that_nobody_could_be_are_refused(super_users: Any, said: st
         StandardAuthorizer.from_acls([], super_users=super_users)
 
 
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"operation": Operation.ANY, "permission_type": PermissionType.DENY}, "operation ANY"),
+        ({"operation": Operation.UNKNOWN}, "operation UNKNOWN"),
+        ({"resource_type": ResourceType.ANY}, "resourceType ANY"),
+        ({"pattern_type": PatternType.MATCH}, "patternType MATCH"),
+        ({"permission_type": PermissionType.ANY}, "permissionType ANY"),
+        ({"resource_name": ""}, "empty resource name"),
+        ({"resource_type": ResourceType.CLUSTER}, "kafka-cluster"),
+        ({"principal": "app"}, "no colon"),
+    ],
+)
+def test_an_acl_that_kafka_would_not_create_is_refused_by_its_position(
+    changed: dict[str, Any], problem: str
+) -> None:
+    odd = _acl("pay")._replace(**changed)
+    with pytest.raises(InvalidRequest, match=rf"^acls\[1\]: .*{problem}.*tolerant=True"):
+        StandardAuthorizer.from_acls([_acl("pay"), odd])
+    assert StandardAuthorizer.from_acls([odd], tolerant=True).acl_count() == 1
+
+
+def test_an_acl_with_a_host_that_no_client_has_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    StandardAuthorizer.from_acls([_acl("pay"), _acl("pay")._replace(host="::1")])
+    assert caplog.messages == [
+        "acls[1]: no client has the host ::1; Kafka compares 0:0:0:0:0:0:0:1"
+    ]
+
+
 def test_before_the_initial_load_only_super_users_are_answered() -> None:
     authorizer = StandardAuthorizer.configured(
         {"super.users": "User:admin", "allow.everyone.if.no.acl.found": "true"}

@@ -83,7 +83,7 @@ def _cannot_be_listed(acl: Acl) -> bool:
 
 def _ours(world: KafkaWorld, question: KafkaQuestion) -> str:
     principal, host, operation, resource_type, name = question
-    authorizer = StandardAuthorizer.from_acls(world.acls)
+    authorizer = StandardAuthorizer.from_acls(world.acls, tolerant=True)
     context = RequestContext(principal, host)
     try:
         if name is None:
