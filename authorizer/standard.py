@@ -36,6 +36,7 @@ from metalog.acl import (
 )
 from metalog.client_host import client_host
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
+from metalog.futures import InitialLoad
 from metalog.ids import Uuid, uuid_text
 from metalog.principal import parse_principal
 
@@ -69,8 +70,7 @@ class StandardAuthorizer(Authorizer):
         self._is_loaded = False
         self._is_stale = False
         self._is_index_behind = False
-        self._initial_load: Future[None] = Future()
-        self._initial_load.set_running_or_notify_cancel()  # all listeners share it: no cancelling
+        self._initial_load = InitialLoad()
         self._mutator: AclMutator | None = None
         self._decide_anew()
 
@@ -238,8 +238,11 @@ class StandardAuthorizer(Authorizer):
             self.load_snapshot(self._by_id)
         else:
             self._decide_anew()
-        with suppress(InvalidStateError):
-            self._initial_load.set_result(None)
+        self._initial_load.complete()
+
+    def note_load_fault(self, fault: Exception) -> None:
+        """``fault`` keeps the log from being loaded; whoever waits for ``start`` is told."""
+        self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
         """A fault has kept the log unread for so long: the gate is shut if configured so."""

@@ -102,6 +102,10 @@ class AuthorizerNotReady(InvalidRequest):
     code = ErrorCode.AUTHORIZER_NOT_READY
 
 
+class LoadTimeout(AuthorizerNotReady, TimeoutError):
+    """The log was not replayed in the time given; the message has the reason, as far as known."""
+
+
 class CorruptLog(MetalogError):
     """The data's fault.
 

@@ -262,6 +262,15 @@ class Gate(Protocol):
         ...
 
 
+@runtime_checkable
+class LoadObserver(Protocol):
+    """A gate that tells those who wait for it why it is still shut."""
+
+    def note_load_fault(self, fault: Exception) -> None:
+        """``fault`` keeps the log from being replayed for the first time; it is tried again."""
+        ...
+
+
 class Clock(Protocol):
     """The time, passed in: the core has no clock of its own."""
 

@@ -22,20 +22,16 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from threading import Event, Thread
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from metalog.acl import Acl, AclFilter
-from metalog.changes import Change, Changes, each_of
+from metalog.catch_up import catch_up
+from metalog.changes import Changes
 from metalog.collector import resting_collector
-from metalog.controller import acl as acl_control
-from metalog.controller.scram import AlterScramRequest, alter_credentials
 from metalog.errors import (
-    ApiError,
+    AuthorizerNotReady,
     CorruptLog,
     InvalidTarget,
     LogFenced,
@@ -43,23 +39,24 @@ from metalog.errors import (
     NotController,
     Unanswered,
 )
-from metalog.ids import Entropy, SnapshotId
+from metalog.futures import InitialLoad
+from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
+from metalog.load_gate import LoadGate
 from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
 from metalog.ports import (
-    AclCreateResult,
-    AclDeleteResult,
     Candidacy,
     Gate,
     Heard,
     LiveLog,
+    LoadObserver,
     Log,
     Publisher,
-    SnapshotNeeded,
     UsesAclMutator,
     WritableLog,
 )
 from metalog.staleness import Staleness
+from metalog.submits import Submits
 
 R = TypeVar("R")
 
@@ -73,7 +70,7 @@ SILENT_AFTER_S: Final = 2.0
 """A log's other end is heard about twice a second; when it was not for so long it is silent."""
 
 
-class Replica:
+class Replica(Submits):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
     A log that is no ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start,
@@ -105,10 +102,11 @@ class Replica:
         self._is_patient = is_patient
         self._has_begun = False
         self._publishers = tuple(publishers)
-        self._loader = Loader(self._publishers, tolerant=tolerant)
+        self._gate = LoadGate()
+        self._loader = Loader((*self._publishers, self._gate), tolerant=tolerant)
         self._changes = Changes(log, self._loader) if isinstance(log, WritableLog) else None
         self._monotonic_s = monotonic_s
-        self._entropy = entropy
+        super().__init__(entropy)
         self._idle_s = idle_s
         self._failing_since_s: float | None = None
         self._watch = Staleness(self._loader, lambda: self.failing_for_s)
@@ -151,6 +149,9 @@ class Replica:
             changes.stop(LogFenced("the replica was closed"))
         if self._thread is not None:
             self._thread.join()
+        self._note_load_fault(
+            AuthorizerNotReady("the replica was closed before its log was loaded")
+        )
         self._watch.close()
         if self._changes is not None:
             self._changes.close()
@@ -158,39 +159,31 @@ class Replica:
         if self._candidacy is not None:
             self._candidacy.close()
 
-    def submit(self, change: Change[R]) -> Future[R]:
-        """Carry out ``change``: a pure function of the image, which may be called on the
-        image after other changes of its group. Its records go in one batch."""
-        return self._writer.submit(change)
+    @property
+    def loaded(self) -> InitialLoad:
+        """Done once the log was replayed up to its high-water mark and published.
 
-    def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
-        """Carry out ``change``, however many records it has: as one metadata transaction,
-        which takes effect as a whole or not at all. Other changes wait meanwhile."""
-        return self._writer.submit(change, name)
+        ``result(timeout)`` waits so many seconds. It raises ``CorruptLog`` at once where the log
+        is damaged, and ``LoadTimeout`` with the last fault when the time is over. ``fault`` is
+        the last fault.
+        """
+        return self._gate.loaded
 
-    def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
-        """One future for each of ``acls``; all of them are one request and one batch."""
-        return each_of(self.submit_creations(acls), len(acls))
+    def wait_until_loaded(self, timeout_s: float | None = None) -> MetadataImage:
+        """Wait until the log was replayed, and return the image.
 
-    def delete_acls(
-        self, context: object, filters: Sequence[AclFilter]
-    ) -> list[Future[AclDeleteResult]]:
-        """One future for each of ``filters``."""
-        return each_of(self.submit_deletions(filters), len(filters))
+        Args:
+            timeout_s: how long to wait, in seconds; None waits until it is loaded or damaged.
 
-    def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
-        """What became of each of ``acls``."""
-        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
-        return self.submit(lambda image: change(image.acls))
+        Returns:
+            The newest image.
 
-    def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
-        """What became of each of ``filters``."""
-        change = partial(acl_control.delete_acls, filters=filters)
-        return self.submit(lambda image: change(image.acls))
-
-    def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
-        """One outcome a user (KIP-554)."""
-        return self.submit(lambda image: alter_credentials(image, request))
+        Raises:
+            CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.
+            LoadTimeout: the time is over; the message has the last fault.
+        """
+        self._gate.loaded.result(timeout_s)
+        return self.image
 
     @property
     def _writer(self) -> Changes:
@@ -277,6 +270,7 @@ class Replica:
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:
             self._loader.note_fault(fault)
+            self._note_load_fault(fault)
             if self._changes is not None and isinstance(self._loader.state, (Loading, Stale)):
                 self._changes.fail_waiting(self._loader.state.fault)
             if self._failing_since_s is None or self._loader.position > before:
@@ -298,6 +292,13 @@ class Replica:
             return self._told(fault)
         return None
 
+    def _note_load_fault(self, fault: Exception) -> None:
+        """Tell the gates, and so whoever waits for them, why they are still shut."""
+        if isinstance(self._loader.state, Loading):
+            for each in (*self._publishers, self._gate):
+                if isinstance(each, LoadObserver):
+                    each.note_load_fault(fault)
+
     def _told(self, fault: Exception) -> Exception:
         what = "replay stopped" if self._has_begun else "replay cannot begin"
         if isinstance(fault, (MetalogError, OSError)):
@@ -311,7 +312,7 @@ class Replica:
         log that is not live."""
         log = self._source
         with resting_collector():
-            self._catch_up()
+            catch_up(self._loader, self._source, self._is_closing.is_set)
         if isinstance(self._loader.state, Ready):
             self._failing_since_s = None
         if self._is_closing.is_set():
@@ -325,7 +326,7 @@ class Replica:
                 feed(self._loader, log, log.poll(POLL_S))
                 if self._candidacy is not None and self._candidacy.is_elected:
                     self._lead(self._candidacy)
-                    self._catch_up()
+                    catch_up(self._loader, self._source, self._is_closing.is_set)
 
     def _lead(self, candidacy: Candidacy) -> None:
         """Claim the log, and carry out changes until another one is elected or has claimed it."""
@@ -355,34 +356,6 @@ class Replica:
         changes = self._changes
         if changes is not None:
             changes.stop(_no_longer_active())
-
-    def _catch_up(self) -> None:
-        while not self._read_to_end():
-            pass
-
-    def _read_to_end(self) -> bool:
-        """False where the log must be read from elsewhere: an older snapshot was loaded."""
-        for event in self._source.read(self._loader.position):
-            try:
-                feed(self._loader, self._source, (event,))
-            except MetalogError as fault:
-                if not isinstance(event, SnapshotNeeded) or not self._load_older(event.id):
-                    raise
-                _log.warning("%s; an older snapshot and the log were used instead", fault)
-                return False
-            if self._is_closing.is_set():
-                break
-        return True
-
-    def _load_older(self, damaged: SnapshotId) -> bool:
-        """Load the newest whole snapshot before ``damaged`` from which the log goes on."""
-        start = self._source.bounds().start
-        for older in reversed(self._source.snapshots()):
-            if start <= older.end_offset < damaged.end_offset:
-                with suppress(MetalogError):
-                    self._loader.load_snapshot(older, self._source.open_snapshot(older))
-                    return True
-        return False
 
 
 def _no_longer_active() -> NotController:

@@ -40,7 +40,7 @@ from metalog_node.listeners import ANY_ADDRESS, Listener
 from metalog_node.listings import Listings
 from metalog_node.metrics import CountedAuthorizer, Metrics
 from metalog_node.node_state import NodeState
-from metalog_node.publishers import Credentials, OutOfTheCollector, Readiness
+from metalog_node.publishers import Credentials, OutOfTheCollector
 from metalog_node.refusal_log import RefusalLog
 from metalog_node.seats import seats_for
 from metalog_node.served_log import ServedLog
@@ -99,7 +99,6 @@ class Node:
         self.watch_address: Address | None = None
         """Where metrics and probes are read, if they are."""
         self._credentials = Credentials(os.urandom(_SECRET_BYTES))
-        self._readiness = Readiness()
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
         self._turns = Turns(self._threads)
@@ -204,7 +203,6 @@ class Node:
         kept: list[Publisher] = [
             self._credentials,
             self._listings,
-            self._readiness,
             OutOfTheCollector(),
         ]
         if isinstance(self.authorizer, Publisher):
@@ -280,8 +278,7 @@ class Node:
         listeners = self._config.listeners
         names = {each.name: str(self.addresses[each.name]) for each in listeners}
         if self.authorizer is None:
-            loaded = dict.fromkeys(names, self._readiness.loaded)
-            opened: dict[str, Future[None]] = loaded
+            opened: dict[str, Future[None]] = dict.fromkeys(names, self.replica.loaded)
         else:
             opened = self.authorizer.start(names)
         early = [each for each in listeners if opened[each.name].done()]

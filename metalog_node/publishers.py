@@ -1,4 +1,4 @@
-"""What a node does with each image beside its authorizer: credentials, readiness, the collector.
+"""What a node does with each image beside its authorizer: credentials, the collector.
 
 All are publishers on the replica's thread; any thread may read them. This module must not know
 listeners or requests.
@@ -7,8 +7,6 @@ listeners or requests.
 from __future__ import annotations
 
 import gc
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
 from typing import Final
 
 from metalog.image.delta import MetadataDelta
@@ -77,22 +75,3 @@ class OutOfTheCollector:
         if self._changes >= FROZEN_AFTER and gc.isenabled():
             self._changes = 0
             gc.freeze()
-
-
-class Readiness:
-    """``loaded`` is done once the log was replayed up to its high-water mark: what a listener
-    waits for where no authorizer says when it may open."""
-
-    def __init__(self) -> None:
-        self.loaded: Future[None] = Future()
-        self.loaded.set_running_or_notify_cancel()
-
-    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Nothing is kept of it."""
-
-    def complete_initial_load(self) -> None:
-        with suppress(InvalidStateError):
-            self.loaded.set_result(None)
-
-    def note_staleness(self, for_ms: int) -> None:
-        """A node that was ready stays so; what is stale is the authorizer's to judge."""

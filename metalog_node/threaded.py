@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Thread
 
+from metalog.errors import LoadTimeout
 from metalog_node.config import NodeConfig
 from metalog_node.handlers.question import Api
 from metalog_node.node import Node
@@ -22,14 +23,24 @@ def running(
 ) -> Iterator[Node]:
     """``with running(config) as node:`` has a node all of whose listeners are open.
 
-    What keeps it from that is raised; ``TimeoutError`` after ``within_s``.
+    Args:
+        config: the node's configuration.
+        apis: what the program around it answers to its clients, by Kafka's key of each API.
+        within_s: how long all listeners may take to open, in seconds.
+
+    Raises:
+        LoadTimeout: the time is over; the message has what kept the log from being loaded.
+        ConfigException: the configuration cannot be used.
+        InvalidTarget: the folder is not this node's alone to write.
     """
+    nodes: list[Node] = []
     opened: Future[Node] = Future()
     loop = asyncio.new_event_loop()
     done = asyncio.Event()
 
     async def run() -> None:
-        async with Node(config, apis=apis) as node:
+        nodes.append(Node(config, apis=apis))
+        async with nodes[0] as node:
             opening = asyncio.create_task(_open(node, opened))
             await done.wait()
             opening.cancel()
@@ -47,11 +58,22 @@ def running(
     thread = Thread(target=run_to_the_end, name="metalog-node")
     thread.start()
     try:
-        yield opened.result(within_s)
+        yield _opened_node(opened, within_s, nodes)
     finally:
         if not loop.is_closed():
             loop.call_soon_threadsafe(done.set)
         thread.join()
+
+
+def _opened_node(opened: Future[Node], within_s: float, nodes: list[Node]) -> Node:
+    try:
+        return opened.result(within_s)
+    except TimeoutError:
+        if opened.done():
+            raise
+        fault = nodes[0].replica.loaded.fault if nodes else None
+        why = fault or "nothing went wrong so far; give it more time"
+        raise LoadTimeout(f"the node is not open after {within_s:g} s: {why}") from fault
 
 
 async def _open(node: Node, opened: Future[Node]) -> None:

@@ -123,6 +123,9 @@ class AdaptedView(Adapted):
     def complete_initial_load(self) -> None:
         self._simple.complete_initial_load()
 
+    def note_load_fault(self, fault: Exception) -> None:
+        self._simple.note_load_fault(fault)
+
     def note_staleness(self, for_ms: int) -> None:
         self._simple.note_staleness(for_ms)
 

@@ -206,6 +206,9 @@ class SimpleAclAuthorizer(Authorizer):
     def complete_initial_load(self) -> None:
         self.standard.complete_initial_load()
 
+    def note_load_fault(self, fault: Exception) -> None:
+        self.standard.note_load_fault(fault)
+
     def note_staleness(self, for_ms: int) -> None:
         self.standard.note_staleness(for_ms)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
-from metalog.ports import Gate, Publisher
+from metalog.ports import Gate, LoadObserver, Publisher
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +71,8 @@ class Delivery:
                 self._faults[number] = PublisherFault(
                     type(publisher).__name__, image.provenance.offset, error, times, healed=False
                 )
+                if isinstance(publisher, LoadObserver):
+                    publisher.note_load_fault(error)
             else:
                 if fault is not None:
                     self._faults[number] = fault._replace(healed=True)

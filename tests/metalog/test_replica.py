@@ -14,9 +14,9 @@ from waiting import eventually
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
 from metalog import DirectoryLog, Replica, replica
-from metalog.errors import CorruptLog
+from metalog.errors import AuthorizerNotReady, CorruptLog, LoadTimeout, Unanswered
 from metalog.ids import SnapshotId
-from metalog.loader import Loading, Ready, Stale
+from metalog.loader import Loader, Loading, Ready, Stale
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
@@ -140,6 +140,64 @@ def test_a_first_load_that_fails_is_tried_again_and_opens_no_gate() -> None:
         log.batches[1:] = [batch(1, ace(3))]
         assert eventually(lambda: following.state == Ready(2))
         assert gate.is_open
+
+
+def test_who_waits_for_a_damaged_log_is_told_file_offset_and_what_to_do_at_once() -> None:
+    log = Live(batch(0, ace(1)))
+    log.broken = CorruptLog("bad CRC", file="a.log", offset=7, byte=9, advice="use a copy")
+    authorizer = StandardAuthorizer()
+    [endpoint] = authorizer.start({"CLIENT": "127.0.0.1:9092"}).values()
+    with Replica(log, [authorizer]) as following:
+        for wait in (endpoint.result, following.loaded.result, following.wait_until_loaded):
+            with pytest.raises(CorruptLog, match=r"a\.log, offset 7, byte 9: bad CRC; use a copy"):
+                wait()  # without a limit: it would hang if it waited for the future
+        assert not endpoint.done(), "it is tried again"
+        log.broken = None
+        assert eventually(endpoint.done)
+        assert endpoint.result() is None
+        assert endpoint.exception() is None
+        assert ids(following.wait_until_loaded(0)) == {1}
+
+
+def test_who_waits_too_short_is_told_the_last_fault() -> None:
+    log = Live(batch(0, ace(1)))
+    log.broken = Unanswered("quorum://127.0.0.1:1: no controller answers")
+    authorizer = StandardAuthorizer()
+    [endpoint] = authorizer.start({"CLIENT": "127.0.0.1:9092"}).values()
+    with pytest.raises(TimeoutError, match="is a started Replica feeding it"):
+        endpoint.result(timeout=0)
+    with Replica(log, [authorizer]) as following:
+        assert eventually(lambda: bool(getattr(following.state, "fault", None)))
+        for wait in (endpoint.result, endpoint.exception, following.wait_until_loaded):
+            with pytest.raises(
+                LoadTimeout, match=r"after 0\.01 s: quorum://.*no controller"
+            ) as told:
+                wait(0.01)
+            assert told.value.__cause__ is log.broken
+    with pytest.raises(AuthorizerNotReady, match="replica was closed before"):
+        endpoint.result()
+
+
+def test_a_publishers_own_fault_is_told_to_who_waits_for_it() -> None:
+    class Clumsy(StandardAuthorizer):
+        def publish(self, *args: object) -> None:
+            raise ZeroDivisionError("a bug")
+
+    clumsy = Clumsy()
+    [endpoint] = clumsy.start({"CLIENT": "127.0.0.1:9092"}).values()
+    with Replica(Live(batch(0, ace(1))), [clumsy]) as following:
+        following.wait_until_loaded(30)
+        with pytest.raises(LoadTimeout, match="a bug"):
+            endpoint.result(0)
+
+
+def test_a_damaged_snapshot_is_no_reason_to_give_up_while_an_older_one_may_help() -> None:
+    authorizer = StandardAuthorizer()
+    [endpoint] = authorizer.start({"CLIENT": "127.0.0.1:9092"}).values()
+    with pytest.raises(CorruptLog):
+        Loader([authorizer]).load_snapshot(SnapshotId(2, 1), iter(()))
+    with pytest.raises(LoadTimeout):
+        endpoint.result(0)
 
 
 class Gate(Recorder):

@@ -1,0 +1,138 @@
+"""Changes of a log as a program asks for them: ACLs, SCRAM users, and any other change.
+
+This module must not know how a change is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TypeVar
+
+from metalog.acl import Acl, AclFilter
+from metalog.changes import Change, Changes, each_of
+from metalog.controller import acl as acl_control
+from metalog.controller.scram import AlterScramRequest, alter_credentials
+from metalog.errors import ApiError
+from metalog.ids import Entropy
+from metalog.ports import AclCreateResult, AclDeleteResult
+
+R = TypeVar("R")
+
+
+class Submits:
+    """The methods that change a log through its one writer; any thread may call them.
+
+    Each returns at once. A future is done when its change is durable and published. A change
+    that is refused has Kafka's error in the future's result; the future's exception means that
+    nothing is known to have been written: ``NotController`` where the log cannot be written
+    here, ``LogFenced`` once a write has failed.
+    """
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    @property
+    def _writer(self) -> Changes:
+        raise NotImplementedError
+
+    def submit(self, change: Change[R]) -> Future[R]:
+        """Carry out ``change``, whose records go in one batch with others that wait.
+
+        Args:
+            change: a pure function of the image that returns records and a response
+                (``metalog.controller``). It is called on the replica's thread, perhaps on the
+                image after other changes of its group.
+
+        Returns:
+            A future of the response.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return self._writer.submit(change)
+
+    def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
+        """Carry out ``change`` as one metadata transaction, however many records it has.
+
+        It takes effect as a whole or not at all. Other changes wait meanwhile.
+
+        Args:
+            name: the transaction's name in the log, for people who read it.
+            change: as for ``submit``.
+
+        Returns:
+            A future of the response.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return self._writer.submit(change, name)
+
+    def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
+        """Create ACLs, all of them as one request and in one batch.
+
+        Args:
+            context: the caller's context; not looked at. Ask the authorizer before.
+            acls: the ACLs. One that exists already succeeds, and nothing is written.
+
+        Returns:
+            A future for each of ``acls``, in order; its result is true if it was refused.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return each_of(self.submit_creations(acls), len(acls))
+
+    def delete_acls(
+        self, context: object, filters: Sequence[AclFilter]
+    ) -> list[Future[AclDeleteResult]]:
+        """Delete the ACLs that the filters match, all of them as one request and in one batch.
+
+        Args:
+            context: the caller's context; not looked at. Ask the authorizer before.
+            filters: which ACLs to delete.
+
+        Returns:
+            A future for each of ``filters``, in order, with the ACLs that it matched.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return each_of(self.submit_deletions(filters), len(filters))
+
+    def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
+        """As ``create_acls``, with one future for all outcomes.
+
+        Args:
+            acls: the ACLs.
+
+        Returns:
+            A future of one outcome for each of ``acls``, in order.
+        """
+        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
+        return self.submit(lambda image: change(image.acls))
+
+    def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
+        """As ``delete_acls``, with one future for all outcomes.
+
+        Args:
+            filters: which ACLs to delete.
+
+        Returns:
+            A future of one outcome for each of ``filters``, in order.
+        """
+        change = partial(acl_control.delete_acls, filters=filters)
+        return self.submit(lambda image: change(image.acls))
+
+    def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
+        """Set and delete SCRAM credentials (KIP-554).
+
+        Args:
+            request: the credentials to set and to delete, as a client sends them.
+
+        Returns:
+            A future of one outcome for each user, by name.
+        """
+        return self.submit(lambda image: alter_credentials(image, request))
