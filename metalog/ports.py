@@ -134,6 +134,15 @@ class Heard(Protocol):
 
 
 @runtime_checkable
+class Connected(Protocol):
+    """A log that holds a connection."""
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes another."""
+        ...
+
+
+@runtime_checkable
 class WritableLog(LiveLog, Protocol):
     """A log with one writer, which is fenced when another one claims it.
 

@@ -46,6 +46,7 @@ from metalog.load_gate import LoadGate
 from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
 from metalog.ports import (
     Candidacy,
+    Connected,
     Gate,
     Heard,
     LiveLog,
@@ -156,6 +157,8 @@ class Replica(Submits):
         if self._changes is not None:
             self._changes.close()
             self._offer(None)
+        elif isinstance(self._source, Connected):
+            self._source.close()
         if self._candidacy is not None:
             self._candidacy.close()
 

@@ -12,15 +12,13 @@ from typing import Final, NamedTuple
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import ConfigException, InvalidRequest
-from metalog.log.topic_address import is_topic, parse_address
+from metalog.log.topic_address import is_topic, parse_address, split_snapshots
 from metalog.wire.hosts import Address
 from metalog_node.listeners import ADVERTISED, ANY_ADDRESS, Listener
 
 LOG_DIR: Final = "metadata.log.dir"
 CLIENT_KEYS: Final = "metadata.log.topic."
 """Before a key of Kafka's clients: how the topic's own cluster is connected to."""
-
-_SNAPSHOTS: Final = "snapshots="
 
 
 class TopicPlace(NamedTuple):
@@ -39,11 +37,8 @@ def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None
-    address, asked, query = text.partition("?")
-    folder = query.removeprefix(_SNAPSHOTS)
-    if asked and (folder == query or not folder):
-        raise ConfigException(f"{LOG_DIR}: after the ? only {_SNAPSHOTS}DIR is known")
     try:
+        address, folder = split_snapshots(text)
         parse_address(address)
     except InvalidRequest as error:
         raise ConfigException(f"{LOG_DIR}: {error}") from None

@@ -20,12 +20,13 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.directory import DirectoryLog
 from metalog.log.layout import PARTITION_FOLDER
+from metalog.log.opening import OpenedLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentSplit
 from metalog.log.topic import TopicSplit
 from metalog.ports import Split
 from metalog_spark.pieces import OPEN_END, BootstrapSplit, Hole, Piece, SnapshotSplit, WholeSplit
-from snapshot.exchange.source import OpenedLog, Source, open_source
+from snapshot.exchange.source import Source, open_source
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 

@@ -61,7 +61,10 @@ def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:
 
     config = made.config
     authorizer = StandardAuthorizer.from_acls(
-        acls, super_users=config.super_users, allow_everyone=config.allow_everyone
+        acls,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+        tolerant=True,
     )
 
     def allowed(group: Group) -> bool:

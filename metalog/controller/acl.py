@@ -19,10 +19,7 @@ from metalog.acl import (
     WILDCARD,
     Acl,
     AclFilter,
-    Operation,
     PatternType,
-    PermissionType,
-    ResourceType,
     acl_problem,
 )
 from metalog.controller.result import (

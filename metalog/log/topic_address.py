@@ -12,6 +12,7 @@ from metalog.errors import InvalidSource
 
 SCHEME: Final = "topic://"
 WRITER_SUFFIX: Final = "-writer"
+_SNAPSHOTS: Final = "snapshots="
 _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za-z0-9._-]{1,249})")
 
 
@@ -41,3 +42,12 @@ def parse_address(text: str) -> TopicAddress:
     if found is None or not is_topic(text):
         raise InvalidSource(f"{text}: give {SCHEME}HOST:PORT[,HOST:PORT]/TOPIC")
     return TopicAddress(found["servers"], found["topic"])
+
+
+def split_snapshots(text: str) -> tuple[str, str | None]:
+    """The address and the DIR of ``ADDRESS[?snapshots=DIR]``; None where no DIR is given."""
+    address, asked, query = text.partition("?")
+    folder = query.removeprefix(_SNAPSHOTS)
+    if asked and (folder == query or not folder):
+        raise InvalidSource(f"{text}: after the ? only {_SNAPSHOTS}DIR is known")
+    return address, folder or None

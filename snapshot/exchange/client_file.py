@@ -39,7 +39,7 @@ def wire_settings(
 def _translated(
     path: Path | None, files: Files, translate: Callable[[Mapping[str, str]], Settings]
 ) -> Settings:
-    properties = {} if path is None else _properties(path, files)
+    properties = client_properties(path, files)
     properties.pop("bootstrap.servers", None)
     try:
         return translate(properties)
@@ -47,7 +47,10 @@ def _translated(
         raise InvalidSource(f"{path}: {error}") from None
 
 
-def _properties(path: Path, files: Files) -> dict[str, str]:
+def client_properties(path: Path | None, files: Files) -> dict[str, str]:
+    """The file's keys as they are; none of no file."""
+    if path is None:
+        return {}
     try:
         return properties_mapping(parse_properties(read_whole(files, path)))
     except OSError as error:

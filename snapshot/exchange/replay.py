@@ -20,6 +20,7 @@ from metalog.image.policy import name_of
 from metalog.loader import Doubt, Loader, Ready, Skipped
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
+from metalog.log.opening import OpenedLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog
 from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
@@ -27,7 +28,7 @@ from metalog.records.batch import Batch
 from metalog.records.bulk import AclRun
 from metalog.records.messages import AccessControlEntryRecord
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
-from snapshot.exchange.source import OpenedLog, Source
+from snapshot.exchange.source import Source
 from snapshot.exchange.store import Store, image_of
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 

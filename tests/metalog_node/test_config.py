@@ -278,7 +278,7 @@ def test_the_log_in_a_topic(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("metadata.log.dir=topic://kafka-1:9092", "metadata.log.dir: topic://kafka-1:9092: give t"),
-        ("metadata.log.dir=topic://k:1/t?what=x", "metadata.log.dir: after the ? only snapshots="),
+        ("metadata.log.dir=topic://k:1/t?what=x", "what=x: after the ? only snapshots="),
         ("metadata.log.topic.ssl.provider=x", "metadata.log.topic.ssl.provider is not known here"),
         ("metadata.log.topic.group.id=x", "metadata.log.topic.group.id is not used here"),
         ("listeners=CONTROLLER://node-2:0", "advertised.listeners: the other nodes must be told"),

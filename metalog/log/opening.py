@@ -1,0 +1,299 @@
+"""One door to a log, for reading or for writing: a folder, files, a topic, or a quorum.
+
+``open_log`` opens what a SOURCE names; what speaks to a cluster is imported only where the
+SOURCE needs it, and gets Kafka's client keys, translated here. This module must not know
+stores (files of ACLs, ``cluster://``), nor replay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+from metalog.client_settings import librdkafka_settings
+from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, InvalidTarget, Unanswered
+from metalog.files import LOCAL_FILES, Files
+from metalog.log.commit import Proven
+from metalog.log.directory import DirectoryLog
+from metalog.log.folder import unreadable
+from metalog.log.layout import (
+    CHECKPOINT_SUFFIX,
+    PARTITION_FOLDER,
+    SEGMENT_SUFFIX,
+    avro_snapshot_id,
+)
+from metalog.log.several import FoldersLog
+from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
+from metalog.log.topic_address import parse_address, split_snapshots
+from metalog.ports import Appended, Log, WritableLog
+from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
+
+Settings = TypeVar("Settings")
+
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
+_FORMS: Final = (
+    "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, quorum://HOST:PORT or "
+    "topic://HOST:PORT/TOPIC"
+)
+_WRITABLE_FORMS: Final = "the metadata.log.dir of a stopped node, or topic://HOST:PORT/TOPIC"
+_BROKERS: Final = "bootstrap.servers"
+
+
+class OpenedLog(Log, Protocol):
+    """A log, and what a command says of it beside what it holds."""
+
+    @property
+    def path(self) -> Path | str:
+        """Where it is: a path, or the address as text."""
+        ...
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Lines for a person about what is odd, though it can be read."""
+        ...
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """What keeps it from being read to its end."""
+        ...
+
+    @property
+    def proven(self) -> Proven:
+        """Up to which offset it is provably committed, and why."""
+        ...
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """With what a log without records begins, where that is known."""
+        ...
+
+
+def open_log(
+    source: str | Path,
+    kafka_settings: Mapping[str, str] | None = None,
+    *,
+    files: Files = LOCAL_FILES,
+) -> OpenedLog:
+    """Open a metadata log for reading; hand it to a ``Replica``, which follows it.
+
+    Opening a folder or a topic reads a little of it; opening a quorum connects to nobody yet.
+    Nothing is changed.
+
+    Args:
+        source: a ``metadata.log.dir`` or its partition's folder; several of one quorum joined
+            by ``+``; a ``.log`` or ``.checkpoint`` file; ``quorum://HOST:PORT[,HOST:PORT]`` of
+            controllers; or ``topic://HOST:PORT[,HOST:PORT]/TOPIC[?snapshots=DIR]``.
+        kafka_settings: for ``quorum://`` and ``topic://``, a client's keys by Kafka's names
+            (``security.protocol``, ``sasl.jaas.config``, …), as in a ``--command-config`` file.
+        files: the disk.
+
+    Returns:
+        The log. One of a folder, a topic or a quorum can be followed while it is written.
+
+    Raises:
+        InvalidSource: nothing can be opened there, or a key cannot be used.
+        Unanswered: a topic's cluster does not answer, or not yet; it is an ``InvalidSource``.
+        CorruptLog: a file is damaged: which one, where, and what to do.
+    """
+    text = str(source)
+    if (scheme := scheme_of(text)) is not None:
+        if scheme not in REMOTE:
+            raise InvalidSource(f"{text}: {scheme}:// has no log; give {_FORMS}")
+        return connected_log(text, kafka_settings or {}, files=files)
+    return log_on_disk(text, files=files)[1]
+
+
+def open_writable_log(
+    source: str | Path,
+    kafka_settings: Mapping[str, str] | None = None,
+    *,
+    node_id: int = 1,
+    files: Files = LOCAL_FILES,
+) -> WritableLog:
+    """Open a metadata log to be its one writer; hand it to a ``Replica``, which claims it.
+
+    Args:
+        source: the ``metadata.log.dir`` of a stopped node that is its own quorum
+            (``metalog format`` makes one), or ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is
+            created if there is none.
+        kafka_settings: for ``topic://``, a client's keys by Kafka's names.
+        node_id: for ``topic://``, the node that its records name as leader.
+        files: the disk.
+
+    Returns:
+        The log, not yet claimed. ``Replica.start`` claims it and raises ``InvalidTarget`` where
+        it is not this node's alone to write.
+
+    Raises:
+        InvalidTarget: a log of this kind is not written here.
+        InvalidSource: nothing can be opened there, or a key cannot be used.
+        CorruptLog: a file is damaged: which one, where, and what to do.
+    """
+    text = str(source)
+    scheme = scheme_of(text)
+    if scheme == "topic":
+        from metalog.log.topic_writer import WritableTopicLog
+
+        address, snapshots = _topic_place(text, Path(), files)
+        settings = _librdkafka(kafka_settings or {}, "kafka_settings")
+        return WritableTopicLog(
+            address, settings, node_id=node_id, snapshots=snapshots, files=files
+        )
+    if scheme == "quorum":
+        raise InvalidTarget(
+            f"{text}: only its controllers write it; change the cluster by an admin client, or "
+            "by metalog apply cluster://HOST:PORT"
+        )
+    if scheme is not None or not files.is_folder(Path(text)):
+        raise InvalidTarget(f"{text}: not a log that can be written; give {_WRITABLE_FORMS}")
+    from metalog.log.writer import WritableDirectoryLog
+
+    try:
+        return WritableDirectoryLog(text, files=files)
+    except OSError as error:
+        raise unreadable(Path(text), error) from None
+
+
+REMOTE: Final = ("quorum", "topic")
+"""The schemes of logs that a cluster has."""
+
+
+def scheme_of(text: str) -> str | None:
+    """``topic`` of ``topic://…``; None where the text has no scheme."""
+    found = _SCHEME.match(text)
+    return None if found is None else found[1]
+
+
+def connected_log(
+    url: str,
+    properties: Mapping[str, str],
+    *,
+    named: str = "kafka_settings",
+    base: Path = Path(),
+    files: Files,
+) -> OpenedLog:
+    """The log at a ``quorum://`` or ``topic://`` URL. ``named`` is where ``properties`` are from;
+    a relative folder of snapshots starts at ``base``."""
+    if scheme_of(url) == "quorum":
+        return _quorum(url, properties, named)
+    from metalog.log.topic import TopicLog
+
+    address, snapshots = _topic_place(url, base, files)
+    settings = _librdkafka(properties, named)
+    _check_reachable(address, properties)
+    log = TopicLog(address, settings, snapshots=snapshots, files=files)
+    log.check()
+    return log
+
+
+def log_on_disk(
+    text: str, base: Path = Path(), *, files: Files, forms: str = _FORMS
+) -> tuple[str, OpenedLog]:
+    """The kind of the log in files (folder, folders, segment or snapshot), and the log."""
+    path = base / text
+    try:
+        if text and files.is_folder(path):
+            return "folder", _folder(path, files)
+        if text and files.is_file(path):
+            return _file(path, files)
+        if "+" not in text:
+            what = f"{path}: there is no such file or folder" if text else "no SOURCE was given"
+            raise InvalidSource(f"{what}; give {forms}")
+        parts = text.split("+")
+        if "" in parts:
+            raise InvalidSource(f"{text}: a folder is missing beside a +; give a+b+c")
+        return "folders", FoldersLog([_folder(base / part, files) for part in parts])
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def is_log_file(path: Path) -> bool:
+    """Whether a file of this name is read as a log: a segment or a snapshot."""
+    is_snapshot = path.suffix == CHECKPOINT_SUFFIX or avro_snapshot_id(path.name) is not None
+    return is_snapshot or path.suffix == SEGMENT_SUFFIX
+
+
+def _file(path: Path, files: Files) -> tuple[str, OpenedLog]:
+    if path.suffix == SEGMENT_SUFFIX:
+        segment = SegmentLog(path, files=files)
+        refuse_ordinary_topic(path, segment.batches(0))
+        return "segment", segment
+    if is_log_file(path):
+        return "snapshot", CheckpointLog(path, files=files)
+    raise InvalidSource(
+        f"{path}: a file of a kind that is not read; the name of a log's file ends in "
+        f"{SEGMENT_SUFFIX} or {CHECKPOINT_SUFFIX}"
+    )
+
+
+def _folder(path: Path, files: Files) -> DirectoryLog:
+    log = DirectoryLog(path, files=files)
+    if not (log.folder.is_marked or _holds_metadata(log)):
+        raise InvalidSource(
+            f"{path}: no metadata records in it; the log of an ordinary topic? "
+            f"A metadata log's folder is called {PARTITION_FOLDER}"
+        )
+    return log
+
+
+def _holds_metadata(log: DirectoryLog) -> bool:
+    """Whether a record is of the types that only a metadata log has; the first batches tell."""
+    for event in log.read(log.bounds().start):
+        if isinstance(event, Appended):
+            if not all(isinstance(message, Undecodable) for message in event.batch.messages()):
+                return True
+            if not event.batch.is_control:
+                break
+    return False
+
+
+def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
+    from metalog.log.quorum import SCHEME, QuorumLog
+    from metalog.wire.security import client_settings
+
+    settings = _translated(properties, client_settings, named)
+    try:
+        return QuorumLog(url.removeprefix(SCHEME), settings)
+    except InvalidRequest as error:
+        raise InvalidSource(f"{url}: {error}; give {SCHEME}HOST:PORT[,HOST:PORT]") from None
+
+
+def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
+    """``Unanswered`` where no server takes a connection, within the time of one and with what
+    was tried; librdkafka takes longer, and says less."""
+    from metalog.wire.bootstrap import first_connection
+    from metalog.wire.hosts import parse_addresses
+    from metalog.wire.security import client_settings
+
+    try:
+        settings = _translated(properties, client_settings, "")
+    except InvalidSource:
+        return  # librdkafka knows logins that our own client does not
+    servers = parse_addresses(parse_address(address).servers)
+    try:
+        first_connection(servers, settings).close()
+    except InvalidRequest as error:
+        raise Unanswered(f"{address}: {error}") from None
+
+
+def _topic_place(url: str, base: Path, files: Files) -> tuple[str, Path | None]:
+    address, folder = split_snapshots(url)
+    snapshots = None if folder is None else base / folder
+    if snapshots is not None and not files.is_folder(snapshots):
+        raise InvalidSource(f"{snapshots}: there is no such folder of snapshots")
+    return address, snapshots
+
+
+def _librdkafka(properties: Mapping[str, str], named: str) -> dict[str, str]:
+    return _translated(properties, librdkafka_settings, named)[0]
+
+
+def _translated(
+    properties: Mapping[str, str], translate: Callable[[Mapping[str, str]], Settings], named: str
+) -> Settings:
+    try:
+        return translate({key: value for key, value in properties.items() if key != _BROKERS})
+    except InvalidRequest as error:
+        raise InvalidSource(f"{named}: {error}") from None

@@ -1,0 +1,118 @@
+"""One door to a log, by its SOURCE, for reading and for writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import kafka_case
+from running_node import running_in
+from topic_logs import mock_kafka
+from written_log import formatted
+
+from metalog import (
+    DirectoryLog,
+    InvalidSource,
+    InvalidTarget,
+    Replica,
+    WritableDirectoryLog,
+    WritableTopicLog,
+    open_log,
+    open_writable_log,
+)
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ports import WritableLog
+
+ACL = Acl(
+    ResourceType.TOPIC,
+    "orders",
+    PatternType.LITERAL,
+    "User:app",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+def test_files_of_every_kind() -> None:
+    case = kafka_case("trimmed-4.3")
+    folder = DirectoryLog(case.log_dir).bounds()
+    for source in (case.log_dir, str(case.metadata_dir)):
+        assert open_log(source).bounds() == folder
+    for name in ("00000000000000000811.log", "00000000000000000723-0000000001.checkpoint"):
+        assert open_log(case.metadata_dir / name).bounds().start == int(name[:20])
+    nodes = [kafka_case(f"quorum-4.3/node-{each}").log_dir for each in (11, 13)]
+    assert open_log("+".join(map(str, nodes))).bounds().high_watermark == 265
+
+
+def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
+    """A node of ours as the quorum; tests/compat follows Kafka's."""
+    with running_in(formatted(tmp_path)) as node:
+        [created] = node.replica.create_acls(None, [ACL])
+        assert not created.result(30)
+        log = open_log(f"quorum://{node.addresses['CONTROLLER']}", {"client.id": "us"})
+        with Replica(log) as replica:
+            assert ACL in replica.wait_until_loaded(30).acls.by_id.values()
+            assert log._connection is not None  # type: ignore[attr-defined]
+        assert log._connection is None  # type: ignore[attr-defined]
+
+
+def test_a_topic() -> None:
+    """A log that a mock has is read by tests of its own; here it is asked, and is not there."""
+    with (
+        mock_kafka() as cluster,
+        pytest.raises(InvalidSource, match=r"no such topic|retention|settings"),
+    ):
+        open_log(f"topic://{cluster}/acls", {"client.id": "us"})
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("cluster://localhost:9092", "cluster:// has no log; give a metadata.log.dir, "),
+        ("quorum://localhost", "give quorum://HOST:PORT"),
+        ("quorum://localhost:1", "kafka_settings: ssl.cipher.suites is not known here"),
+        ("topic://localhost:1/t", "kafka_settings: ssl.cipher.suites is not known here"),
+        ("topic://localhost:1/t?at=1", "only snapshots=DIR is known"),
+        ("missing", "there is no such file or folder"),
+        ("a+", "a folder is missing beside a +"),
+        ("", "no SOURCE was given"),
+        (__file__, "a file of a kind that is not read"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_in_a_line(source: str, problem: str) -> None:
+    settings = {"ssl.cipher.suites": "x"} if source.endswith((":1", ":1/t")) else {}
+    with pytest.raises(InvalidSource) as caught:
+        open_log(source, settings)
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_written(tmp_path: Path) -> None:
+    log = open_writable_log(formatted(tmp_path))
+    assert isinstance(log, WritableDirectoryLog)
+    with Replica(log) as replica:
+        [created] = replica.create_acls(None, [ACL])
+        assert not created.result(30)
+    with Replica(open_log(tmp_path)) as replica:
+        assert ACL in replica.wait_until_loaded(30).acls.by_id.values()
+
+
+def test_a_topic_is_written_by_the_node_that_is_given() -> None:
+    log = open_writable_log("topic://localhost:1/acls", {"client.id": "us"}, node_id=7)
+    assert isinstance(log, WritableTopicLog)
+    assert isinstance(log, WritableLog)
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("quorum://localhost:1", "only its controllers write it"),
+        ("cluster://localhost:1", "not a log that can be written"),
+        ("missing", "not a log that can be written; give the metadata.log.dir"),
+        (__file__, "not a log that can be written"),
+    ],
+)
+def test_a_log_that_is_not_written_here_is_refused(source: str, problem: str) -> None:
+    with pytest.raises(InvalidTarget, match=problem):
+        open_writable_log(source)
