@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from cases import kafka_case
 from running_node import running_in
-from topic_logs import mock_kafka
 from written_log import formatted
 
 from metalog import (
@@ -15,6 +14,7 @@ from metalog import (
     InvalidSource,
     InvalidTarget,
     Replica,
+    Unanswered,
     WritableDirectoryLog,
     WritableTopicLog,
     open_log,
@@ -57,13 +57,10 @@ def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
         assert log._connection is None  # type: ignore[attr-defined]
 
 
-def test_a_topic() -> None:
-    """A log that a mock has is read by tests of its own; here it is asked, and is not there."""
-    with (
-        mock_kafka() as cluster,
-        pytest.raises(InvalidSource, match=r"no such topic|retention|settings"),
-    ):
-        open_log(f"topic://{cluster}/acls", {"client.id": "us"})
+def test_a_topic_whose_cluster_does_not_answer() -> None:
+    """tests/compat opens one of Kafka's."""
+    with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: .*refused"):
+        open_log("topic://127.0.0.1:1/acls", {"client.id": "us"})
 
 
 @pytest.mark.parametrize(
