@@ -25,7 +25,8 @@ class Refused(NamedTuple):
 
 
 _LOGINS: Final = Refused(
-    "take it out: users are the log's, by SCRAM, or those of plain.sasl.jaas.config"
+    "take it out: users are the log's, by SCRAM, or those of "
+    "listener.name.NAME.plain.sasl.jaas.config"
 )
 _IN_A_FILE: Final = Refused("put it into a PEM file, and name that by ssl.keystore.location")
 _OPENSSL: Final = Refused("take it out: TLS is OpenSSL's here, as Python has it")

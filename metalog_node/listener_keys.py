@@ -124,13 +124,24 @@ def _sessions_ms(given: Given, name: str, mechanisms: Sequence[str]) -> dict[str
     """KIP-368: a mechanism's own key counts before the listener's."""
     found = {}
     for mechanism in mechanisms:
-        key, text = given.of_listener(name, f"{mechanism.lower()}.{MAX_REAUTH}")
+        key, text = _of_mechanism(given, name, mechanism, MAX_REAUTH)
         if text is None:
             key, text = given.of_listener(name, MAX_REAUTH)
         limit = _number(given, key, text or "0", least=0)
         if limit:
             found[mechanism] = limit
     return found
+
+
+def _of_mechanism(given: Given, name: str, mechanism: str, key: str) -> tuple[str, str | None]:
+    """A mechanism's own key, and its value. Kafka passes it over without a listener's name: what
+    it lets in or shuts out must not count here."""
+    key = f"{mechanism.lower()}.{key}"
+    own = f"listener.name.{name.lower()}.{key}"
+    found, text = given.of_listener(name, key)
+    if text is not None and found != own:
+        raise given.wrong(key, f"Kafka takes it with a listener's name alone; call it {own}")
+    return own, text
 
 
 def max_connections(given: Given, listener: Listener) -> int | None:
@@ -148,7 +159,7 @@ def _number(given: Given, key: str, text: str, *, least: int) -> int:
 
 def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
     """Kafka's JAAS text, one ``user_NAME="…"`` each."""
-    key, text = given.of_listener(listener.name, f"{PLAIN.lower()}.{_JAAS}")
+    key, text = _of_mechanism(given, listener.name, PLAIN, _JAAS)
     if text is None:
         raise given.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
     try:

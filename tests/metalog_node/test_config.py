@@ -121,6 +121,25 @@ def test_the_users_of_plain_are_those_that_java_reads(
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        f'plain.sasl.jaas.config={PLAIN} user_eve="top-secret-1";',
+        "scram-sha-256.connections.max.reauth.ms=3600000",
+    ],
+)
+def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, line: str) -> None:
+    """Kafka's ``ChannelBuilders`` leaves it out otherwise: it would let in whom Kafka does not."""
+    key = line.partition("=")[0]
+    mechanism = key.partition(".")[0].upper()
+    with pytest.raises(ConfigException) as raised:
+        configured(tmp_path, f"sasl.enabled.mechanisms={mechanism}\n{line}")
+    assert str(raised.value).endswith(
+        f"line {LINES + 2}: {key}: Kafka takes it with a listener's name alone; "
+        f"call it listener.name.sasl_ssl.{key}"
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         (f'{PLAIN} // user_eve="top-secret-1";', "does not end with ;"),

@@ -27,13 +27,15 @@ from metalog_node.node import Node
 
 ADMIN, WALKER = "admin", "walker"
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+LOGINS = f'{PLAIN_LOGIN} user_{ADMIN}="a" user_{WALKER}="w";'
 WITH_LOGIN = {
     **BOTH_ROLES,
     "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
     "listeners": "CLIENT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
     "sasl.enabled.mechanisms": "PLAIN",
     "sasl.mechanism.controller.protocol": "PLAIN",
-    "plain.sasl.jaas.config": f'{PLAIN_LOGIN} user_{ADMIN}="a" user_{WALKER}="w";',
+    "listener.name.client.plain.sasl.jaas.config": LOGINS,
+    "listener.name.controller.plain.sasl.jaas.config": LOGINS,
     "super.users": f"User:{ADMIN}",
 }
 REFUSED = (31, 29)
