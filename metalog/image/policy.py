@@ -62,6 +62,15 @@ def may_be_marker(message: Any) -> bool:
     return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKERS)
 
 
+def readable_of(message: Any) -> Any | None:
+    """The metadata record in place of which ``message`` stands, as Kafka's reader refuses it
+    though it reads well; None of any other, and of a transaction's marker."""
+    if type(message) is not Undecodable or message.control_type is not None:
+        return None
+    readable: Any = message.lenient
+    return None if readable is None or readable.API_KEY in _MARKERS else readable
+
+
 def name_of(message: Any) -> str:
     """What ``message`` is, for a count by type."""
     if type(message) is not Undecodable:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.image.delta import MetadataDelta
-from metalog.image.policy import concerns_authorization, doubt_about, name_of
+from metalog.image.policy import concerns_authorization, doubt_about, name_of, readable_of
 from metalog.ports import Gap
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
@@ -83,12 +83,19 @@ class Screen:
     ) -> None:
         """Apply to ``delta`` all ``records`` of ``batches`` that have their offsets in ``span``.
 
+        A tolerant screen applies a record that reads well and that Kafka's reader refuses, too,
+        and keeps a doubt of it: tools show what the log holds.
         Where this raises, ``delta`` holds some of them and is of no use any more.
         """
 
         def refuse(offset: int, message: Any, fault: CorruptLog) -> None:
             batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
-            self._pass_over(batch, offset, message, fault)
+            readable = readable_of(message)
+            if readable is None:
+                self._pass_over(batch, offset, message, fault)
+                return
+            self._doubt_record(batch, offset, message, fault)
+            delta.replay_all([(offset, readable)], refuse)
 
         doubtful = delta.doubtful
         delta.replay_all(records, refuse)
@@ -114,9 +121,12 @@ class Screen:
 
     def _pass_over(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         if concerns_authorization(message):
-            place = fault.located(file=batch.file, offset=offset, byte=batch.position)
-            self.doubt(name_of(message), place)
+            self._doubt_record(batch, offset, message, fault)
         _count(self._skipped, name_of(message), offset, fault.problem)
+
+    def _doubt_record(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
+        place = fault.located(file=batch.file, offset=offset, byte=batch.position)
+        self.doubt(name_of(message), place)
 
     def pass_gap(self, gap: Gap) -> None:
         """Let ``gap`` pass, unless records were lost in it that ought to be there."""

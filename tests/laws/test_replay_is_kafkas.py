@@ -69,6 +69,7 @@ STOPPED = {
     "name-not-utf8": 22,
     "remove-acl-record-version-9": 23,
     "remove-of-absent-acl": 23,
+    "timestamp-deltas": 23,
 }
 
 
