@@ -55,6 +55,16 @@ def lockout_said(
     )
 
 
+def who_may_alter(
+    acls: Iterable[Acl], config: AuthorizerConfig, principals: Iterable[str]
+) -> set[str]:
+    """Those of ``principals`` who may alter ACLs from some host."""
+    on_cluster = [acl for acl in acls if acl.resource_type is ResourceType.CLUSTER]
+    hosts = {acl.host for acl in on_cluster if acl.host != WILDCARD} | {_SOMEWHERE}
+    asked = {(principal, host) for principal in principals for host in hosts}
+    return {principal for principal, _ in _who_may(on_cluster, config, asked)}
+
+
 def _everyone(held: list[Acl], caller: str | None) -> set[Who]:
     principals = {acl.principal for acl in held} - {WILDCARD_PRINCIPAL}
     principals |= {_SOMEBODY} if caller is None else {_SOMEBODY, caller}

@@ -24,6 +24,7 @@ from metalog.records.message import ControlMessage
 from shell.acl_files import Held, held_by
 from shell.acls import sentence
 from shell.context import add_source
+from shell.left_out import LeftOut
 from shell.output import Output
 from shell.safe import safe
 from snapshot.exchange.certainty import MARK
@@ -59,7 +60,7 @@ _SUFFIXES: Final = {
     "strimzi": ".yaml",
 }
 _SNAPSHOTS: Final = {"checkpoint": "a checkpoint", "avro-snapshot": "a snapshot"}
-_ACLS_ALONE: Final = ("avro", "csv", "strimzi", "commands")
+_ACLS_ALONE: Final = ("avro", "csv", "commands")
 _WITHOUT_COMMENTS: Final = (*_SNAPSHOTS, "avro")
 _NO_CREDENTIAL: Final = "its credential is not in the source"
 
@@ -77,6 +78,15 @@ def configure(parser: ArgumentParser) -> None:
         "--include-credentials",
         action="store_true",
         help="salts and keys of SCRAM users, from which passwords can be guessed",
+    )
+    strimzi = parser.add_argument_group("KafkaUser resources")
+    strimzi.add_argument(
+        "--cluster", metavar="NAME", help="the Kafka resource, for the label strimzi.io/cluster"
+    )
+    strimzi.add_argument(
+        "--api-version",
+        choices=("v1", "v1beta2"),
+        help="of Strimzi's API (default: v1; v1beta2 for an operator that does not know v1)",
     )
 
 
@@ -120,7 +130,8 @@ def _export(arguments: Namespace, output: Output) -> int:
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
     _refuse_nothing(document, output)
-    write_whole = _writer(output)
+    left_out = LeftOut()
+    write_whole = _writer(arguments, output, left_out)
 
     def write(part: Document) -> bytes:
         return _missing(output) + write_whole(part)
@@ -132,6 +143,7 @@ def _export(arguments: Namespace, output: Output) -> int:
             replace_whole(LOCAL_FILES, Path(arguments.to), write(document))
         else:
             output.raw(write(document))
+    left_out.say(output)
     return 0
 
 
@@ -175,6 +187,12 @@ def _missing(output: Output) -> bytes:
 
 
 def _check(arguments: Namespace, output: Output) -> None:
+    for option, value in (
+        ("--cluster", arguments.cluster),
+        ("--api-version", arguments.api_version),
+    ):
+        if value is not None and output.format != "strimzi":
+            raise InvalidRequest(f"{option} is for -o strimzi; leave it out")
     if arguments.to is None:
         if arguments.split or output.format in _SNAPSHOTS:
             what = "--split principal" if arguments.split else _SNAPSHOTS[output.format]
@@ -190,65 +208,67 @@ def _without_credential(user: ScramUser) -> ScramUser:
     return user._replace(credential=type(user.credential)(b"", b"", b"", iterations))
 
 
-def _writer(output: Output) -> Callable[[Document], bytes]:
+def _writer(arguments: Namespace, output: Output, left_out: LeftOut) -> Callable[[Document], bytes]:
     """Imports the one format that is asked for."""
     if output.format == "avro":
         from snapshot.exchange.formats.avro import write_avro
 
-        return lambda document: write_avro(_acls_alone(document, output))
+        return lambda document: write_avro(_acls_alone(document, left_out))
     if output.format == "csv":
         from snapshot.exchange.formats.csv import write_csv
 
-        return lambda document: write_csv(_acls_alone(document, output)).encode()
+        return lambda document: write_csv(_acls_alone(document, left_out)).encode()
     if output.format == "json":
         from snapshot.exchange.formats.json import write_json
 
         return lambda document: write_json(document).encode()
     if output.format == "strimzi":
-        return lambda document: _strimzi(_acls_alone(document, output), output).encode()
+        return lambda document: _strimzi(document, arguments, left_out).encode()
     if output.format == "commands":
-        return lambda document: _commands(_acls_alone(document, output), output).encode()
+        return lambda document: _commands(_acls_alone(document, left_out), output).encode()
     from snapshot.exchange.formats.yaml import write_yaml
 
     return lambda document: write_yaml(document).encode()
 
 
-def _acls_alone(document: Document, output: Output) -> Document:
+def _acls_alone(document: Document, left_out: LeftOut) -> Document:
     if document.users:
-        output.note(f"left out, since {output.format} has no place for it: SCRAM users")
+        left_out.part("SCRAM users")
     if document.owns:
-        output.note(f"left out, since {output.format} has no place for it: owns")
+        left_out.part("owns")
     return Document(document.entries)
 
 
-def _strimzi(document: Document, output: Output) -> str:
-    from snapshot.exchange.formats.strimzi import write_strimzi
+def _strimzi(document: Document, arguments: Namespace, left_out: LeftOut) -> str:
+    from snapshot.exchange.formats.strimzi import VERSIONS, write_strimzi
 
-    text, left_out = write_strimzi(document)
-    _say_left_out(left_out, output)
-    return text
+    written = write_strimzi(
+        document, version=arguments.api_version or VERSIONS[0], cluster=arguments.cluster
+    )
+    left_out.acls(written.left_out)
+    left_out.users(written.users)
+    if document.owns:
+        left_out.part("owns")
+    if written.authenticated:
+        left_out.advise(
+            "the operator makes new passwords, unless spec.authentication.password names a Secret"
+        )
+    if arguments.cluster is None:
+        left_out.advise("without --cluster NAME there is no label by which an operator takes them")
+    return written.text
 
 
 def _commands(document: Document, output: Output) -> str:
     from authorizer.insight.commands import Change, kafka_acls_command, why_no_command
 
     lines = []
-    left_out = []
     for entry in in_order(document.entries):
         command = kafka_acls_command(Change.ADD, entry.acl)
         if command is None:
-            left_out.append((entry.acl, str(why_no_command(entry.acl))))
+            output.warn(f"left out: {sentence(entry.acl)}: {why_no_command(entry.acl)}")
         else:
             lines.append(command + "\n")
-    _say_left_out(left_out, output)
     return "".join(lines)
-
-
-def _say_left_out(
-    left_out: list[tuple[Acl, str]] | tuple[tuple[Acl, str], ...], output: Output
-) -> None:
-    for acl, why in left_out:
-        output.warn(f"left out: {sentence(acl)}: {why}")
 
 
 def _write_split(

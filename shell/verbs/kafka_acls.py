@@ -12,23 +12,33 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from metalog.acl import (
+    CLUSTER_NAME,
     AccessControlEntryFilter,
     Acl,
     Operation,
+    PatternType,
     PermissionType,
     ResourcePatternFilter,
+    ResourceType,
 )
 from metalog.errors import InvalidRequest
 from shell.acls import listing_order
 from shell.asking import need_somebody, says_yes
-from shell.context import add_command_config, opened_text, state_document
+from shell.context import (
+    add_command_config,
+    add_config,
+    opened_text,
+    read_config,
+    state_document,
+)
 from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.narrow_source import for_listing
 from shell.output import Output
+from shell.plan_checks import add_lockout, caller_of
 from shell.planning import current_acls
 from shell.safe import safe
 from snapshot.exchange.formats.acl_options import Action, Asked, Options, asked
-from snapshot.exchange.plan import Change, Step
+from snapshot.exchange.plan import Change, Step, after
 from snapshot.exchange.store import NarrowStore
 from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
 
@@ -85,6 +95,7 @@ _FLAGS: Final = {
     "on what": (("--cluster", "the cluster itself"),),
     "and": (("--force", "do not ask"),),
 }
+_CLUSTER: Final = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
 _ELSEWHERE: Final = ("--bootstrap-server", "--bootstrap-controller", "--authorizer-properties")
 
 
@@ -101,7 +112,10 @@ def configure(parser: ArgumentParser) -> None:
             group.add_argument(option, action="store_true", help=line)
         for option, metavar, line in _VALUED.get(title, ()):
             group.add_argument(option, action="append", default=[], metavar=metavar, help=line)
+    parser.add_argument("--yes", dest="force", action="store_true", help="the same as --force")
     add_command_config(parser)
+    add_lockout(parser)
+    add_config(parser)
     for option in (*_ELSEWHERE, "--authorizer", *DRAFT_OPTIONS):
         parser.add_argument(option, action="append", default=[], help=SUPPRESS)
     parser.set_defaults(at=None, committed=False, salvage=None)
@@ -186,6 +200,7 @@ def _add(wanted: Asked, target: Target, arguments: Namespace, output: Output) ->
     new = [acl for acl in acls if acl not in held]
     steps = [Step(Change.ADD, acl) for acl in new]
     refuse_unwritable(target, steps)
+    _refuse_lockout(steps, target, arguments, output)
     for resource, group in groupby(acls, _resource_of):
         listed = [*group]
         for acl in listed:
@@ -218,8 +233,27 @@ def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output)
             Step(Change.REMOVE, acl)
             for acl in sorted(wanted.matching(held, resource), key=listing_order)
         ]
+        _refuse_lockout(steps, target, arguments, output)
         carry_out(target, steps)
         output.note(f"removed {len(steps):,} ACL{'' if len(steps) == 1 else 's'}")
+
+
+def _refuse_lockout(
+    steps: Sequence[Step], target: Target, arguments: Namespace, output: Output
+) -> None:
+    """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
+    from shell.lockout import lockout_said
+
+    if arguments.allow_lockout or not any(
+        step.acl.resource_type is ResourceType.CLUSTER for step in steps
+    ):
+        return
+    source = opened_text(arguments.source, arguments, output)
+    config = read_config(arguments, source, output).config
+    before = _acls_on([_CLUSTER], target, arguments, output)
+    said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))
+    if said is not None:
+        raise InvalidRequest(said)
 
 
 def _refuse_unseen(wanted: Asked, target: Target) -> None:

@@ -17,9 +17,11 @@ from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
 from metalog.records.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
-from shell.asking import need_somebody
-from shell.context import add_command_config, opened_source
+from shell.asking import need_somebody, says_yes
+from shell.context import add_command_config, add_config, opened_source
+from shell.lost_login import Deletion, refuse_lost_login
 from shell.output import Output
+from shell.plan_checks import add_lockout
 from shell.safe import shown
 from snapshot.exchange.credentials import (
     PasswordOffer,
@@ -29,6 +31,7 @@ from snapshot.exchange.credentials import (
 
 if TYPE_CHECKING:
     from snapshot.exchange.credentials import CredentialTarget
+    from snapshot.exchange.source import Source
 
 USAGE: Final = "TARGET USER [--password-file FILE] [--mechanism M] [options]"
 FORMATS: Final = ("text", "json")
@@ -78,17 +81,22 @@ def configure(parser: ArgumentParser) -> None:
     password.add_argument(
         "--delete", action="store_true", help="delete the user's credentials instead"
     )
+    password.add_argument("--yes", action="store_true", help="with --delete: do not ask")
     add_command_config(parser)
+    add_lockout(parser)
+    add_config(parser)
+    parser.set_defaults(salvage=None)
 
 
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments)
-    target = credential_target_of(opened_source(arguments, output))
+    source = opened_source(arguments, output)
+    target = credential_target_of(source)
     try:
         users = target.scram_users()
         _check_name(arguments.user, users)
         if arguments.delete:
-            _delete(target, arguments, users, output)
+            _delete(source, target, arguments, users, output)
         else:
             _set(target, arguments, users.get(arguments.user, {}), output)
     finally:
@@ -169,6 +177,7 @@ def _send(
 
 
 def _delete(
+    source: Source,
     target: CredentialTarget,
     arguments: Namespace,
     users: Mapping[str, Mapping[ScramMechanism, int]],
@@ -185,9 +194,24 @@ def _delete(
     for mechanism in mechanisms:
         if mechanism not in users[user]:
             raise InvalidRequest(f"{user} has no {mechanism.mechanism_name} credential")
+    if not arguments.yes:
+        need_somebody(output.err, "--yes")
+    if not arguments.allow_lockout:
+        refuse_lost_login(source, target, Deletion(user, mechanisms, users), arguments, output)
+    if not arguments.yes:
+        _ask_to_delete(user, mechanisms, output)
     for mechanism in mechanisms:
         target.delete_credential(user, mechanism)
         _say(output, "deleted", user, mechanism, users[user][mechanism])
+
+
+def _ask_to_delete(user: str, mechanisms: Sequence[ScramMechanism], output: Output) -> None:
+    names = " and ".join(mechanism.mechanism_name for mechanism in mechanisms)
+    plural = "" if len(mechanisms) == 1 else "s"
+    output.err.write(f"Delete the {names} credential{plural} of {shown(user)}? [y/N] ")
+    output.err.flush()
+    if not says_yes():
+        raise InvalidRequest("nothing was changed")
 
 
 def _chosen(arguments: Namespace) -> Sequence[ScramMechanism]:

@@ -56,6 +56,8 @@ class ClusterStore:
     def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self.url = url
         self.caller = settings.security.user
+        credentials = settings.security.credentials
+        self.caller_mechanism = None if credentials is None else credentials.mechanism
         self._nodes = tuple(nodes)
         self._settings = settings
         self._client = ClusterClient(nodes, settings)

@@ -36,7 +36,7 @@ NOT_FOR_SASLPREP = "p\u00e4ss\u00ad\u2168 1"
 @pytest.fixture
 def cluster(scram_cluster: ScramKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[ScramKafka]:
     yield scram_cluster
-    passwd(scram_cluster, "carol", "--delete")
+    passwd(scram_cluster, "carol", "--delete", "--yes")
     capsys.readouterr()
 
 
@@ -64,7 +64,7 @@ def test_a_password_set_on_a_cluster(
     by_kafkas_client = cluster.settings("carol", NOT_FOR_SASLPREP, MECHANISMS[1])
     with pytest.raises(RuntimeError, match="ClusterAuthorizationException"):
         cluster.kafka_acls("--list", settings=by_kafkas_client)
-    assert passwd(cluster, "carol", "--delete", "--mechanism", MECHANISMS[0]) == 0
+    assert passwd(cluster, "carol", "--delete", "--yes", "--mechanism", MECHANISMS[0]) == 0
     assert not cluster.lets_in("carol", NOT_FOR_SASLPREP)
     assert cluster.lets_in("carol", NOT_FOR_SASLPREP, MECHANISMS[1])
 
@@ -101,7 +101,7 @@ def test_who_may_not_alter_sets_no_password(
     assert passwd(cluster, "carol", *given) == 0
     capsys.readouterr()
     settings = ("--command-config", str(cluster.settings("nobody")))
-    assert main(["passwd", cluster.url, "carol", "--delete", *settings]) == 2
+    assert main(["passwd", cluster.url, "carol", "--delete", "--yes", *settings]) == 2
     assert capsys.readouterr().err == (
         f"metalog: {cluster.url}: cannot change SCRAM users: User:nobody may not ALTER Cluster\n"
     )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from cases import DEMO, OWN_KAFKA, kafka_case
 from tiny_log import ace, batch
 
@@ -208,11 +209,65 @@ def test_what_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_strimzi_says_what_it_cannot_hold(
+def test_strimzi_says_in_one_line_what_it_cannot_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / "users.yaml"
-    assert main(["export", str(LOG), "-o", "strimzi", "--to", str(target)]) == 0
-    left_out = capsys.readouterr().err.count("warning: left out: ")
-    assert len(acls(LOG)) - len(acls(target)) == left_out
-    assert acls(target) <= acls(LOG)
+    for name, more in (("users.yaml", []), ("users", ["--split", "principal"])):
+        target = tmp_path / name
+        assert main(["export", str(LOG), "-o", "strimzi", "--to", str(target), *more]) == 0
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        number = len(acls(LOG)) - len(acls(target))
+        assert said.startswith(f"warning: left out: {number} ACL")
+        assert "the operator makes new passwords" in said
+        assert "without --cluster NAME there is no label" in said
+        assert acls(target) <= acls(LOG)
+
+
+USERS = """\
+acls:
+  - {principal: User:both, operation: Read, resourceType: Topic, resourceName: t}
+  - {principal: User:nobody, operation: Read, resourceType: Topic, resourceName: t}
+  - {principal: User:old, operation: Read, resourceType: Topic, resourceName: t}
+users:
+  - {user: both, mechanism: SCRAM_SHA_256, iterations: 4096}
+  - {user: both, mechanism: SCRAM_SHA_512, iterations: 4096}
+  - {user: idle, mechanism: SCRAM_SHA_512, iterations: 4096}
+  - {user: old, mechanism: SCRAM_SHA_256, iterations: 4096}
+  - {user: Upper_Case, mechanism: SCRAM_SHA_512, iterations: 4096}
+"""
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2"])
+def test_strimzi_keeps_the_credentials_of_users(
+    tmp_path: Path, version: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its operator deletes those of a user whose resource has no authentication, or that has no
+    resource."""
+    source, target = tmp_path / "source.yaml", tmp_path / "users.yaml"
+    source.write_text(USERS)
+    asked = ["--cluster", "prod", "--to", str(target)]
+    asked += [] if version == "v1" else ["--api-version", version]
+    assert main(["export", str(source), "-o", "strimzi", *asked]) == 0
+    assert capsys.readouterr().err == (
+        "warning: left out: 1 SCRAM user (Upper_Case): the name is not a name of a Kubernetes "
+        "resource; 1 SCRAM user (old): a KafkaUser logs in by SCRAM-SHA-512 only; the operator "
+        "makes new passwords, unless spec.authentication.password names a Secret\n"
+    )
+    resources = {each["metadata"]["name"]: each for each in yaml.safe_load_all(target.read_text())}
+    assert {name: each["spec"].get("authentication") for name, each in resources.items()} == {
+        "both": {"type": "scram-sha-512"},
+        "idle": {"type": "scram-sha-512"},
+        "nobody": None,
+        "old": None,
+    }
+    assert "authorization" not in resources["idle"]["spec"]
+    for each in resources.values():
+        assert each["apiVersion"] == f"kafka.strimzi.io/{version}"
+        assert each["metadata"]["labels"] == {"strimzi.io/cluster": "prod"}
+    assert acls(target) == acls(source)
+
+
+def test_what_is_for_strimzi_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(LOG), "--cluster", "prod"]) == 2
+    assert "--cluster is for -o strimzi; leave it out" in capsys.readouterr().err

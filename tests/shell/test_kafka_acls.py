@@ -132,3 +132,26 @@ def test_what_is_refused(
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
+
+
+ALTER = ("--operation", "Alter", "--cluster", "--allow-principal", "User:admin")
+
+
+def test_the_last_right_to_alter_acls_is_kept_until_it_is_told_otherwise(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kafka-acls", folder, "--add", *ALTER]) == 0
+    before = listed(folder, capsys)
+    remove = ["kafka-acls", folder, "--remove", "--yes", *ALTER]
+    assert main([*remove, "--super-users", ""]) == 2
+    assert "this takes from everyone the right to alter ACLs" in capsys.readouterr().err
+    root = ("--super-users", "User:root")
+    assert main([*remove, *root, "--caller", "User:admin"]) == 2
+    assert "this takes from User:admin (who asks for it) the right" in capsys.readouterr().err
+    deny = ("--operation", "All", "--cluster", "--deny-principal", "User:*")
+    assert main(["kafka-acls", folder, "--add", *deny, "--super-users", ""]) == 2
+    assert listed(folder, capsys) == before
+    assert main([*remove, *root, "--caller", "User:root"]) == 0
+    assert listed(folder, capsys) == ""
+    assert main(["kafka-acls", folder, "--add", *ALTER]) == 0
+    assert main([*remove, "--super-users", "", "--allow-lockout"]) == 0

@@ -83,10 +83,10 @@ def test_deleting(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     passwd(folder, "alice", password="secret")
     passwd(folder, "bob", password="secret")
     capsys.readouterr()
-    passwd(folder, "alice", "--delete", "--mechanism", "SCRAM-SHA-256")
+    passwd(folder, "alice", "--delete", "--yes", "--mechanism", "SCRAM-SHA-256")
     assert capsys.readouterr().out == "Deleted the SCRAM-SHA-256 credential of alice.\n"
     assert mechanisms_of(folder, "alice") == {SHA_512: 4096}
-    passwd(folder, "bob", "--delete", "--json")
+    passwd(folder, "bob", "--delete", "--yes", "--json")
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
         {"change": "deleted", "user": "bob", "mechanism": name, "iterations": 4096}
         for name in ("SCRAM_SHA_256", "SCRAM_SHA_512")
@@ -122,6 +122,24 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--mechanism", "PLAIN"], "invalid choice: 'PLAIN'"),
         (["known", "--delete", "--iterations", "4096"], "--delete needs no --iterations"),
         (["known", "--delete", "--password-file", "one.txt"], "--delete needs no --password-file"),
+        (["known", "--delete"], "nobody is there to be asked; give --yes"),
+        (
+            *(["known", "--delete", "--yes", "--caller", "User:known"],),
+            "this takes from known (who asks for it) its login; --allow-lockout does it",
+        ),
+        (
+            *(
+                [
+                    "known",
+                    "--delete",
+                    "--yes",
+                    "--super-users",
+                    "User:known",
+                    "--no-allow-everyone",
+                ],
+            ),
+            "known is the last SCRAM user that may alter ACLs; name --super-users if others log in",
+        ),
         (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),
         (
             *(["known", "--delete", "--mechanism", "SCRAM-SHA-512"],),
@@ -200,3 +218,29 @@ def test_what_is_typed_wrongly_changes_nothing(
     assert (code, printed.splitlines()[-1]) == (2, f"metalog: {said}")
     assert "top-secret" not in printed
     assert mechanisms_of(folder, "alice") == {}
+
+
+def test_a_person_is_asked_before_a_login_is_deleted(folder: Path) -> None:
+    passwd(folder, "alice", password="secret")
+    delete = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice", "--delete"]
+    question = "Delete the SCRAM-SHA-256 and SCRAM-SHA-512 credentials of alice? [y/N] "
+    printed, code = at_a_terminal(delete, answers={question: "n\n"})
+    assert (code, mechanisms_of(folder, "alice").keys()) == (2, BOTH)
+    assert "nothing was changed" in printed
+    printed, code = at_a_terminal(delete, answers={question: "y\n"})
+    assert (code, mechanisms_of(folder, "alice")) == (0, {})
+
+
+def test_a_login_is_the_callers_own_or_the_last_until_it_is_told_otherwise(folder: Path) -> None:
+    for user in ("admin", "other"):
+        passwd(folder, user, password="secret")
+    alter = ["--add", "--operation", "Alter", "--cluster", "--allow-principal"]
+    assert main(["kafka-acls", str(folder), *alter, "User:admin", *alter, "User:other"]) == 0
+    delete = ["--delete", "--yes", "--super-users", ""]
+    passwd(folder, "admin", *delete, "--mechanism", "SCRAM-SHA-256", "--caller", "User:admin")
+    assert main(["passwd", str(folder), "admin", *delete, "--caller", "User:admin"]) == 2
+    passwd(folder, "admin", *delete, "--caller", "User:other")
+    assert main(["passwd", str(folder), "other", *delete]) == 2
+    assert mechanisms_of(folder, "other").keys() == BOTH
+    passwd(folder, "other", *delete, "--allow-lockout")
+    assert mechanisms_of(folder, "other") == {}

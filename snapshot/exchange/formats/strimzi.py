@@ -8,7 +8,7 @@ looked at. This module must not know files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, product
 from typing import Final, NamedTuple, TypeVar
 
@@ -21,7 +21,9 @@ from metalog.acl import (
     PermissionType,
     ResourceType,
     camel,
+    java_order,
 )
+from metalog.scram import ScramMechanism
 from snapshot.exchange.formats.document import Document, Entry, bounded, in_order
 from snapshot.exchange.formats.nodes import (
     Fields,
@@ -44,6 +46,11 @@ T = TypeVar("T")
 KIND: Final = "KafkaUser"
 _LISTS: Final = ("List", "KafkaUserList")
 _GROUP: Final = "kafka.strimzi.io/"
+VERSIONS: Final = ("v1", "v1beta2")
+"""Of Strimzi's API; the first one is written unless another is asked for."""
+_CLUSTER_LABEL: Final = "strimzi.io/cluster"
+_MECHANISM: Final = ScramMechanism.SCRAM_SHA_512
+_NO_RESOURCE_NAME: Final = "the name is not a name of a Kubernetes resource"
 _TLS: Final = ("tls", "tls-external")
 _AUTHENTICATIONS: Final = (*_TLS, "scram-sha-512")
 _ACL_KEYS: Final = ("resource", "host", "operation", "operations", "type")
@@ -160,22 +167,47 @@ def _required(found: dict[str, Node], key: str, within: Node) -> Node:
 
 
 class Written(NamedTuple):
-    """``left_out`` are the ACLs that no KafkaUser can say, each with the reason."""
+    """``left_out`` are the ACLs that no KafkaUser can say, each with the reason, and ``users`` the
+    SCRAM users. ``authenticated`` tells how many users log in by SCRAM."""
 
     text: str
     left_out: tuple[tuple[Acl, str], ...]
+    users: tuple[tuple[str, str], ...] = ()
+    authenticated: int = 0
 
 
-def write_strimzi(document: Document) -> Written:
-    """One resource for each principal; a principal of TLS is written as ``tls-external``."""
+def write_strimzi(
+    document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
+) -> Written:
+    """One resource for each principal and SCRAM user; a principal of TLS is written as
+    ``tls-external``. ``cluster`` is the name of the Kafka resource, by which the User Operator
+    knows its users.
+
+    Strimzi's operator deletes the credentials of a user whose resource does not say that it logs
+    in by SCRAM-SHA-512, and those of a user without a resource.
+    """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
-    kept = [entry for entry in entries if entry.acl not in refused]
+    rules: dict[str, list[Rule]] = {}
+    kept = (entry for entry in entries if entry.acl not in refused)
+    for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
+        rules[principal] = regrouped(of_principal)
+    users = {user.user for user in document.users}
+    scram = {user.user for user in document.users if user.mechanism is _MECHANISM}
+    unsaid = {user: why for user in sorted(users) if (why := _why_no_user(user, scram))}
+    logins = {f"User:{user}" for user in scram - unsaid.keys()}
+    lead = _lead(version, cluster)
     resources = [
-        _resource(principal, regrouped(of_principal))
-        for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal)
+        _resource(lead, principal, rules.get(principal, ()), is_scram=principal in logins)
+        for principal in sorted({*rules, *logins}, key=java_order)
     ]
-    return Written("---\n".join(resources), tuple(refused.items()))
+    return Written("---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins))
+
+
+def _why_no_user(user: str, scram: Collection[str]) -> str | None:
+    if not _RESOURCE_NAME.fullmatch(user):
+        return _NO_RESOURCE_NAME
+    return None if user in scram else "a KafkaUser logs in by SCRAM-SHA-512 only"
 
 
 def why_not(acl: Acl) -> str | None:
@@ -183,7 +215,7 @@ def why_not(acl: Acl) -> str | None:
     if principal_type != "User":
         return "a KafkaUser is a principal of type User"
     if not _RESOURCE_NAME.fullmatch(name.removeprefix(_COMMON_NAME)):
-        return "the principal's name is no name of a Kubernetes resource"
+        return _NO_RESOURCE_NAME
     if acl.resource_type not in _TYPE_WORDS:
         return f"Strimzi has no ACLs on a {acl.resource_type.name}"
     if acl.resource_type is ResourceType.CLUSTER and acl.pattern_type is PatternType.PREFIXED:
@@ -193,18 +225,24 @@ def why_not(acl: Acl) -> str | None:
     return None
 
 
-def _resource(principal: str, rules: list[Rule]) -> str:
+def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
+    """The lines before the name of a resource, and those after it."""
+    labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
+    return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels
+
+
+def _resource(
+    lead: tuple[list[str], list[str]], principal: str, rules: Sequence[Rule], *, is_scram: bool
+) -> str:
+    before, labels = lead
     name = principal.partition(":")[2]
-    lines = [
-        "apiVersion: kafka.strimzi.io/v1beta2",
-        f"kind: {KIND}",
-        "metadata:",
-        f"  name: {scalar(name.removeprefix(_COMMON_NAME))}",
-        "spec:",
-    ]
+    lines = [*before, f"  name: {scalar(name.removeprefix(_COMMON_NAME))}", *labels, "spec:"]
     if name.startswith(_COMMON_NAME):
         lines += ["  authentication:", "    type: tls-external"]
-    lines += ["  authorization:", "    type: simple", "    acls:"]
+    elif is_scram:
+        lines += ["  authentication:", "    type: scram-sha-512"]
+    if rules:
+        lines += ["  authorization:", "    type: simple", "    acls:"]
     for rule in rules:
         for name, host in product(rule.names, rule.hosts):
             lines += _acl_lines(rule, name, host)

@@ -455,6 +455,8 @@ def test_a_kafka_user_of_strimzi() -> None:
     assert {acl.principal for acl in read_yaml(scram, "a").acls} == {"User:my-user"}
     listed = "apiVersion: v1\nkind: List\nitems:\n- " + KAFKA_USER.replace("\n", "\n  ")
     assert read_yaml(listed, "a").acls == read_yaml(KAFKA_USER, "a").acls
+    of_v1 = KAFKA_USER.replace("v1beta2", "v1").replace("operation: Alter", "operations: [Alter]")
+    assert read_yaml(of_v1, "a").acls == read_yaml(KAFKA_USER, "a").acls
 
 
 @pytest.mark.parametrize(

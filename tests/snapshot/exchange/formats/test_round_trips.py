@@ -9,6 +9,7 @@ from random import Random
 import pytest
 import yaml
 from acl_files import acls, documents, entries, meant, names, similar_acls
+from acl_files import users as scram_users
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +18,12 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.avro import SCHEMA, read_avro, write_avro
 from snapshot.exchange.formats.csv import read_csv, write_csv
-from snapshot.exchange.formats.document import Document, Entry, joined
+from snapshot.exchange.formats.document import Document, Entry, ScramUser, joined
 from snapshot.exchange.formats.json import read_json, write_json
 from snapshot.exchange.formats.kafka_acls import read_kafka_acls
 from snapshot.exchange.formats.kip11 import read_kip11, write_kip11
 from snapshot.exchange.formats.regroup import regrouped
-from snapshot.exchange.formats.strimzi import write_strimzi
+from snapshot.exchange.formats.strimzi import VERSIONS, write_strimzi
 from snapshot.exchange.formats.yaml import read_yaml, write_yaml
 from snapshot.exchange.formats.yaml_text import scalar
 
@@ -124,15 +125,15 @@ def test_commands(found: list[Acl]) -> None:
             assert read_kafka_acls(f"# x\n{command}\n", "a.sh").acls == (acl,)
 
 
-@given(entries, seeds)
-def test_strimzi(found: list[Entry], seed: int) -> None:
-    document = Document(tuple(found))
-    written = write_strimzi(document)
+@given(entries, st.lists(scram_users, max_size=3), st.sampled_from(VERSIONS), seeds)
+def test_strimzi(found: list[Entry], known: list[ScramUser], version: str, seed: int) -> None:
+    document = Document(tuple(found), users=tuple(known))
+    written = write_strimzi(document, version=version)
     read = set(read_yaml(written.text, "a.yaml").acls)
     left_out = {acl for acl, _ in written.left_out}
     assert read.isdisjoint(left_out)
     assert read | left_out == set(document.acls)
-    assert write_strimzi(shuffled(document, seed)) == written
+    assert write_strimzi(shuffled(document, seed), version=version) == written
 
 
 @given(st.lists(similar_acls, max_size=12))
