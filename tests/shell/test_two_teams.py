@@ -1,0 +1,196 @@
+"""Two teams with a repository each plan, review and apply in turn, and never undo each other.
+
+A week of simulated changes, many times on a target in memory, and once by the command on a
+running node. Between a plan and its apply the other team goes on, and so do people with
+kafka-acls on what neither team owns.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from memory_target import MemoryTarget
+from running_node import running_in
+from written_log import formatted
+
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidTarget
+from shell.main import main
+from shell.saved_plans import Since, changed_since, plan_to_save
+from snapshot.exchange.formats.document import Document, Entry, Own, is_owned
+from snapshot.exchange.formats.yaml import write_yaml
+from snapshot.exchange.plan import SavedPlan, make_plan, remaining
+from snapshot.exchange.source import open_source
+from snapshot.exchange.target import carry_out
+
+WEEKS = 20
+HOURS = 7 * 24
+PEOPLE = ["User:a", "User:b", "User:c", "User:*"]
+OPERATIONS = [Operation.READ, Operation.WRITE, Operation.ALL]
+
+
+def some_acl(random: Random, prefix: str, *, denies: bool = True) -> Acl:
+    """One whose name begins with ``prefix``, and that is mostly an ALLOW."""
+    is_prefixed = random.random() < 0.2
+    return Acl(
+        random.choice([ResourceType.TOPIC, ResourceType.GROUP]),
+        prefix if is_prefixed else prefix + random.choice(["eu", "us", "x"]),
+        PatternType.PREFIXED if is_prefixed else PatternType.LITERAL,
+        random.choice(PEOPLE),
+        random.choice(["*", "*", "10.0.0.1"]),
+        random.choice(OPERATIONS),
+        PermissionType.DENY if denies and random.random() < 0.2 else PermissionType.ALLOW,
+    )
+
+
+class Team:
+    """Its repository: what it owns, and the ACLs that it wants."""
+
+    def __init__(self, prefix: str, random: Random) -> None:
+        self.prefix = prefix
+        self.owns = tuple(
+            Own(kind, prefix, PatternType.PREFIXED)
+            for kind in (ResourceType.TOPIC, ResourceType.GROUP)
+        )
+        self.wanted = {some_acl(random, prefix) for _ in range(4)}
+        self.plan: SavedPlan | None = None
+        self.reviewed: set[Acl] = set()
+
+    @property
+    def document(self) -> Document:
+        return Document(tuple(map(Entry, sorted(self.wanted))), self.owns)
+
+    def owned(self, acls: set[Acl]) -> set[Acl]:
+        return {acl for acl in acls if is_owned(acl, self.owns)}
+
+    def change_its_mind(self, random: Random) -> None:
+        self.wanted ^= {some_acl(random, self.prefix)}
+
+
+class Week:
+    """Of a target in memory; ``refused`` are the plans that were refused, with the reasons."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.teams = [Team("pay-", self.random), Team("shop-", self.random)]
+        self.target = MemoryTarget({some_acl(self.random, "legacy-") for _ in range(3)})
+        self.meddled: set[str] = set()
+        self.refused: list[tuple[Team, list[Since]]] = []
+        self.applied = 0
+
+    def run(self) -> None:
+        for _ in range(HOURS):
+            self.random.choice([self.plan, self.plan, self.apply, self.apply, self.stranger])()
+        for team in self.teams:
+            self.plan_of(team)
+            self.apply_of(team)
+
+    def plan(self) -> None:
+        team = self.random.choice(self.teams)
+        team.change_its_mind(self.random)
+        self.plan_of(team)
+
+    def plan_of(self, team: Team) -> None:
+        plan = make_plan(self.target.acls, team.document, prune=True)
+        team.plan = plan_to_save("memory", self.target.acls, plan)
+        team.reviewed = set(team.wanted)
+        self.meddled.discard(team.prefix)
+
+    def apply(self) -> None:
+        self.apply_of(self.random.choice(self.teams))
+
+    def apply_of(self, team: Team) -> None:
+        plan, team.plan = team.plan, None
+        if plan is None:
+            return
+        before = set(self.target.acls)
+        if since := list(changed_since(plan, before, AuthorizerConfig())):
+            self.refused.append((team, since))
+            assert team.prefix in self.meddled, since
+            return
+        if self.random.random() < 0.2:
+            self.target.left = self.random.randrange(3)
+            try:
+                carry_out(self.target, remaining(plan, before))
+            except InvalidTarget:
+                assert list(changed_since(plan, self.target.acls, AuthorizerConfig())) == []
+            self.target.left = 1 << 30
+        carry_out(self.target, remaining(plan, self.target.acls))
+        self.applied += 1
+        assert team.owned(self.target.acls) == team.reviewed
+        assert self.target.acls - team.owned(self.target.acls) == before - team.owned(before)
+
+    def stranger(self) -> None:
+        """Somebody with kafka-acls: mostly elsewhere, now and then in what a team owns or reads."""
+        if self.random.random() < 0.8:
+            self.target.acls ^= {some_acl(self.random, "legacy-")}
+            return
+        team = self.random.choice(self.teams)
+        self.target.acls ^= {some_acl(self.random, team.prefix)}
+        self.meddled.add(team.prefix)
+
+
+def test_a_week_of_two_teams_many_times() -> None:
+    """What the other team does refuses no plan; what somebody does within a team's own does."""
+    refused = applied = 0
+    for seed in range(WEEKS):
+        week = Week(seed)
+        try:
+            week.run()
+        except AssertionError as failure:
+            failure.add_note(f"in Week({seed})")
+            raise
+        refused += len(week.refused)
+        applied += week.applied
+    assert applied > 20 * WEEKS
+    assert 0 < refused < applied
+
+
+@pytest.mark.once
+def test_a_week_of_two_teams_on_a_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the command, over the network: a plan a day for each team, applied the day after."""
+    random = Random(18)
+    teams = [Team("pay-", random), Team("shop-", random)]
+    with running_in(formatted(tmp_path / "node")) as node:
+        url = f"cluster://{node.addresses['PLAINTEXT']}"
+
+        def metalog(verb: str, *arguments: object) -> int:
+            return main([verb, url, *map(str, arguments), "--super-users", "User:ANONYMOUS", "-q"])
+
+        def held() -> set[Acl]:
+            return set(open_source(url, environ={}).store.state().document.acls)  # type: ignore[union-attr]
+
+        def file(team: Team, suffix: str) -> Path:
+            return tmp_path / f"{team.prefix}{suffix}"
+
+        def plan(team: Team) -> None:
+            file(team, "acls.yaml").write_text(write_yaml(team.document))
+            team.reviewed = set(team.wanted)
+            saved = "--save", file(team, "plan.json")
+            assert metalog("plan", file(team, "acls.yaml"), "--prune", *saved) == 0
+
+        for team in teams:
+            plan(team)
+        for _ in range(7):
+            for team in teams:
+                legacy = ("--add", "--allow-principal", "User:z", "--operation", "Read")
+                name = f"legacy-{random.randrange(99)}"
+                assert metalog("kafka-acls", *legacy, "--topic", name) == 0
+                before = held()
+                assert metalog("apply", file(team, "plan.json")) == 0
+                now = held()
+                assert team.owned(now) == team.reviewed
+                assert now - team.owned(now) == before - team.owned(before)
+                team.change_its_mind(random)
+                plan(team)
+        capsys.readouterr()
+        meddling = ("--add", "--allow-principal", "User:z", "--operation", "All")
+        assert metalog("kafka-acls", *meddling, "--topic", "pay-new") == 0
+        assert metalog("apply", file(teams[0], "plan.json")) == 2
+        assert (
+            "ALLOW User:z ALL on topic pay-new from any host was added: the plan's files own it"
+        ) in capsys.readouterr().err
+        assert metalog("apply", file(teams[1], "plan.json")) == 0
