@@ -17,6 +17,14 @@ from shell.output import COLORS
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
 _LOG: Final = "--log"
+_NOT_UNICODE: Final = " is not Unicode: its bytes are not UTF-8; does the terminal send another?"
+PATHS: Final = frozenset(
+    {
+        *("SOURCE", "B", "TARGET", "WANTED", "PROPOSED", "PATH", "FILE", "[MOMENT=]FILE"),
+        *("DIR", "DIR2", "FOLDER", "FOLDER|TOPIC", "PARQUET"),
+    }
+)
+"""The metavars of what may be a path, whose bytes need not be UTF-8."""
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
@@ -102,7 +110,32 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     if "--" in own:
         cut = own.index("--")
         own, rest = own[:cut], own[cut + 1 :]
-    return parser.parse_intermixed_args(_joined(own), Namespace(rest=rest))
+    parsed = parser.parse_intermixed_args(_joined(own), Namespace(rest=rest))
+    _refuse_half_pairs(parser, parsed)
+    return parsed
+
+
+def _refuse_half_pairs(parser: ArgumentParser, parsed: Namespace) -> None:
+    """``InvalidRequest`` for words that are not Unicode, but for paths: no broker has such a name,
+    so that no answer about it would be one. What an argument holds is not repeated: it may be a
+    password."""
+    if _has_half_pair(parsed.rest):
+        raise InvalidRequest(f"what follows --{_NOT_UNICODE}")
+    for action in parser._actions:
+        if action.metavar in PATHS or not _has_half_pair(getattr(parsed, action.dest, None)):
+            continue
+        named = "/".join(action.option_strings) or action.metavar or "an argument"
+        raise InvalidRequest(f"{named}{_NOT_UNICODE}")
+
+
+def _has_half_pair(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_half_pair, value))
+    if not isinstance(value, str) or value.isascii():
+        return False
+    from metalog.records.text import has_half_pair
+
+    return has_half_pair(value)
 
 
 def _joined(arguments: list[str]) -> list[str]:

@@ -11,7 +11,9 @@ import pytest
 from cases import DEMO, REPOSITORY
 from command import Run
 
-from shell.main import main
+from metalog.errors import InvalidRequest
+from shell.main import TABLE, main
+from shell.options import PATHS, build_parser, parse
 
 LOG_DIR = str(DEMO / "log-dir")
 AUDIT_LINE = (
@@ -368,3 +370,53 @@ def test_a_name_that_is_not_unicode_has_no_answer(words: list[str], answer: Any)
         code, lines, err = answer(verb, LOG_DIR, *words)
         assert (code, lines) == (2, [])
         assert "is not Unicode" in err
+
+
+def test_no_verb_takes_a_name_that_is_not_unicode() -> None:
+    """Whatever option or word it is, but for paths, which may be any bytes."""
+    tried = 0
+    for verb, _, module in TABLE.commands():
+        parser = build_parser(verb, "", module)
+        actions = parser._actions
+        needed = ["x" for each in actions if not each.option_strings and each.nargs != "*"]
+        for each in actions:
+            needed += (
+                [each.option_strings[-1], "x"] if each.option_strings and each.required else []
+            )
+        for action in actions:
+            if action.nargs == 0 or action.choices or action.type or action.metavar in PATHS:
+                continue
+            value = "User:caf\udce9"
+            if action.option_strings:
+                words = [*needed, action.option_strings[-1], value]
+            elif action.nargs in ("*", "?"):
+                words = [*needed, value]
+            else:
+                words = [value if word == "x" else word for word in needed]
+            with pytest.raises(InvalidRequest, match="is not Unicode"):
+                parse(parser, words)
+            tried += 1
+    assert tried > 50
+
+
+def test_names_that_are_not_unicode_in_filters(answer: Any) -> None:
+    for line in (
+        "acls SOURCE --principal NAME",
+        "acls SOURCE --topic NAME",
+        "who-can SOURCE read topic:NAME",
+        "access SOURCE NAME",
+        "history SOURCE --principal NAME",
+        "shell SOURCE -- ls /acl/NAME",
+    ):
+        words = line.replace("SOURCE", str(LOG_DIR)).replace("NAME", "User:caf\udce9").split()
+        code, lines, err = answer(*words)
+        assert (code, lines) == (2, []), line
+        assert "is not Unicode" in err, line
+    assert main(["kafka-acls", LOG_DIR, "--list", "--group", "caf\udce9"]) == 2
+
+
+def test_a_path_may_be_any_bytes(tmp_path: Path, answer: Any) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.symlink_to(LOG_DIR)
+    code, _, err = answer("can", str(folder), "User:a", "read", "topic:t")
+    assert (code, "is not Unicode" in err) == (1, False)
