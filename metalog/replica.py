@@ -44,6 +44,7 @@ from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
 from metalog.load_gate import LoadGate
 from metalog.loader import Loader, Loading, PublisherFault, Ready, Skipped, Stale, State, feed
+from metalog.loader.foreign import ForeignTracesLog
 from metalog.ports import (
     Candidacy,
     Connected,
@@ -111,6 +112,7 @@ class Replica(Submits):
         self._idle_s = idle_s
         self._failing_since_s: float | None = None
         self._watch = Staleness(self._loader, lambda: self.failing_for_s)
+        self._foreign = ForeignTracesLog()
         self._is_closing = Event()
         self._thread: Thread | None = None
 
@@ -316,6 +318,7 @@ class Replica(Submits):
         log = self._source
         with resting_collector():
             catch_up(self._loader, self._source, self._is_closing.is_set)
+        self._foreign.say(self._loader)
         if isinstance(self._loader.state, Ready):
             self._failing_since_s = None
         if self._is_closing.is_set():
@@ -327,6 +330,7 @@ class Replica(Submits):
         elif isinstance(log, LiveLog):
             while not self._is_closing.is_set():
                 feed(self._loader, log, log.poll(POLL_S))
+                self._foreign.say(self._loader)
                 if self._candidacy is not None and self._candidacy.is_elected:
                     self._lead(self._candidacy)
                     catch_up(self._loader, self._source, self._is_closing.is_set)

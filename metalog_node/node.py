@@ -94,6 +94,8 @@ class Node:
         self._opening: asyncio.Task[None] | None = None
         secure = {each.name for each in config.listeners if each.is_secure}
         self.authorizer: Authorizer | None = load_authorizer(config.properties, secure)
+        if self.authorizer is None:
+            _log.warning("there is no authorizer.class.name: everybody may do everything")
         self.metrics = Metrics(lambda: self._state.condition())
         self._watch: WatchListener | None = None
         self.watch_address: Address | None = None

@@ -125,8 +125,15 @@ def check_fills_a_new_one(given: Given) -> None:
     )
 
 
-def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[FileRead]:
-    """Fills every table from what ``check`` let pass; ``at`` is told what is being done."""
+def build(
+    tables: Tables,
+    given: Given,
+    *,
+    at: Callable[[str], None],
+    warn: Callable[[str], None] = lambda line: None,
+) -> list[FileRead]:
+    """Fills every table from what ``check`` let pass; ``at`` is told what is being done, ``warn``
+    what is odd about the log."""
     check_is_built(tables.path, tables.contents)
     known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
@@ -134,7 +141,7 @@ def build(tables: Tables, given: Given, *, at: Callable[[str], None]) -> list[Fi
     at(f"dividing {_counted(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
     with tables.at_once():
-        told = _fill(tables, given, files, read, at)
+        told = _fill(tables, given, files, read, at, warn)
     names = {name for _, name in files.taken}.union(given.requests)
     empty = sorted(names.difference(each.file for each in told))
     told += [FileRead(name, 0, 0, 0, None, None) for name in empty]
@@ -149,10 +156,11 @@ def _fill(
     files: SortedOut,
     read: DataFrame,
     at: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> list[FileRead]:
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
-    lives, history = _log(tables, given)
+    lives, history = _log(tables, given, warn)
     at(f"reading {_counted(len(files.taken), 'audit file')}")
     told, touched = _take(tables, read, files, given.requests)
     at("counting what brokers logged")
@@ -196,9 +204,9 @@ def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
     return read
 
 
-def _log(tables: Tables, given: Given) -> tuple[pa.Table, pa.Table]:
+def _log(tables: Tables, given: Given, warn: Callable[[str], None]) -> tuple[pa.Table, pa.Table]:
     """Rows of ACL_CHANGELOG and of HISTORY."""
-    found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged)
+    found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged, warn=warn)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     return found
 

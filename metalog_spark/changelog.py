@@ -8,7 +8,7 @@ not know how a history is put together.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -43,11 +43,16 @@ _SCANNED: Final = (
 
 
 def fill_changelog(
-    tables: Tables, logs: Logs, *, skip_damaged: bool = False
+    tables: Tables,
+    logs: Logs,
+    *,
+    skip_damaged: bool = False,
+    warn: Callable[[str], None] = lambda line: None,
 ) -> tuple[pa.Table, pa.Table]:
     """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows.
 
     ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
+    ``warn`` is told what in the log is another Kafka's, a line each.
     """
     try:
         archive = logs.look()
@@ -55,6 +60,8 @@ def fill_changelog(
         history = history_of(archive, scanned, skip_damaged=skip_damaged, advice=_ADVICE)
     finally:
         logs.close()
+    for line in history.foreign:
+        warn(f"{logs.text}: {line}")
     lives = changelog_table(history.lives)
     stretches = history_table(history.stretches, logs.text)
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))

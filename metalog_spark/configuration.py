@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, from_properties
+from authorizer.loading import has_no_authorizer, other_decision
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.files import LOCAL_FILES, Files, read_whole
 from metalog.properties import parse_properties, properties_mapping
@@ -132,7 +133,9 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
         raise InvalidRequest(f"{path}: {error}") from None
     decides = AuthorizerConfig(config.super_users, config.allow_everyone)
     odd = [f"{path}: {warning}" for warning in warnings]
-    if not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
+    if has_no_authorizer(properties):
+        odd.append(f"{path}: {other_decision(properties)}; the ACLs decide here all the same")
+    elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
         odd.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"
         )

@@ -8,19 +8,17 @@ they lie, and put together here. This module must not know Spark.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from authorizer.insight.changes import changes
 from authorizer.timeline import AclChange, Edge, lives
 from metalog.acl import Acl
-from metalog.errors import CorruptLog, UnreadableRecord
+from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId, Uuid
-from metalog.image.policy import doubt_about
-from metalog.loader.screen import Screen
+from metalog.loader.foreign import traces_in_records
 from metalog.log.single import SegmentSplit
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch
@@ -31,33 +29,24 @@ from metalog.records.messages import (
     AccessControlEntryRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
-    RemoveAccessControlEntryRecord,
+    FeatureLevelRecord,
     SnapshotHeaderRecord,
 )
-from metalog.records.record import refusal
 from metalog_spark.archive import Archive, Member
 from metalog_spark.pieces import Hole, Piece
+from metalog_spark.telling import check_telling, telling
 from snapshot.reader import read_snapshot
 
 KNOWN: Final = "KNOWN"
 GAP: Final = "GAP"
 DAMAGED: Final = "DAMAGED"
-_TELLING: Final = frozenset(
-    kind.API_KEY
-    for kind in (
-        AccessControlEntryRecord,
-        RemoveAccessControlEntryRecord,
-        BeginTransactionRecord,
-        EndTransactionRecord,
-        AbortTransactionRecord,
-    )
-)
 ADVICE: Final = "take the file from another copy"
 _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
 
 
 class Found(NamedTuple):
-    """A record of a piece that tells of ACLs; ``time_ms`` is the latest of the piece so far."""
+    """A record of a piece that tells of ACLs, or of another Kafka; ``time_ms`` is the latest time
+    of the piece so far."""
 
     offset: int
     time_ms: int
@@ -100,8 +89,11 @@ class AclLife(NamedTuple):
 
 
 class History(NamedTuple):
+    """``foreign`` are lines about what in the log is another Kafka's."""
+
     stretches: Sequence[Stretch]
     lives: Sequence[AclLife]
+    foreign: Sequence[str] = ()
 
 
 def scan(piece: Piece) -> Scanned:
@@ -115,9 +107,9 @@ def scan(piece: Piece) -> Scanned:
         for batch in piece.batches():
             latest_ms = max(latest_ms, batch.max_timestamp)
             first_ms = latest_ms if first_ms is None else first_ms
-            for offset, value in _telling(batch):
+            for offset, value in telling(batch):
                 if piece.start <= offset < piece.until:
-                    _check(value, batch, offset)
+                    check_telling(value, batch, offset)
                     found.append(Found(offset, latest_ms, value))
             reached = min(batch.next_offset, piece.end)
         reached = piece.end
@@ -127,32 +119,6 @@ def scan(piece: Piece) -> Scanned:
             reached = min(max(error.offset, reached), piece.end)
     latest = None if first_ms is None else latest_ms
     return Scanned(found, reached, first_ms, latest, damage)
-
-
-def _telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
-    if batch.is_control:
-        deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
-        return
-    for offset, raw in enumerate(batch.raw_records(), batch.base_offset):
-        if (why := refusal(raw, is_control=False)) is not None:
-            raise _unreadable(f"{why}, which Kafka refuses", batch, offset)
-        value = raw.value or b""
-        if len(value) < 2 or value[0] != 1 or value[1] in _TELLING or value[1] & 0x80:
-            yield offset, value
-
-
-def _check(value: bytes, batch: Batch, offset: int) -> None:
-    """``UnreadableRecord`` where a strict loader would stop for the sake of ACLs."""
-    message = decode_value(value)[1]
-    if isinstance(message, Undecodable):
-        if message.api_key is None or message.api_key in _TELLING:
-            raise _unreadable(message.reason, batch, offset)
-    elif (doubt := doubt_about(value)) is not None:
-        raise _unreadable(doubt.problem, batch, offset)
-
-
-def _unreadable(problem: str, batch: Batch, offset: int) -> UnreadableRecord:
-    return UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
@@ -204,7 +170,10 @@ def history_of(
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
         stretches.append(Stretch(KNOWN, base.offset, run.end, start_ms, end_ms))
         followed.append(_Followed(base, start_ms, run.end, end_ms, records))
-    return History(_with_times(stretches), list(_lives(followed, archive.who_has())))
+    read = ((at, message) for each in followed for at, _, message in each.records)
+    foreign = traces_in_records(chain(*(each.base.foreign for each in followed), read))
+    lives = list(_lives(followed, archive.who_has()))
+    return History(_with_times(stretches), lives, [*foreign.values()])
 
 
 class _Run(NamedTuple):
@@ -225,6 +194,7 @@ class _Base(NamedTuple):
     time_ms: int | None
     acls: Mapping[Uuid, Acl]
     source: str
+    foreign: Sequence[tuple[int, Any]] = ()
 
 
 class _Followed(NamedTuple):
@@ -332,6 +302,7 @@ def _based(
 def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
     time_ms: int | None = None
     acls: dict[Uuid, Acl] = {}
+    foreign: list[tuple[int, Any]] = []
 
     def batches() -> Iterator[Batch]:
         nonlocal time_ms
@@ -344,12 +315,14 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
             yield batch
 
     for batch in check_snapshot(batches()):
-        for offset, value in _telling(batch):
-            _check(value, batch, offset)
+        for offset, value in telling(batch):
+            check_telling(value, batch, offset)
             message = decode_value(value)[1]
             if isinstance(message, AccessControlEntryRecord):
                 acls[message.id] = acl_of(message)
-    return _Base(id.end_offset, time_ms, acls, member.place)
+            elif isinstance(message, Undecodable | FeatureLevelRecord):
+                foreign.append((offset, message))
+    return _Base(id.end_offset, time_ms, acls, member.place, foreign)
 
 
 def _lost(is_damage: bool, start: int, end: int, why: str) -> Stretch:
@@ -397,4 +370,8 @@ def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iter
 
 
 def _acl_changes(stretch: _Followed) -> Iterator[AclChange]:
-    return (each for each in changes(stretch.records) if isinstance(each, AclChange))
+    return (
+        each
+        for each in changes(each for each in stretch.records if type(each[2]) is not Undecodable)
+        if isinstance(each, AclChange)
+    )

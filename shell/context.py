@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from authorizer.config import AuthorizerConfig
-    from metalog.loader import Doubt, Skipped
+    from metalog.loader import Doubt
     from metalog.ports import Log
     from snapshot.exchange.formats.document import Document
     from snapshot.exchange.moment import ResolvedMoment
@@ -226,9 +226,11 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
 
 def problems_of(replayed: Replayed) -> list[str]:
     """What was odd about the source and did not stop the replay, a line each."""
+    from metalog.loader.foreign import foreign_traces
+
     return [
         *replayed.problems,
-        *map(skipped_said, replayed.skipped.values()),
+        *foreign_traces(replayed.image.features, replayed.skipped).values(),
         *map(_doubt_said, _doubts_about_read(replayed)),
     ]
 
@@ -257,12 +259,6 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
     from snapshot.exchange.moment import parse_moment, resolve_begin
 
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
-
-
-def skipped_said(skipped: Skipped) -> str:
-    if skipped.records == 1:
-        return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
-    return f"from offset {skipped.offset} on, {skipped.records:,} records: {skipped.reason}"
 
 
 def _doubt_said(doubt: Doubt) -> str:
@@ -298,9 +294,7 @@ def read_config(
         raise InvalidRequest(f"{place}{fault}") from None
     for warning in warnings:
         output.warn(f"{place}{warning}")
-    if file is not None and not any(key in properties for key in _TELLING_KEYS):
-        output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
-    elif file is not None:
+    if file is not None:
         _say_who_decides(properties, file, output, decides=decides)
     assumed = [] if file is not None else _assumed(properties)
     if assumed:
@@ -313,10 +307,14 @@ def _say_who_decides(
 ) -> None:
     from authorizer.loading import has_no_authorizer, other_decision
 
+    is_without = has_no_authorizer(properties)
+    if not is_without and not any(key in properties for key in _TELLING_KEYS):
+        output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
+        return
     why = other_decision(properties)
     if why is None:
         return
-    if decides and has_no_authorizer(properties):
+    if decides and is_without:
         raise InvalidRequest(
             f"{file}: {why}; give the configuration of a node that has one, or --super-users"
         )

@@ -106,8 +106,6 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
         config = read_config(Path(arguments.config))
     for note in config.notes:
         _log.warning("%s", note)
-    if not config.properties.get("authorizer.class.name"):
-        _log.warning("there is no authorizer.class.name: everybody may do everything")
     _take_all_files()
     asyncio.run(_serve(config, arguments.config is None, output, lost_lines))
 

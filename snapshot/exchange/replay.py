@@ -140,7 +140,6 @@ def replay_source(
         replay.doubts.append(Doubt(1, missing))
     with resting_collector():
         loader = replay.run(progress)
-    foreign = loader.image.features.problem
     return Replayed(
         source=source,
         image=loader.image,
@@ -154,7 +153,7 @@ def replay_source(
         is_bootstrap=replay.is_bootstrap,
         doubts=(*loader.doubts.values(), *replay.doubts),
         skipped=loader.skipped,
-        problems=(*log.problems, *unproven, *replay.problems, *filter(None, [foreign])),
+        problems=(*log.problems, *unproven, *replay.problems),
         loader=loader,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from cases import kafka_case
-from tiny_log import Recorder, ace, batch, ids, snapshot, uuid
+from tiny_log import Recorder, ace, batch, ids, snapshot, uuid, values
 from waiting import eventually
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
@@ -20,7 +20,7 @@ from metalog.loader import Loader, Loading, Ready, Stale
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
-from metalog.records.messages import RemoveAccessControlEntryRecord
+from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +85,30 @@ def test_a_log_that_lives_is_followed() -> None:
     assert recorder.offsets == [1, 2]
     log.grow(batch(2, ace(3)))
     assert recorder.offsets == [1, 2], "closed"
+
+
+def test_what_of_another_kafka_is_in_its_log_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As every verb says it, and once, however often the log grows."""
+    unknown, newer = bytes((1, 99, 0)), FeatureLevelRecord("metadata.version", 99)
+    log = Live(batch(0, newer, ace(1)), values(2, unknown))
+    with Replica(log) as following:
+        assert eventually(lambda: following.state == Ready(3))
+        log.grow(values(3, unknown))
+        log.grow(values(4, bytes((1, 98, 0))))
+        assert eventually(lambda: following.state == Ready(5))
+        assert eventually(lambda: len(caplog.messages) == 3)
+    begun = "the log holds what Kafka 4.3 does not load: "
+    assert [each.removeprefix(begun).partition(",")[0] for each in caplog.messages] == [
+        "metadata.version 99 is not between 7 and 31",
+        *(
+            f"offset {offset}: a record was left out: record type {kind} is not known: "
+            "the log may be a newer Kafka's"
+            for offset, kind in ((2, 99), (4, 98))
+        ),
+    ]
+    caplog.clear()
 
 
 def test_publishers_are_called_on_one_thread_which_is_not_ours() -> None:

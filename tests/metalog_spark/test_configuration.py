@@ -94,6 +94,12 @@ def test_a_file_that_is_no_brokers_is_pointed_out(files: Path) -> None:
     assert odd.startswith("other.properties sets neither super.users nor allow.everyone")
 
 
+def test_a_node_without_an_authorizer_is_pointed_out(files: Path) -> None:
+    (files / "node.properties").write_text("node.id=1\nsuper.users=User:root")
+    _, [odd] = read_configuration(["node.properties"])
+    assert "Kafka without an authorizer allows everything" in odd
+
+
 def test_the_table_says_the_same(files: Path, spark: SparkSession) -> None:
     configuration, _ = read_configuration(["old.properties", "@1500=new=1.properties"])
     rows = configuration.rows(spark)

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from archive_folders import ArchiveFolder
 from cases import KafkaCase, kafka_case
-from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid
+from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid, values
 
 from authorizer.timeline import Edge, lives
 from metalog.errors import CorruptLog, InvalidSource
+from metalog.loader.foreign import foreign_traces
 from metalog.log.directory import DirectoryLog
 from metalog.records.batch import assemble_batch, batch_bytes
-from metalog.records.messages import RemoveAccessControlEntryRecord
+from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
 from metalog.records.record import RawRecord
 from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import History, Stretch, history_of, scan
@@ -68,6 +69,28 @@ def test_a_log_named_from_here_is_read_from_elsewhere(
     parts = Logs(folder.name, environ=os.environ).look().parts
     monkeypatch.chdir(tmp_path)
     assert all(list(part.batches()) for part in parts if isinstance(part, Piece))
+
+
+def test_what_of_another_kafka_is_in_it_is_told(tmp_path: Path) -> None:
+    """As a replay of it has it: the last metadata.version, and types that nobody here knows."""
+    newer, known = (FeatureLevelRecord("metadata.version", level) for level in (99, 30))
+    whole = ArchiveFolder(tmp_path / "whole").segment(0, newer, ace(1))
+    unknown = raw_batch(3, bytes((1, 99, 0)))
+    whole.segment_path(0).write_bytes(whole.segment_path(0).read_bytes() + unknown)
+    [of_version, of_type] = told(tmp_path / "whole").foreign
+    assert of_version.startswith("metadata.version 99 is not between 7 and 31")
+    assert of_type.startswith("offset 3: a record was left out: record type 99 is not known")
+    replayed = replay_source(open_source(str(tmp_path / "whole"), environ={}), tolerant=True)
+    traces = foreign_traces(replayed.image.features, replayed.skipped)
+    assert [of_version, of_type] == [*traces.values()]
+    ArchiveFolder(tmp_path / "begun").segment(5, ace(2)).snapshot(5, newer, ace(1))
+    assert told(tmp_path / "begun").foreign == [of_version]
+    ArchiveFolder(tmp_path / "raised").segment(5, known).snapshot(5, newer, ace(1))
+    assert told(tmp_path / "raised").foreign == []
+
+
+def raw_batch(base: int, value: bytes) -> bytes:
+    return batch_bytes(values(base, value))
 
 
 def test_what_is_not_proven_is_left_out_if_asked() -> None:

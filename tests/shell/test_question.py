@@ -249,6 +249,7 @@ OTHER = "authorizer.class.name=com.example.Audited\n"
         (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide otherwise"),
         ("super.users=User:root\n", 1, "Kafka without an authorizer allows everything"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
+        ("node.id=1\nlisteners=PLAINTEXT://:9092\n", 2, "Kafka without an authorizer allows"),
         (
             "broker.id=1\nauthorizer.class.name=\n",
             2,
@@ -266,6 +267,16 @@ def test_where_kafka_has_no_authorizer_denied_is_no_answer(
     assert got[0] == code
     assert said in got[2]
     assert ("decide otherwise" in got[2] or "allows everything" in got[2]) == bool(said)
+
+
+def test_what_does_not_decide_says_that_kafka_has_no_authorizer(run: Run, tmp_path: Path) -> None:
+    config, wanted = tmp_path / "server.properties", tmp_path / "acls.yaml"
+    config.write_text("node.id=1\nlisteners=PLAINTEXT://:9092\n")
+    wanted.write_text("acls: []\n")
+    for words in (("lint", LOG_DIR), ("plan", LOG_DIR, wanted)):
+        done = run(*words, "--config", config)
+        assert done.returncode in (0, 1)
+        assert "Kafka without an authorizer allows everything" in done.stderr
 
 
 BY_SUPER_USER = AUDIT_LINE.replace("Denied", "Allowed").replace("DefaultDeny", "SuperUser")

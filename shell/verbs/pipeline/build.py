@@ -135,7 +135,15 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         tables = Tables.make(session, arguments.out)
         watch(tables)
         with output.busy("looking at what there is") as progress:
-            told = build(tables, given, at=lambda doing: setattr(progress, "doing", doing))
+            said: list[str] = []
+            told = build(
+                tables,
+                given,
+                at=lambda doing: setattr(progress, "doing", doing),
+                warn=said.append,
+            )
+        for line in said:
+            output.warn(line)
         with output.busy("counting"):
             found = summary(tables)
     is_all = _say_left_out(told, found.damages, output)

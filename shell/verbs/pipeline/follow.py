@@ -131,8 +131,11 @@ def run(arguments: Namespace, output: Output) -> int:
     with output.busy("looking at what there is"):
         following = _following(arguments, configuration, zone, broker)
         unproven = following.log.unproven()
+        foreign = following.log.look().foreign
     for each in unproven:
         output.warn(_unproven_said(each))
+    for line in foreign:
+        output.warn(f"{arguments.log}: {line}")
     unseen = _Unseen(arguments, output)
     output.go_on()
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:

@@ -1,0 +1,67 @@
+"""Which records of a batch a history rests on: those that tell of ACLs, or of another Kafka.
+
+A record that a strict loader would stop at for the sake of ACLs is a ``CorruptLog`` here too.
+This module must not know Spark, nor what is made of the records.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from metalog.errors import UnreadableRecord
+from metalog.image.policy import doubt_about
+from metalog.loader.screen import Screen
+from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable, decode_value
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    RemoveAccessControlEntryRecord,
+)
+from metalog.records.messages.registry import METADATA
+from metalog.records.record import refusal
+
+_TELLING: Final = frozenset(
+    kind.API_KEY
+    for kind in (
+        AccessControlEntryRecord,
+        RemoveAccessControlEntryRecord,
+        BeginTransactionRecord,
+        EndTransactionRecord,
+        AbortTransactionRecord,
+    )
+)
+_PASSED: Final = METADATA.keys() - _TELLING - {FeatureLevelRecord.API_KEY}
+"""Types of records that tell nothing of ACLs, nor of another Kafka."""
+
+
+def telling(batch: Batch) -> Iterator[tuple[int, bytes]]:
+    """Those of ``batch``, each with its offset; ``CorruptLog`` where Kafka refuses one."""
+    if batch.is_control:
+        deque(Screen(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
+        return
+    for offset, raw in enumerate(batch.raw_records(), batch.base_offset):
+        if (why := refusal(raw, is_control=False)) is not None:
+            raise _unreadable(f"{why}, which Kafka refuses", batch, offset)
+        value = raw.value or b""
+        if len(value) < 2 or value[0] != 1 or value[1] not in _PASSED:
+            yield offset, value
+
+
+def check_telling(value: bytes, batch: Batch, offset: int) -> None:
+    """``UnreadableRecord`` where a strict loader would stop for the sake of ACLs."""
+    message = decode_value(value)[1]
+    if isinstance(message, Undecodable):
+        if message.api_key is None or message.api_key in _TELLING:
+            raise _unreadable(message.reason, batch, offset)
+    elif (doubt := doubt_about(value)) is not None:
+        raise _unreadable(doubt.problem, batch, offset)
+
+
+def _unreadable(problem: str, batch: Batch, offset: int) -> UnreadableRecord:
+    return UnreadableRecord(problem, file=batch.file, offset=offset, byte=batch.position)
