@@ -11,6 +11,7 @@ from kafka_tools import KafkaTools
 from tiny_log import ace, batch, ids, loaded, raw
 
 from metalog.errors import UnreadableRecord
+from metalog.log.voters import last_voters
 from metalog.records.batch import Batch, assemble_batch
 from metalog.records.control import encode_control
 from metalog.records.messages import (
@@ -41,7 +42,9 @@ VALUES = {
 LEADER = encode_control(LeaderChangeMessage(0, 7), 0)
 CONTROL = {
     "a header": RawRecord(0, 0, 0, *LEADER, HEADER),
+    "a header without a value": RawRecord(0, 0, 0, *LEADER, (Header("h", None),)),
     "a later time": RawRecord(0, 1, 0, *LEADER, ()),
+    "an earlier time": RawRecord(0, -1, 0, *LEADER, ()),
 }
 
 
@@ -63,7 +66,12 @@ def test_a_record_that_kafka_refuses_stops_replay(
 def test_a_control_record_that_kafka_refuses_stops_replay(
     kafka_tools: KafkaTools, record: RawRecord
 ) -> None:
-    check_stops(kafka_tools, written(record, is_control=True))
+    """And nobody can tell behind it who votes."""
+    refused = written(record, is_control=True)
+    check_stops(kafka_tools, refused)
+    voters = last_voters([refused])
+    assert voters is not None
+    assert (voters.ids, "cannot be read" in voters.why) == ((), True)
 
 
 def check_stops(
