@@ -143,6 +143,8 @@ def replayed_source(
         for problem in problems_of(replayed):
             output.warn(problem)
         _say_unproven(replayed, output)
+        if (waiting := replayed.open_transaction) is not None and waiting.unread:
+            output.note(str(waiting))
         if not rests_on_users:
             _say_unread_users(replayed.unread_users, output)
     if not shows:

@@ -6,6 +6,7 @@ from metalog.loader.delivery import PublisherFault
 from metalog.loader.replay import BUFFER_LIMIT, Diverged, Loader, feed
 from metalog.loader.screen import Doubt, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
+from metalog.loader.transaction import OpenTransaction
 
 __all__ = [
     "BUFFER_LIMIT",
@@ -13,6 +14,7 @@ __all__ = [
     "Doubt",
     "Loader",
     "Loading",
+    "OpenTransaction",
     "PublisherFault",
     "Ready",
     "Skipped",

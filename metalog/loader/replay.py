@@ -34,6 +34,7 @@ from metalog.image.policy import may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Doubt, Screen, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
+from metalog.loader.transaction import OpenTransaction, Transaction
 from metalog.ports import (
     Appended,
     Gap,
@@ -64,14 +65,6 @@ _MARKERS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, Abort
 
 class Diverged(CorruptLog):
     """The log took back what it had called committed; all of it is read anew."""
-
-
-class _Transaction(NamedTuple):
-    """An open transaction: where the log stood when it began, and its records so far."""
-
-    before: Provenance
-    entries: list[tuple[int, Any]]
-    batches: list[Batch]
 
 
 class _Size(NamedTuple):
@@ -114,7 +107,7 @@ class Loader:
         self._taken = taken
         self._read = taken.offset
         self._read_epoch = taken.epoch
-        self._transaction: _Transaction | None = None
+        self._transaction: Transaction | None = None
         self._waiting: deque[Batch] = deque()
         self._waiting_size = 0
 
@@ -126,6 +119,10 @@ class Loader:
     @property
     def is_transaction_open(self) -> bool:
         return self._transaction is not None
+
+    @property
+    def open_transaction(self) -> OpenTransaction | None:
+        return None if self._transaction is None else self._transaction.as_seen()
 
     @property
     def state(self) -> State:
@@ -321,7 +318,7 @@ class Loader:
                 before = Provenance(offset, batch.epoch, batch.max_timestamp)
                 if offset == batch.base_offset:
                     before = self._taken._replace(offset=offset)
-                self._transaction = _Transaction(before, [], [])
+                self._transaction = Transaction(before, [], [])
             else:
                 if transaction is None:
                     raise _misplaced(batch, f"{kind.__name__} outside a transaction", offset)

@@ -17,7 +17,7 @@ from metalog.errors import CorruptLog, InvalidSource, MetalogError
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
-from metalog.loader import Doubt, Loader, Ready, Skipped
+from metalog.loader import Doubt, Loader, OpenTransaction, Ready, Skipped
 from metalog.log.commit import Proven
 from metalog.log.directory import DirectoryLog
 from metalog.log.opening import OpenedLog
@@ -69,6 +69,10 @@ class Replayed(NamedTuple):
     """On which an answer about SCRAM users rests too; only a store has them."""
     loader: Loader | None = None
     """With which the replay of a log can go on."""
+
+    @property
+    def open_transaction(self) -> OpenTransaction | None:
+        return None if self.loader is None else self.loader.open_transaction
 
     @property
     def cluster_id(self) -> str | None:

@@ -346,6 +346,27 @@ def test_where_no_answer_is_given_a_strict_loader_stops(
     assert stopped.value.offset in (3, 4)
 
 
+def test_an_unreadable_record_in_a_transaction_that_is_open_is_said(world: World, run: Run) -> None:
+    """It is not in force, so that answers stand; when the transaction ends it is a doubt."""
+    begun = (raw(BEGIN), raw(ace(7, "held")), bytes((1, 18, 9)))
+    source = world.folder("open", (values(3, *begun),))
+    said = (
+        "a transaction that began at offset 3 is open: its 2 records are not in force; from its "
+        "end on no answer is certain, by the one at offset 5: ACCESS_CONTROL_ENTRY_RECORD version"
+    )
+    for line in ("can SOURCE User:a Read topic:t", "who-can SOURCE Read topic:t", "acls SOURCE"):
+        done = run(*world.words(line, source))
+        assert (done.returncode, f"note: {said}" in done.stderr) == (0, True), done.stderr
+        assert "held" not in done.stdout
+    done = run("status", source)
+    assert (done.returncode, said in done.stdout) == (0, True), done.stdout
+    waiting = json.loads(run("status", source, "--json").stdout)["openTransaction"]
+    assert (waiting["offset"], [each["offset"] for each in waiting["unread"]]) == (3, [5])
+    ended = world.folder("ended", (values(3, *begun, raw(END)),))
+    assert run("can", ended, "User:a", "Read", "topic:t").returncode == 2
+    assert json.loads(run("status", world.plain, "--json").stdout)["openTransaction"] is None
+
+
 @pytest.fixture
 def controller(tmp_path: Path) -> Iterator[str]:
     """A cluster with one ACL, whose SCRAM users its listener does not tell."""

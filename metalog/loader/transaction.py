@@ -1,0 +1,45 @@
+"""A metadata transaction that has begun and not ended (KIP-866): what a loader holds back of it.
+
+This module must not know what is committed, nor when a transaction ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from metalog.image.manifest import Provenance
+from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that the log has begun at ``offset`` and not ended: nothing of its ``records``
+    is in force. ``unread`` are those of them that concern authorization and cannot be read, each
+    with its reason: once the transaction ends, each is a doubt."""
+
+    offset: int
+    records: int
+    unread: Mapping[int, str]
+
+    def __str__(self) -> str:
+        begun = f"a transaction that began at offset {self.offset} is open"
+        held = f"{begun}: its {self.records:,} records are not in force"
+        if not self.unread:
+            return held
+        offset, reason = next(iter(self.unread.items()))
+        return (
+            f"{held}; from its end on no answer is certain, by the one at offset {offset}: {reason}"
+        )
+
+
+class Transaction(NamedTuple):
+    """Where the log stood when it began, and its records so far."""
+
+    before: Provenance
+    entries: list[tuple[int, Any]]
+    batches: list[Batch]
+
+    def as_seen(self) -> OpenTransaction:
+        unread = {at: each.reason for at, each in self.entries if isinstance(each, Undecodable)}
+        return OpenTransaction(self.before.offset, len(self.entries), unread)
