@@ -35,16 +35,24 @@ BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.ch
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 
-def add_source(parser: ArgumentParser, *, one_moment: bool = True) -> None:
+_LOGS: Final = (
+    "a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several voters' "
+    "folders joined by +, quorum://HOST:PORT of controllers, topic://HOST:PORT/TOPIC"
+)
+_STORES: Final = "a file of ACLs, a folder of YAML, cluster://HOST:PORT, zookeeper://HOST:PORT"
+
+
+def add_source(
+    parser: ArgumentParser, *, one_moment: bool = True, takes_stores: bool = True
+) -> None:
     """SOURCE, and which part of it; a verb that compares moments has options of its own."""
     read = parser.add_argument_group("what is read")
     read.add_argument(
         "source",
         metavar="SOURCE",
-        help="a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several "
-        "voters' folders joined by +, quorum://HOST:PORT of controllers, topic://HOST:PORT/TOPIC, "
-        "a file of ACLs, a folder of YAML, cluster://HOST:PORT, zookeeper://HOST:PORT, or @NAME of "
-        "metalog.toml",
+        help=f"{_LOGS}, {_STORES}, or @NAME of metalog.toml"
+        if takes_stores
+        else f"{_LOGS}, or @NAME of metalog.toml",
     )
     add_command_config(read)
     if one_moment:

@@ -112,7 +112,7 @@ _CLOSING: Final = """\
 SOURCE is a Kafka metadata.log.dir, its __cluster_metadata-0 folder, a .log or .checkpoint file,
 the folders of several voters joined by +, quorum://HOST:PORT or topic://HOST:PORT/TOPIC; or, for
 what is now, cluster://HOST:PORT, zookeeper://HOST:PORT, a file of ACLs or a folder of YAML.
-Nothing is ever written to it. TARGET is a cluster, its ZooKeeper, or the folder of a stopped node.
+No verb writes to a SOURCE. TARGET is a cluster, its ZooKeeper, or the folder of a stopped node.
 
 metalog VERB --help says more.  Exit codes: 0 yes, 1 no, 2 could not answer.
 """

@@ -64,12 +64,13 @@ class Planned(NamedTuple):
         return after(self.current, self.plan.steps)
 
 
-def add_planning(parser: ArgumentParser) -> None:
+def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
+    """``is_for_any``: TARGET may be any SOURCE, since it is not written to."""
     parser.add_argument(
         "source",
         metavar="TARGET",
-        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME; to "
-        "plan for, any SOURCE",
+        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME"
+        + ("; to plan for, any other SOURCE too" if is_for_any else ""),
     )
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"

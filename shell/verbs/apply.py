@@ -42,7 +42,7 @@ Exit code: 0 done or nothing to do, 2 not done."""
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_planning(parser)
+    add_planning(parser, is_for_any=False)
     add_credentials(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 

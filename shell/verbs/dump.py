@@ -35,7 +35,7 @@ Of a snapshot (a .checkpoint) the records in it, with their places in the file a
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser)
+    add_source(parser, takes_stores=False)
     parser.add_argument_group("what is shown").add_argument(
         "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
     )

@@ -89,7 +89,7 @@ class Line(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False)
+    add_source(parser, one_moment=False, takes_stores=False)
     asked = parser.add_argument_group("question, or filters")
     asked.add_argument(
         "question",

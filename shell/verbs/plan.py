@@ -45,7 +45,7 @@ _ANNOTATING: Final = ("markdown", "github", "junit")
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_planning(parser)
+    add_planning(parser, is_for_any=True)
     more = parser.add_argument_group("what is made of it")
     more.add_argument(
         "--audit", metavar="FILE", help="audit lines of Kafka: count those answered otherwise"

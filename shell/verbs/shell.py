@@ -20,7 +20,7 @@ metalog shell /var/kafka/metadata -- tree /acl         one command"""
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser)
+    add_source(parser, takes_stores=False)
     group = parser.add_argument_group("what is done")
     group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
     group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")

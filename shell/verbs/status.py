@@ -26,7 +26,7 @@ EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 it cannot be 
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser)
+    add_source(parser, takes_stores=False)
 
 
 def run(arguments: Namespace, output: Output) -> int:
