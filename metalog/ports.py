@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.acl import Acl, AclFilter
-from metalog.errors import SUCCESS, ApiError
+from metalog.errors import SUCCESS, ApiError, CorruptLog
 from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
@@ -76,6 +76,12 @@ class Gap(NamedTuple):
     lost: bool
 
 
+class CutShort(NamedTuple):
+    """The log ends before records that it once held; ``fault`` says what proves it."""
+
+    fault: CorruptLog
+
+
 class LeaderChanged(NamedTuple):
     """Another leader writes from here on."""
 
@@ -83,7 +89,7 @@ class LeaderChanged(NamedTuple):
     leader_id: int
 
 
-LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | LeaderChanged
+LogEvent = Appended | HighWatermark | Truncated | SnapshotNeeded | Gap | CutShort | LeaderChanged
 
 
 class Split(Protocol):

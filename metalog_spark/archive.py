@@ -206,7 +206,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
             continue
         yield from _pieces(member, begin)
         reached, before = member.end, member
-        damage = member.log.damage if member.end == member.log.bounds().end else None
+        is_all = member.end == member.log.bounds().end
+        damage = (member.log.damage or member.log.missing) if is_all else None
     if damage is not None and reached is not None:
         yield Hole(reached, OPEN_END, damage.found, is_damage=True)
 

@@ -140,6 +140,6 @@ def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[i
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:
     for event in replayed.source.log.read(start):
         if isinstance(event, Appended):
-            if event.batch.base_offset >= replayed.offset:
-                return
             yield event.batch
+            if event.batch.next_offset >= replayed.offset:
+                return

@@ -19,7 +19,7 @@ from metalog.log import layout
 from metalog.log.directory import DirectoryLog
 from metalog.log.folder import unreadable
 from metalog.log.retention import remove_unfinished
-from metalog.ports import Appended, Gap, HighWatermark, Log, SnapshotNeeded
+from metalog.ports import Appended, CutShort, Gap, HighWatermark, Log, SnapshotNeeded
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot
 from snapshot.reader import read_snapshot
@@ -179,7 +179,10 @@ def _segments(log: Log, begin: int, proven: int) -> Iterator[list[Batch]]:
 
 
 def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
+    is_all = end == log.bounds().end
     for event in log.read(begin):
+        if isinstance(event, CutShort) and is_all:
+            raise event.fault
         if isinstance(event, Appended):
             if event.batch.next_offset > end:
                 return

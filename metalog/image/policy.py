@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from metalog.image import acls, scram
 from metalog.image.doubt import NOT_UTF8
 from metalog.records.frame import Undecodable, decode_value, encode_value
+from metalog.records.message import Message
 from metalog.records.messages import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
@@ -30,10 +31,12 @@ from metalog.records.messages import (
 )
 from metalog.records.messages.registry import message_type
 
-_MARKERS: Final = frozenset(
-    kind.API_KEY for kind in (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+MARKERS: Final[frozenset[type[Message]]] = frozenset(
+    {BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}
 )
-_CONCERNING: Final = _MARKERS | frozenset(
+"""What begins or ends a metadata transaction."""
+_MARKED: Final = frozenset(kind.API_KEY for kind in MARKERS)
+_CONCERNING: Final = _MARKED | frozenset(
     kind.API_KEY
     for kind in (
         AccessControlEntryRecord,
@@ -59,7 +62,7 @@ def concerns_authorization(message: Any) -> bool:
 
 def may_be_marker(message: Any) -> bool:
     """Whether ``message`` cannot be read and may begin or end a transaction."""
-    return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKERS)
+    return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKED)
 
 
 def readable_of(message: Any) -> Any | None:
@@ -68,7 +71,7 @@ def readable_of(message: Any) -> Any | None:
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient
-    return None if readable is None or readable.API_KEY in _MARKERS else readable
+    return None if readable is None or readable.API_KEY in _MARKED else readable
 
 
 def name_of(message: Any) -> str:

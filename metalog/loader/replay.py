@@ -30,13 +30,14 @@ from metalog.image.manifest import (
     SnapshotManifest,
 )
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.image.policy import may_be_marker, name_of
+from metalog.image.policy import MARKERS, may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Doubt, Screen, Skipped
 from metalog.loader.state import Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction, Transaction
 from metalog.ports import (
     Appended,
+    CutShort,
     Gap,
     HighWatermark,
     LeaderChanged,
@@ -50,7 +51,6 @@ from metalog.records.batch import Batch
 from metalog.records.bulk import messages_of, numbered
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import (
-    AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
     LeaderChangeMessage,
@@ -59,8 +59,6 @@ from metalog.records.messages import (
 
 BUFFER_LIMIT: Final = 256 << 20
 """Bytes of batches that may wait above the last stable offset."""
-
-_MARKERS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord})
 
 
 class Diverged(CorruptLog):
@@ -173,6 +171,8 @@ class Loader:
                 self._truncate(event.offset)
             elif isinstance(event, Gap):
                 self._pass_gap(event)
+            elif isinstance(event, CutShort):
+                self._screen.pass_end(event)
             elif isinstance(event, LeaderChanged):
                 self._leader = Leader(event.leader_id, event.epoch)
             self._take_committed()
@@ -225,7 +225,7 @@ class Loader:
     def _replay_batch_of_snapshot(self, delta: MetadataDelta, batch: Batch) -> None:
         parts = batch.parts()
         for offset, part in numbered(parts, batch.base_offset):
-            if type(part) in _MARKERS:
+            if type(part) in MARKERS:
                 problem = f"{name_of(part)} has no place in a snapshot"
                 raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
         span = range(batch.base_offset, batch.next_offset)
@@ -294,7 +294,7 @@ class Loader:
                     self._leader = Leader(part.leader_id, batch.epoch)
         else:
             self._seen_record = True
-            if self._transaction is None and _MARKERS.isdisjoint(map(type, parts)):
+            if self._transaction is None and MARKERS.isdisjoint(map(type, parts)):
                 span = range(first, end)
                 self._screen.replay(self._delta, numbered(parts, first), span, [batch])
             else:
@@ -305,7 +305,7 @@ class Loader:
         run: list[tuple[int, Any]] = []
         for offset, message in enumerate(messages, first):
             kind, transaction = type(message), self._transaction
-            if kind not in _MARKERS:
+            if kind not in MARKERS:
                 if transaction is None or may_be_marker(message):
                     run.append((offset, message))
                 else:

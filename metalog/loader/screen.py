@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.image.delta import MetadataDelta
 from metalog.image.policy import concerns_authorization, doubt_about, name_of, readable_of
-from metalog.ports import Gap
+from metalog.ports import CutShort, Gap
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 
 _LOST: Final = "offsets that the log does not have"
+_CUT_OFF: Final = "records at the log's end"
 
 
 class Skipped(NamedTuple):
@@ -53,6 +54,7 @@ class Screen:
         self._tolerant = tolerant
         self._skipped: dict[str, Skipped] = {}
         self._doubts: dict[str, Doubt] = {}
+        self._counted: set[int] = set()
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
@@ -113,16 +115,21 @@ class Screen:
 
     def kept(self, offset: int, message: Any) -> list[tuple[int, Any]]:
         """What to keep of a record until its transaction ends: nothing where it cannot be read
-        and need not be, which is counted at once, whatever becomes of the transaction."""
-        if not isinstance(message, Undecodable) or concerns_authorization(message):
+        and need not be. One that cannot be read is counted at once, whatever becomes of the
+        transaction, since Kafka reads no further."""
+        if not isinstance(message, Undecodable) or readable_of(message) is not None:
             return [(offset, message)]
         _count(self._skipped, name_of(message), offset, message.reason)
-        return []
+        if not concerns_authorization(message):
+            return []
+        self._counted.add(offset)
+        return [(offset, message)]
 
     def _pass_over(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         if concerns_authorization(message):
             self._doubt_record(batch, offset, message, fault)
-        _count(self._skipped, name_of(message), offset, fault.problem)
+        if offset not in self._counted:
+            _count(self._skipped, name_of(message), offset, fault.problem)
 
     def _doubt_record(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         place = fault.located(file=batch.file, offset=offset, byte=batch.position)
@@ -139,6 +146,10 @@ class Screen:
         )
         self.doubt(_LOST, missing, gap.end - gap.start)
         _count(self._skipped, _LOST, gap.start, "not there", gap.end - gap.start)
+
+    def pass_end(self, event: CutShort) -> None:
+        """Let the log end before records that it once held."""
+        self.doubt(_CUT_OFF, event.fault)
 
     def _judge_doubts(self, span: range, batches: Sequence[Batch]) -> None:
         for batch in batches:

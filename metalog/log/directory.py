@@ -26,6 +26,7 @@ from metalog.log.voters import Voters, find_voters
 from metalog.log.walk import LogEnds, Place, SegmentWalk, beginning, find_ends, segments_from
 from metalog.ports import (
     Appended,
+    CutShort,
     HighWatermark,
     LogBounds,
     LogEvent,
@@ -194,6 +195,8 @@ class DirectoryLog:
             yield Truncated(ends.end)
         limit = self.proven.offset if self._committed else ends.end
         self._polled = (limit, ends.epoch)
+        if self.missing is not None and limit == ends.end:
+            yield CutShort(self.missing)
         if ends.damage is None or limit < ends.end:
             yield HighWatermark(limit)
         for batch in self.batches(start):

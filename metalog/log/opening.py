@@ -61,6 +61,11 @@ class OpenedLog(Log, Protocol):
         ...
 
     @property
+    def missing(self) -> CorruptLog | None:
+        """What proves that it once went on after its end."""
+        ...
+
+    @property
     def proven(self) -> Proven:
         """Up to which offset it is provably committed, and why."""
         ...

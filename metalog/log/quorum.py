@@ -100,6 +100,10 @@ class QuorumLog:
         return None
 
     @property
+    def missing(self) -> CorruptLog | None:
+        return None
+
+    @property
     def problems(self) -> tuple[str, ...]:
         return tuple(f"{self.path}: {note}" for note in self._settings.notes)
 

@@ -13,7 +13,15 @@ from metalog.ids import SnapshotId
 from metalog.log.commit import Copy, Proven, Stamp, agree
 from metalog.log.directory import DirectoryLog
 from metalog.log.voters import Voters
-from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
+from metalog.ports import (
+    Appended,
+    CutShort,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+)
 from metalog.records.batch import Batch
 
 
@@ -56,7 +64,18 @@ class FoldersLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: what a damaged folder lacks, the others hold, or it is not committed."""
+        """None: what a damaged folder lacks, the others hold, or ``missing`` has it."""
+        return None
+
+    @property
+    def missing(self) -> CorruptLog | None:
+        """What may keep a folder from proving that more is committed; None where all that any
+        folder holds is proven by the others."""
+        committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
+        for log, end in zip(self._logs, ends, strict=True):
+            fault = log.damage or log.missing
+            if fault is not None and (end == committed or end < committed < max(ends)):
+                return fault
         return None
 
     def bounds(self) -> LogBounds:
@@ -70,6 +89,8 @@ class FoldersLog:
             newest = self._newest_snapshot()
             yield SnapshotNeeded(newest)
             start = newest.end_offset
+        if self.missing is not None:
+            yield CutShort(self.missing)
         yield HighWatermark(bounds.end)
         for batch in self.batches(start):
             yield Appended(batch)

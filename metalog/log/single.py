@@ -20,7 +20,15 @@ from metalog.log.layout import LeaderEpochs
 from metalog.log.reach import Reach, beyond, find_reaches
 from metalog.log.segment import SegmentReader, TornTail
 from metalog.log.succession import NO_EPOCHS, Succession
-from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
+from metalog.ports import (
+    Appended,
+    CutShort,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+)
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 
@@ -107,6 +115,8 @@ class SegmentLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        if self.missing is not None:
+            yield CutShort(self.missing)
         if self.damage is None:
             yield HighWatermark(self._bounds.end)
         for batch in self.batches(start):
@@ -165,6 +175,10 @@ class CheckpointLog:
 
     @property
     def damage(self) -> CorruptLog | None:
+        return None
+
+    @property
+    def missing(self) -> CorruptLog | None:
         return None
 
     @property

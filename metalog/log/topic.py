@@ -105,6 +105,10 @@ class TopicLog:
         return None
 
     @property
+    def missing(self) -> CorruptLog | None:
+        return None
+
+    @property
     def problems(self) -> tuple[str, ...]:
         end = self._known().stable
         return tuple(

@@ -23,7 +23,7 @@ from metalog.log.directory import DirectoryLog
 from metalog.log.opening import OpenedLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog
-from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
+from metalog.ports import Appended, CutShort, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
 from metalog.records.bulk import AclRun
 from metalog.records.messages import AccessControlEntryRecord
@@ -139,9 +139,10 @@ def replay_source(
         if not salvage:
             raise log.damage
         replay.note_damage(log.damage)
-    missing = log.missing if isinstance(log, DirectoryLog | SegmentLog) else None
-    if missing is not None and limit == bounds.end and not committed:
-        replay.doubts.append(Doubt(1, missing))
+    if log.missing is not None and limit == bounds.end:
+        if not tolerant:
+            raise log.missing
+        replay.doubts.append(Doubt(1, log.missing))
     with resting_collector():
         loader = replay.run(progress)
     return Replayed(
@@ -289,7 +290,7 @@ class _Replay:
                 yield event.end
                 if event.end >= self.limit:
                     return
-            elif not isinstance(event, HighWatermark):
+            elif not isinstance(event, HighWatermark | CutShort):
                 break
         raise InvalidSource(
             f"{self._log.path}: the log was cut while it was read: what is between offsets"

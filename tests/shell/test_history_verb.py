@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DEMO, REPOSITORY, kafka_case
+from cases import DEMO, REPOSITORY, damaged_cases, kafka_case
 from written_log import copied
 
 from metalog.log.writer import WritableDirectoryLog
@@ -121,3 +121,18 @@ def test_a_file_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", str(segment), "--follow"]) == 2
     assert "--follow needs the folder" in capsys.readouterr().err
     assert main(["history", LOG, "--follow", "--to", "5"]) == 2
+
+
+def test_a_damaged_log_is_followed_back_from_what_is_salvaged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As far as ``acls`` goes by it, too."""
+    case = next(each for each in damaged_cases() if each.name == "bit-middle-body-0")
+    damaged = str(case.log_dir)
+    assert main(["history", damaged]) == 2
+    changes = asked(capsys, "history", damaged, "--salvage")
+    assert [each["offset"] for each in changes[0]["missing"]] == [90]
+    added = [line["id"] for line in changes if line["change"] == "add" and "id" in line]
+    listed = {line["id"] for line in asked(capsys, "acls", damaged, "--salvage") if "id" in line}
+    assert listed == {*added}
+    assert all(line["at"] <= 90 for line in changes)

@@ -11,9 +11,12 @@ from cases import KafkaCase, kafka_case, kafka_cases
 from command import Run
 
 from metalog.errors import CorruptLog
+from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.directory import DirectoryLog
 from metalog.log.single import SegmentLog
 from metalog.records.batch import Batch
+from metalog_spark.archive import Logs
+from metalog_spark.pieces import Hole
 
 QUESTION = ("User:x", "read", "topic:y", "--quiet")
 STOPPED = "basic-4.3", "demo", "quorum-4.3/node-13", "trimmed-4.3"
@@ -137,11 +140,77 @@ def test_nothing_is_answered_from_a_log_that_lacks_records(tmp_path: Path, run: 
     segment, batches = last_segment(log), batches_of_last_segment(log)
     segment.write_bytes(segment.read_bytes()[: batches[-2].position])
     said = f"tells of records {batches[-2].base_offset} to 573, which are missing"
-    refused = run("can", folder, *QUESTION)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert said in refused.stderr
+    for options in ((), ("--committed",)):
+        refused = run("can", folder, *QUESTION, *options)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
     assert run("can", folder, *QUESTION, "--salvage").returncode == 1
     assert run("can", folder, *QUESTION, "--at", "100").returncode == 1
     status = run("status", folder)
     assert status.returncode == 1
     assert said in status.stdout
+
+
+def cut(folder: Path, batches: int) -> Path:
+    """The last segment of the log in ``folder``, without its last ``batches``."""
+    log = DirectoryLog(folder)
+    segment = last_segment(log)
+    position = batches_of_last_segment(log)[-batches].position
+    segment.write_bytes(segment.read_bytes()[:position])
+    return segment
+
+
+def test_a_strict_loader_stops_and_a_tolerant_one_doubts(tmp_path: Path) -> None:
+    """The gate of an authorizer in a program stays closed as long as records are missing."""
+    folder = copied("basic-4.3", tmp_path)
+    segment = cut(folder, 2)
+    for log in (DirectoryLog(folder), SegmentLog(segment)):
+        assert log.missing is not None
+        strict, tolerant = Loader(), Loader(tolerant=True)
+        with pytest.raises(CorruptLog, match="to 573, which are missing"):
+            feed(strict, log, log.read(0))
+        assert isinstance(strict.state, Loading)
+        feed(tolerant, log, log.read(0))
+        assert isinstance(tolerant.state, Ready)
+        assert [doubt.reason for doubt in tolerant.doubts.values()] == [log.missing.problem]
+
+
+def test_nothing_is_archived_from_a_log_that_lacks_records(tmp_path: Path, run: Run) -> None:
+    """The archive would be without the files that prove it."""
+    folder = copied("basic-4.3", tmp_path)
+    cut(folder, 2)
+    done = run("archive", folder, tmp_path / "archive")
+    assert done.returncode == 2
+    assert "to 573, which are missing" in done.stderr
+    assert not list(tmp_path.glob("archive/*/*.log"))
+
+
+def test_of_several_folders_one_that_lacks_records_counts_where_no_other_has_them(
+    tmp_path: Path, run: Run
+) -> None:
+    nodes = [
+        Path(shutil.copytree(kafka_case(f"quorum-4.3/node-{kept}").log_dir, tmp_path / node))
+        for node, kept in {"11": 11, "13": 13, "12": 13}.items()
+    ]
+    whose = nodes[2] / "meta.properties"
+    whose.write_text(whose.read_text().replace("node.id=13", "node.id=12"))
+    cut(nodes[0], 2)
+    two, three = ("+".join(map(str, nodes[:count])) for count in (2, 3))
+    assert run("can", three, *QUESTION).returncode == 1
+    refused = run("can", two, *QUESTION)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "which are missing" in refused.stderr
+    segment = last_segment(DirectoryLog(nodes[0]))
+    segment.write_bytes(segment.read_bytes()[:-1] + b"\xff" + bytes(99))
+    assert DirectoryLog(nodes[0]).damage is not None
+    assert run("can", three, *QUESTION).returncode == 1
+    assert run("can", two, *QUESTION).returncode == 2
+
+
+def test_the_pipeline_knows_nothing_of_what_comes_after(tmp_path: Path) -> None:
+    folder = copied("basic-4.3", tmp_path)
+    cut(folder, 2)
+    *_, last = Logs(str(folder), environ={}).look().parts
+    assert isinstance(last, Hole)
+    assert last.is_damage
+    assert "to 573, which are missing" in last.why
