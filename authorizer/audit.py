@@ -139,7 +139,8 @@ def _begun(text: str) -> str:
 
 
 _CUT: Final = re.compile(
-    rf" for request =(?: [^ ]*)?(?:{_begun(' with resourceRefCount = ')}"
+    rf" f{_begun('or request ')}\Z"
+    rf"| for request =(?: [^ ]*)?(?:{_begun(' with resourceRefCount = ')}"
     rf"| with resourceRefCount = -?[0-9]{{1,9}}(?: b{_begun('ased on rule ')}"
     rf"| based on rule (?:{_begun('SuperUse')}|{_begun('DefaultAllo')}|{_begun('DefaultDen')}"
     rf"|{_begun('MatchingAcl(acl=')})))\Z"

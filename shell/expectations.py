@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ from metalog.files import LOCAL_FILES, read_whole
 from metalog.principal import parse_principal
 from shell.question import as_java_writes
 from shell.words import parse_operation, parse_resource
+from snapshot.exchange.formats.document import MAX_ACLS_OF_A_RULE, bounded
 from snapshot.exchange.formats.nodes import (
     Node,
     fault,
@@ -73,7 +75,16 @@ def _of_file(path: Path) -> Iterator[Expected]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidSource(f"{path}: no UTF-8; save it as UTF-8") from None
-    for document in yaml_documents(text, str(path)):
+    yield from expectations_of(text, str(path))
+
+
+def expectations_of(text: str, file: str) -> Iterator[Expected]:
+    """All that one file expects; ``InvalidRequest`` where it means too many."""
+    return bounded(_expected(text, file), len(text), "questions")
+
+
+def _expected(text: str, file: str) -> Iterator[Expected]:
+    for document in yaml_documents(text, file):
         sections = fields_of(document, "a file of expectations", _RESULTS)
         for result, entries in sections.items():
             for entry in items_of(entries, result):
@@ -96,9 +107,13 @@ def _of_entry(entry: Node, result: str) -> Iterator[Expected]:
     operations = _each(found["operation"], "operation", parse_operation)
     resources = _each(found["resource"], "resource", parse_resource)
     hosts = _each(found["host"], "host", as_java_writes) if "host" in found else [None]
-    for principal, (kind, name), operation, host in product(
-        principals, resources, operations, hosts
-    ):
+    lists = principals, resources, operations, hosts
+    if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
+        raise fault(
+            entry.place,
+            f"an expectation means more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
+        )
+    for principal, (kind, name), operation, host in product(*lists):
         for asked in _asked(operation, kind):
             question = Question(principal, asked, kind, name, host)
             expectation = Expectation(question, _RESULTS[result], rule)

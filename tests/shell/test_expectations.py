@@ -15,6 +15,7 @@ from metalog.acl import SUPPORTED_OPERATIONS, ResourceType
 from metalog.errors import InvalidRequest
 from shell.expectations import read_expectations
 from shell.main import main
+from snapshot.exchange.formats import document
 
 LOG = str(DEMO / "log-dir")
 CONFIG = ("--config", str(DEMO / "server.properties"))
@@ -129,3 +130,26 @@ def test_the_page_of_the_format_can_be_read(tmp_path: Path) -> None:
     for number, text in enumerate(found):
         (tmp_path / f"{number}.yaml").write_text(text)
     assert read_expectations([str(tmp_path)])
+
+
+def test_a_small_file_means_no_more_questions_than_a_file_of_acls_means_acls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists of a thousand are a milliard of combinations in a few kilobytes."""
+    path = tmp_path / "many.yaml"
+
+    def entry(count: int) -> str:
+        names = [f"{{0}}{number}" for number in range(count)]
+        lists = {"principal": "User:a", "resource": "topic:t", "host": "h"}
+        found = {key: [name.format(text) for name in names] for key, text in lists.items()}
+        return json.dumps({"operation": "Read", **found})
+
+    path.write_text(f"deny:\n- {entry(1_000)}\n")
+    with pytest.raises(InvalidRequest, match=r"line 2.*means over 100,000 questions"):
+        read_expectations([str(path)])
+    monkeypatch.setattr(document, "MOST_ENTRIES", 100)
+    path.write_text(f"deny:\n- {entry(4)}\n- {entry(4)}\n")
+    with pytest.raises(InvalidRequest, match=r"line 3.*means more than \d+ questions"):
+        read_expectations([str(path)])
+    path.write_text(f"deny:\n- {entry(4)}\n")
+    assert len(read_expectations([str(path)])) == 64

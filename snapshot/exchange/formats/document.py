@@ -7,7 +7,7 @@ any format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from metalog.acl import WILDCARD, Acl, PatternType, ResourceType, java_order
 from metalog.errors import InvalidRequest
@@ -36,7 +36,9 @@ class Notes(NamedTuple):
 
 
 NO_NOTES: Final = Notes()
-_MOST_ENTRIES: Final = 500_000
+MAX_ACLS_OF_A_RULE: Final = 100_000
+MOST_ENTRIES: Final = 500_000
+"""ACLs of a file, however small it is."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -130,16 +132,24 @@ class Document(NamedTuple):
 def most_entries(size: int) -> int:
     """How many ACLs a file of ``size`` bytes may mean: lists, aliases and compression make
     many of few bytes."""
-    return max(_MOST_ENTRIES, size // _BYTES_AN_ENTRY)
+    return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
 
-def bounded(entries: Iterable[Entry], size: int) -> Iterator[Entry]:
+class Placed(Protocol):
+    @property
+    def place(self) -> Place | None: ...
+
+
+_Entry = TypeVar("_Entry", bound=Placed)
+
+
+def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterator[_Entry]:
     """``entries`` of a file of ``size`` bytes, unless there are more than ``most_entries``."""
     most = most_entries(size)
     for number, entry in enumerate(entries, 1):
         if number > most:
             where = "" if entry.place is None else f"{entry.place}: "
-            raise InvalidRequest(f"{where}the file means more than {most:,} ACLs; split it")
+            raise InvalidRequest(f"{where}the file means more than {most:,} {what}; split it")
         yield entry
 
 

@@ -13,9 +13,15 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from snapshot.exchange.formats.acl_options import CONNECTING, FLAGS, VALUED, Action, Options, asked
-from snapshot.exchange.formats.document import Document, Entry, Place, bounded
+from snapshot.exchange.formats.document import (
+    MAX_ACLS_OF_A_RULE,
+    Document,
+    Entry,
+    Place,
+    bounded,
+)
 from snapshot.exchange.formats.nodes import fault, near
-from snapshot.exchange.formats.rules import MAX_ACLS_OF_A_RULE, checked
+from snapshot.exchange.formats.rules import checked
 from snapshot.exchange.formats.shell_words import Command, commands
 
 _NAMES: Final = ("kafka-acls", "kafka-acls.sh", "kafka-acls.bat")

@@ -30,6 +30,7 @@ from metalog.controller.scram import name_problem
 from metalog.records.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import (
+    MAX_ACLS_OF_A_RULE,
     Claim,
     Document,
     Entry,
@@ -62,7 +63,6 @@ USER_KEYS: Final = ("user", "mechanism", "iterations", *SECRET_KEYS)
 DOCUMENT_KEYS: Final = ("owns", "acls", "users")
 _FULL: Final = frozenset(ACL_KEYS)
 _PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
-MAX_ACLS_OF_A_RULE: Final = 100_000
 
 
 def read_document(node: Node, size: int) -> Document:

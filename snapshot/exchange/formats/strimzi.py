@@ -189,9 +189,9 @@ def write_strimzi(
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
     rules: dict[str, list[Rule]] = {}
-    kept = (entry for entry in entries if entry.acl not in refused)
+    kept = [entry for entry in entries if entry.acl not in refused]
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
-        rules[principal] = regrouped(of_principal)
+        rules[principal] = regrouped([*of_principal], len(kept))
     users = {user.user for user in document.users}
     scram = {user.user for user in document.users if user.mechanism is _MECHANISM}
     unsaid = {user: why for user in sorted(users) if (why := _why_no_user(user, scram))}

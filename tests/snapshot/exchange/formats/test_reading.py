@@ -239,7 +239,7 @@ def test_few_bytes_do_not_stand_for_much(
 
 
 def test_all_rules_of_a_file_together_mean_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "_MOST_ENTRIES", 10)
+    monkeypatch.setattr(document, "MOST_ENTRIES", 10)
     monkeypatch.setattr(document, "_BYTES_AN_ENTRY", 1_000)
     said = r"^a, line \d, column \d+: the file means more than 10 ACLs"
     resource = "{principal: User:a, resourceType: TOPIC, resourceName: [a, b], operation: READ}"
