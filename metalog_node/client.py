@@ -163,7 +163,8 @@ class Client:
                 self._is_asked = False
                 if self._is_leaving:
                     return
-                await asyncio.sleep(0)  # the others' turn, however much this one has sent
+                await _others_turn()
+            await _others_turn()
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""
@@ -230,6 +231,11 @@ class Client:
         """On a thread, so that the others are served meanwhile."""
         owner = (self._connection.principal, self._host)
         return await self._door.turns.run(owner, work, *arguments)
+
+
+async def _others_turn() -> None:
+    """However much one client has sent: TLS may bring it byte by byte, without a pause."""
+    await asyncio.sleep(0)
 
 
 async def _done(answered: Answer) -> None:

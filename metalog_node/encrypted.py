@@ -51,6 +51,7 @@ class Encrypted:
         while not self._has_agreed():
             await self._send()
             await self._take_record()
+            await asyncio.sleep(0)  # the others' turn: a message may come in a thousand records
         await self._send()
 
     def get_extra_info(self, name: str) -> Any:
