@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kafka_tools import RealKafka
+from kafka_tools import KafkaTools, RealKafka
 
 from metalog.files import LocalFiles, ReadableFile, WritableFile
 from metalog.log.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.batch import Batch
 from metalog.records.messages import AccessControlEntryRecord
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 LIMIT_S = 30.0
@@ -61,3 +63,31 @@ def test_a_new_acl_is_seen(real_kafka: RealKafka) -> None:
     else:
         pytest.fail("the ACL did not arrive")
     assert log.bounds().end >= expected
+
+
+def test_no_false_alarm_while_kafka_rolls_segments_nor_after_kill_9(
+    kafka_tools: KafkaTools, tmp_path: Path
+) -> None:
+    """Its segments come and go under the reader, and the last one ends wherever Kafka was."""
+    rolls = {"metadata.log.segment.ms": "100", "metadata.max.idle.interval.ms": "50"}
+    with RealKafka.started(kafka_tools, tmp_path, overrides=rolls) as kafka:
+        begun = reads = len(DirectoryLog(kafka.log_dir).folder.segments)
+        deadline = time.monotonic() + LIMIT_S
+        while len(seen := check_is_sound(kafka.log_dir).folder.segments) < begun + 5:
+            assert time.monotonic() < deadline, seen
+            reads += 1
+        kafka.kill()
+    assert reads > begun + 1, "it was read amid them"
+    check_is_sound(kafka.log_dir)
+
+
+def check_is_sound(log_dir: Path) -> DirectoryLog:
+    """Whatever a reader says of damage, of what is missing or doubtful, would be a false alarm."""
+    source = open_source(str(log_dir), environ={}, files=ReadOnlyFiles())
+    replayed = replay_source(source, tolerant=True)
+    log = source.log
+    assert isinstance(log, DirectoryLog)
+    assert (replayed.doubts, dict(replayed.skipped), replayed.problems) == ((), {}, ())
+    assert (log.damage, log.missing, log.may_be_missing) == (None, None, None)
+    assert replayed.image.features.metadata_version_name is not None
+    return log

@@ -219,6 +219,13 @@ class RealKafka:
             process.kill()
             process.wait()
 
+    def kill(self) -> None:
+        """As kill -9, a crash or the kernel's killer for want of memory."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
     def acls(self, *arguments: str) -> str:
         """kafka-acls on the running node."""
         main = "org.apache.kafka.tools.AclCommand"
