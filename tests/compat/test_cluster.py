@@ -284,12 +284,14 @@ def test_a_saved_plan_is_finished_and_then_refused(
     assert (code, len(lines)) == (0, 4)
     code, lines, _ = run(cluster, capsys, "apply", plan, *SUPER, "--json")
     assert (code, lines) == (0, [])
-    cluster.kafka_acls(
-        *("--add", "--allow-principal", "User:z", "--operation", "Read", "--topic", "other")
-    )
+    meddle = ("--add", "--allow-principal", "User:z", "--operation", "Read", "--topic")
+    cluster.kafka_acls(*meddle, "other")
+    assert run(cluster, capsys, "apply", plan, *SUPER)[0] == 0
+    cluster.kafka_acls(*meddle, "team-x")
     code, _, err = run(cluster, capsys, "apply", plan, *SUPER)
     assert code == 2
-    assert "the target has changed since this plan was made" in err
+    assert "the target has changed since this plan was made: ALLOW User:z" in err
+    assert "on topic team-x from any host was added: the plan's files own it" in err
     wanted.write_text(WANTED.partition("acls:")[0])
     assert run(cluster, capsys, "apply", wanted, *SUPER, "--prune", "--yes")[0] == 0
 

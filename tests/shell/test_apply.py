@@ -12,7 +12,7 @@ from memory_target import MemoryTarget
 
 import shell.planning
 import shell.verbs.apply
-from metalog.acl import Acl
+from metalog.acl import Acl, PermissionType
 from shell.main import main
 from snapshot.exchange.formats.yaml import read_yaml
 from snapshot.exchange.source import Source
@@ -177,4 +177,25 @@ def test_a_saved_plan_is_held_to_the_limits(
     assert main(["plan", "memory", wanted, *SUPER, "--prune", "--save", plan]) == 0
     assert main(["apply", "memory", plan, *arguments, *SUPER]) == 2
     assert said in capsys.readouterr().err
+    assert target.requests == []
+
+
+def test_what_the_target_refuses_is_said_when_planning(
+    target: MemoryTarget,
+    wanted: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def why_not(acl: Acl) -> str | None:
+        return "it is a DENY" if acl.permission_type is PermissionType.DENY else None
+
+    monkeypatch.setattr(target, "why_not", why_not)
+    for verb in ("plan", "apply"):
+        assert main([verb, "memory", wanted, *SUPER, "-q"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out.splitlines()[0].endswith("<- refused")
+        assert printed.err == (
+            "metalog: the target cannot add DENY User:a ALL on topic team-a from 10.0.0.9: it is a "
+            "DENY\n"
+        )
     assert target.requests == []

@@ -13,9 +13,10 @@ from memory_target import MemoryTarget
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidTarget
 from snapshot.exchange.formats.document import Document, Entry, Own
-from snapshot.exchange.plan import make_plan, remaining, saved
+from snapshot.exchange.plan import Change, Step, make_plan, remaining, saved
 from snapshot.exchange.source import open_source
-from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
+from snapshot.exchange.target import carry_out, refuse_unwritable, refused_steps, target_of
+from snapshot.exchange.zookeeper import ZookeeperStore
 
 sets_of_acls = st.lists(similar_acls, max_size=10)
 
@@ -78,3 +79,57 @@ def test_a_file_is_no_target(tmp_path: Path) -> None:
     path.write_text("acls: []")
     with pytest.raises(InvalidTarget, match="cannot be written to; give cluster://"):
         target_of(open_source(str(path), environ={}))
+
+
+READ = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:a",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+def adding(*acls: Acl) -> list[Step]:
+    return [Step(Change.ADD, acl) for acl in acls]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"resource_name": "a/b"}, "holds no name with a slash"),
+        ({"resource_name": ".."}, "no node of ZooKeeper can have that name"),
+        ({"operation": Operation.TWO_PHASE_COMMIT}, "knows TWO_PHASE_COMMIT"),
+        ({"principal": f"User:{'x' * 32_763}"}, "has 32,768 bytes in UTF-8"),
+        ({"resource_name": ""}, "Invalid empty resource name"),
+    ],
+)
+def test_what_a_zookeeper_cannot_hold_is_known_without_it(
+    changed: dict[str, object], said: str
+) -> None:
+    steps = adding(READ, READ._replace(**changed))  # type: ignore[arg-type]
+    ((step, why),) = refused_steps(ZookeeperStore("zookeeper://a:1"), steps)
+    assert step == steps[1]
+    assert said in why
+
+
+def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -> None:
+    """Those that are there count, and those that would be removed, since that comes last."""
+    many = [READ._replace(principal=f"User:{'x' * 300}{number}") for number in range(3_000)]
+    other = READ._replace(resource_name="u")
+    store = ZookeeperStore("zookeeper://a:1")
+    refused = refused_steps(store, adding(READ, other), many)
+    assert [step.acl for step, _ in refused] == [READ]
+    assert "more than a node of ZooKeeper holds" in refused[0][1]
+    removing = [Step(Change.REMOVE, acl) for acl in many[1_000:]]
+    assert refused_steps(store, [*adding(READ), *removing], many)
+    assert not refused_steps(store, removing, many)
+
+
+def test_what_is_only_a_source_is_held_to_what_kafka_refuses() -> None:
+    odd = READ._replace(operation=Operation.ANY)
+    assert [why for _, why in refused_steps(object(), adding(READ, odd))] == [
+        "Invalid operation ANY"
+    ]
