@@ -1,17 +1,25 @@
-"""``metalog completion SHELL``: a script that completes verbs, options and file names.
+"""``metalog completion SHELL``: a script that completes verbs, options, their values, and files.
 
-The script is written from the parsers of the verbs, so it knows what they know.
-This module must not know what any verb does.
+The script is written from the parsers of the verbs, so it knows what they know; the names in
+``metalog.toml`` are looked up when somebody completes. This module must not know what any verb
+does.
 """
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+import os
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from metalog.acl import Operation, ResourceType, camel
+from metalog.files import LOCAL_FILES
 from shell.options import build_parser
-from shell.output import Output
+from shell.output import Output, safe
 from shell.verb_table import table_of
+from shell.words import Word
 
 USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)
@@ -21,6 +29,10 @@ bash:  source <(metalog completion bash)                     in ~/.bashrc
 zsh:   source <(metalog completion zsh)                      in ~/.zshrc, after compinit
 fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
+_NAMES: Final = "names"
+_METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
+"""Of the arguments whose words are known; --operation of another verb may be something else."""
+
 
 class _Option(NamedTuple):
     names: tuple[str, ...]
@@ -29,36 +41,85 @@ class _Option(NamedTuple):
     """None where the option takes no value, empty where any value will do."""
 
 
+class _Completed(NamedTuple):
+    """``words`` may stand where no option does, beside files and names."""
+
+    options: list[_Option]
+    words: tuple[str, ...]
+
+
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument_group("shell").add_argument(
-        "shell", choices=tuple(_WRITERS), metavar="SHELL", help="bash, zsh or fish"
+        "shell",
+        choices=(*_WRITERS, _NAMES),
+        metavar="SHELL",
+        help="bash, zsh or fish; names prints each @NAME of metalog.toml, for those",
     )
 
 
 def run(arguments: Namespace, output: Output) -> int:
+    if arguments.shell == _NAMES:
+        from snapshot.exchange.names import known_names
+
+        for name in known_names(os.environ, Path(), LOCAL_FILES):
+            output.line(safe(f"@{name}"))
+        return 0
     for line in _WRITERS[arguments.shell](_options_by_verb()):
         output.line(line)
     return 0
 
 
-def _options_by_verb() -> dict[str, list[_Option]]:
+def _options_by_verb() -> dict[str, _Completed]:
     """By all words of a verb: ``acls``, ``pipeline build``."""
     from shell.main import TABLE
 
     return {
-        words: _options(build_parser(words, verb.line, module))
+        words: _completed(build_parser(words, verb.line, module))
         for words, verb, module in TABLE.commands()
     }
 
 
-def _options(parser: ArgumentParser) -> list[_Option]:
+def _completed(parser: ArgumentParser) -> _Completed:
     found = []
+    words: dict[str, None] = {}
     for action in parser._actions:
-        values = None if action.nargs == 0 else tuple(map(str, action.choices or ()))
-        if action.option_strings and action.help != SUPPRESS:
+        if not action.option_strings:
+            words.update(dict.fromkeys(_values(action)))
+        elif action.help != SUPPRESS:
             line = (action.help or "").replace("%%", "%")
+            values = None if action.nargs == 0 else _values(action)
             found.append(_Option(tuple(action.option_strings), line, values))
-    return found
+    return _Completed(found, tuple(words))
+
+
+def _values(action: Action) -> tuple[str, ...]:
+    if action.choices:
+        return tuple(map(str, action.choices))
+    known = _known_words().get(action.dest, ())
+    return known if action.metavar in (None, *_METAVARS) else ()
+
+
+@cache
+def _known_words() -> dict[str, tuple[str, ...]]:
+    """By what an argument is called in every verb that has it."""
+    from authorizer.insight.lint.checks import CHECKS
+
+    operations = tuple(map(camel, _creatable(Operation)))
+    types = tuple(f"{each.name.lower().replace('_', '-')}:" for each in _creatable(ResourceType))
+    ids = tuple(check.id for check in CHECKS)
+    patterns = ("literal", "prefixed", "match", "any")
+    return {
+        "operation": operations,
+        "resource": types,
+        "question": (*operations, *types),
+        "resource_pattern_type": patterns,
+        "only": ids,
+        "except": ids,
+    }
+
+
+def _creatable(kind: type[Word]) -> Iterator[Word]:
+    return (each for each in kind if each.name not in ("UNKNOWN", "ANY", "MATCH"))
 
 
 def _verb_lines() -> dict[str, str]:
@@ -79,15 +140,16 @@ def _inner_lines() -> dict[str, dict[str, str]]:
     }
 
 
-def _bash(verbs: dict[str, list[_Option]]) -> list[str]:
+def _bash(verbs: dict[str, _Completed]) -> list[str]:
     cases = []
-    for name, options in verbs.items():
-        words = " ".join(text for option in options for text in option.names)
-        cases.append(f"        '{name}') words='{words}' ;;")
+    for name, completed in verbs.items():
+        words = " ".join(text for option in completed.options for text in option.names)
+        others = " ".join(completed.words)
+        cases.append(f"        '{name}') words='{words}' others='{others}' ;;")
     values = {
-        text: " ".join(option.values)
-        for options in verbs.values()
-        for option in options
+        f"{name}:{text}": " ".join(option.values)
+        for name, completed in verbs.items()
+        for option in completed.options
         for text in option.names
         if option.values
     }
@@ -103,32 +165,41 @@ def _bash(verbs: dict[str, list[_Option]]) -> list[str]:
     return [
         "_metalog() {",
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
-        "    local verb=${COMP_WORDS[1]} words=",
+        "    local verb=${COMP_WORDS[1]} words= others=",
         "    COMPREPLY=()",
         "    if (( COMP_CWORD == 1 )); then",
         f"        COMPREPLY=($(compgen -W '{first} --help --version' -- \"$current\"))",
         "        return",
         "    fi",
         *inner,
-        '    case "$previous" in',
+        '    case "$verb:$previous" in',
         *(
-            f"        {text}) COMPREPLY=($(compgen -W '{choices}' -- \"$current\")); return ;;"
+            f"        '{text}') COMPREPLY=($(compgen -W '{choices}' -- \"$current\")); return ;;"
             for text, choices in values.items()
         ),
         "    esac",
         "    [[ $verb == completion && $current != -* ]] &&",
         "        { COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$current\")); return; }",
-        '    [[ $current == -* ]] || { COMPREPLY=($(compgen -f -- "$current")); return; }',
         '    case "$verb" in',
         *cases,
         "    esac",
+        "    if [[ $current == @* || $previous == @ ]]; then",
+        f"        others=$(metalog completion {_NAMES} 2>/dev/null)",
+        "        [[ $COMP_WORDBREAKS == *@* ]] && others=${others//@/} current=${current#@}",
+        '        COMPREPLY=($(compgen -W "$others" -- "$current"))',
+        "        return",
+        "    fi",
+        "    [[ $current == -* ]] || {",
+        '        COMPREPLY=($(compgen -f -- "$current"; compgen -W "$others" -- "$current"))',
+        "        return",
+        "    }",
         '    COMPREPLY=($(compgen -W "$words" -- "$current"))',
         "}",
         "complete -o filenames -F _metalog metalog kraft-metalog",
     ]
 
 
-def _zsh(verbs: dict[str, list[_Option]]) -> list[str]:
+def _zsh(verbs: dict[str, _Completed]) -> list[str]:
     lines = ["#compdef metalog kraft-metalog", "_metalog() {", "    local -a verbs"]
     lines += [
         *_zsh_verb(_verb_lines()),
@@ -146,13 +217,15 @@ def _zsh(verbs: dict[str, list[_Option]]) -> list[str]:
             "    fi",
         ]
     lines.append("    case $verb in")
-    for name, options in verbs.items():
+    for name, completed in verbs.items():
         lines.append(f"        '{name}') _arguments -S \\")
-        for option in options:
+        for option in completed.options:
             for text in option.names:
                 lines.append(f"            {_quoted(_zsh_option(text, option))} \\")
-        last = "'*:shell:(bash zsh fish)'" if name == "completion" else "'*:source:_files'"
-        lines.append(f"            {last} ;;")
+        others = " ".join(completed.words)
+        last = f"*:source:{{_files; compadd -- {others} $(metalog completion {_NAMES})}}"
+        last = "*:shell:(bash zsh fish)" if name == "completion" else last
+        lines.append(f"            {_quoted(last)} ;;")
     return [*lines, "    esac", "}", "compdef _metalog metalog kraft-metalog"]
 
 
@@ -176,7 +249,7 @@ def _zsh_option(text: str, option: _Option) -> str:
     return f"*{text}[{line}]{value}"
 
 
-def _fish(verbs: dict[str, list[_Option]]) -> list[str]:
+def _fish(verbs: dict[str, _Completed]) -> list[str]:
     lines = [
         f"complete -c metalog -n __fish_use_subcommand -f -a {name} -d {_quoted(line)}"
         for name, line in _verb_lines().items()
@@ -188,10 +261,13 @@ def _fish(verbs: dict[str, list[_Option]]) -> list[str]:
             f"complete -c metalog -n '{seen}; and {unseen}' -f -a {word} -d {_quoted(line)}"
             for word, line in inner.items()
         ]
-    for name, options in verbs.items():
+    for name, completed in verbs.items():
         words_seen = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
         seen = f"-n '{'; and '.join(words_seen)}'"
-        for option in options:
+        others = " ".join(completed.words)
+        if name != "completion":
+            lines.append(f"complete -c metalog {seen} -a '{others} (metalog completion {_NAMES})'")
+        for option in completed.options:
             words = " ".join(
                 f"-l {text[2:]}" if text.startswith("--") else f"-s {text[1:]}"
                 for text in option.names

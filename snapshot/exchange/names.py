@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -54,6 +55,17 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
     return _in_files(text[1:], environ, cwd, files)
 
 
+def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
+    """Every name that can be looked up, but for those in files that cannot be read."""
+    found: dict[str, None] = {}
+    trusted = _trusted(environ)
+    for path in _places(environ, cwd):
+        with suppress(OSError, InvalidSource):
+            if files.is_file(path) and not _others(path, cwd, trusted, files):
+                found.update(dict.fromkeys(_sources(path, files)))
+    return list(found)
+
+
 def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
     known: list[str] = []
     read: list[str] = []
@@ -62,8 +74,8 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
     for path in _places(environ, cwd):
         if not files.is_file(path):
             continue
-        others = files.owners(path) - trusted
-        if others and path.parent in cwd.absolute().parents:
+        others = _others(path, cwd, trusted, files)
+        if others:
             whose = ", ".join(map(str, sorted(others)))
             passed.append(f"{path} is passed over: it belongs to user {whose}, not to you or root")
             continue
@@ -95,6 +107,12 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
         yield Path(configured) / _USER_FOLDER / NAMES_FILE
     elif home := environ.get("HOME"):
         yield Path(home) / ".config" / _USER_FOLDER / NAMES_FILE
+
+
+def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
+    """Whose file it is, where it is above ``cwd`` and nobody's who is ``trusted``."""
+    is_above = path.parent in cwd.absolute().parents
+    return files.owners(path) - trusted if is_above else frozenset()
 
 
 def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
