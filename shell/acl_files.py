@@ -12,11 +12,11 @@ from metalog.controller.acl import why_not
 from metalog.errors import InvalidSource
 from shell.acls import sentence
 from shell.context import opened_text, replayed_source, store_document
+from shell.output import Output, counted
 from snapshot.exchange.store import document_of
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
-    from shell.output import Output
     from snapshot.exchange.formats.document import Document
     from snapshot.exchange.source import Source
 
@@ -58,7 +58,7 @@ def held_by(
     for acl in refused[:_NAMED]:
         output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
     if len(refused) > _NAMED:
-        output.warn(f"left out like these: {len(refused) - _NAMED:,} more ACLs")
+        output.warn(f"left out like these: {counted(len(refused) - _NAMED, 'more ACL')}")
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
     if refused and not entries:
         raise InvalidSource(f"{text}: Kafka would refuse to create any of its ACLs; none is left")

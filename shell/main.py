@@ -225,6 +225,7 @@ def _run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -
         color=parsed.output == "text" and colored(parsed.color, out),
         quiet=parsed.quiet,
         width=terminal_width(out) if parsed.output == "text" else None,
+        err_width=terminal_width(err),
         pager=pager.start,
     )
     try:
@@ -232,12 +233,18 @@ def _run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -
         output.flush()
         return code
     finally:
+        output.end_progress()
         pager.finish()
 
 
 def _fail(message: str) -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"metalog: {safe(message)}\n")
+        from shell.wrapping import terminal_width, wrapped
+
+        text = f"metalog: {safe(message)}"
+        width = terminal_width(sys.stderr)
+        lines = [text] if width is None else wrapped(text, width, 2)
+        sys.stderr.writelines(f"{line}\n" for line in lines)
     return NO_ANSWER
 
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from shell.output import Output
+from shell.output import Output, counted
 from shell.question import Asked, read_audit_line, read_request
 
 if TYPE_CHECKING:
     from authorizer.audit import AuditLine
 
 _NAMED: Final = 20
+_LINES_A_LOOK: Final = 1000
 
 
 class Group(NamedTuple):
@@ -64,8 +65,10 @@ class Many:
     def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
         read = read_audit_line if self.is_audit else _read_json
         asked = 0
-        with _opened(self._name) as lines:
+        with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
             for number, line in enumerate(lines, 1):
+                if number % _LINES_A_LOOK == 0:
+                    progress.doing = f"reading {self._name}: {number:,} lines"
                 text = line.decode("utf-8", errors="replace").removesuffix("\n")
                 if not text.strip():
                     continue
@@ -77,7 +80,8 @@ class Many:
         if not asked:
             output.note(f"nothing was asked: {self._name} has no lines")
         if self.bad > _NAMED:
-            output.error(f"{self._name}: {self.bad - _NAMED:,} more lines are no questions")
+            more = counted(self.bad - _NAMED, "more line")
+            output.error(f"{self._name}: {more} cannot be read as questions")
 
     def _complain(self, number: int, error: InvalidRequest, output: Output) -> None:
         self.bad += 1
@@ -112,8 +116,11 @@ def _read_json(text: str) -> Asked:
 
     try:
         request = loads(text)
-    except (JSONDecodeError, RecursionError) as error:
-        said = error.msg if isinstance(error, JSONDecodeError) else "nested too deeply"
+    except JSONDecodeError as error:
+        raise InvalidRequest(f"no JSON: {error.msg}") from None
+    except (RecursionError, ValueError) as error:
+        is_deep = isinstance(error, RecursionError)
+        said = "nested too deeply" if is_deep else "a number of too many digits"
         raise InvalidRequest(f"no JSON: {said}") from None
     if not isinstance(request, dict):
         raise InvalidRequest("no JSON object")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.errors import InvalidRequest
-from shell.output import Cell, Output
+from shell.output import Cell, Output, counted
 from shell.safe import shown
 from snapshot.exchange.formats.document import ScramUser, users_in_order
 from snapshot.exchange.target import LogTarget
@@ -103,4 +103,4 @@ def _counted(found: Sequence[Move]) -> str:
 
 
 def said_in_summary(credentials: Sequence[Move]) -> str:
-    return f"{len(credentials):,} SCRAM credential{'' if len(credentials) == 1 else 's'} to set"
+    return f"{counted(len(credentials), 'SCRAM credential')} to set"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from shell.safe import safe, shown
+from shell.safe import inert, safe, shown
 
 if TYPE_CHECKING:
     from shell.progress import Progress
@@ -51,7 +51,8 @@ class Cell(NamedTuple):
 
 class Output:
     """What a verb writes to. ``format`` is one that the verb said it has; ``width`` is that of
-    the terminal which shows it, None where lines are never broken."""
+    the terminal which shows it, ``err_width`` that of the one which shows notes; None where lines
+    are never broken."""
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Output:
         color: bool = False,
         quiet: bool = False,
         width: int | None = None,
+        err_width: int | None = None,
         pager: Callable[[], TextIO | None] = lambda: None,
     ) -> None:
         self.format = format
@@ -69,6 +71,7 @@ class Output:
         self.quiet = quiet
         self.width = width
         self.err = err
+        self._err_width = err_width
         self._out = out
         self._pager: Callable[[], TextIO | None] | None = pager
         self._encode: Callable[[Any], str] | None = None
@@ -103,6 +106,11 @@ class Output:
         progress = Progress(self.err, doing, wanted=wanted)
         self._progress = progress if wanted else None
         return progress
+
+    def end_progress(self) -> None:
+        """Nothing is shown of long work from here on, also where it was broken off."""
+        if self._progress is not None:
+            self._progress.stop()
 
     def go_on(self) -> None:
         """What is written from here on comes as it happens, and is not paged."""
@@ -179,7 +187,12 @@ class Output:
             self._progress.make_way()
         if self._out is not self.err:
             self._out.flush()
-        self.err.write(self.paint(safe(text), style) + "\n")
+        lines = [safe(text)]
+        if self._err_width is not None:
+            from shell.wrapping import wrapped
+
+            lines = wrapped(lines[0], self._err_width, _HANG // 2)
+        self.err.writelines(self.paint(line, style) + "\n" for line in lines)
 
     def paint(self, text: str, style: str | None) -> str:
         if not self.color or style is None:
@@ -240,7 +253,7 @@ class Output:
         self._say_missing_once()
         writer = csv.writer(self.out, lineterminator="\n")
         writer.writerow(keys)
-        writer.writerows(rows)
+        writer.writerows(map(inert, row) for row in rows)
 
     def _markdown(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self.line(f"| {' | '.join(keys)} |")

@@ -9,12 +9,12 @@ from argparse import Namespace
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from shell.output import Output, counted
 from shell.safe import shown
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
     from shell.many import Group
-    from shell.output import Output
     from shell.planning import Planned
 
 
@@ -37,7 +37,7 @@ class Audit(NamedTuple):
 
     def said(self) -> str:
         times = sum(each.group.times for each in self.turned)
-        return f"{times:,} of {self.requests:,} requests would get another answer."
+        return f"{times:,} of {counted(self.requests, 'request')} would get another answer."
 
 
 def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:

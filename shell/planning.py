@@ -24,7 +24,7 @@ from shell.context import (
     store_document,
 )
 from shell.moved import rows, said_in_summary
-from shell.output import Cell
+from shell.output import Cell, counted
 from shell.plan_checks import PlanFinding, Refusal, add_lockout, findings_of
 from snapshot.exchange.formats.document import Document, ScramUser, joined
 from snapshot.exchange.formats.rules import NOTE_KEYS
@@ -125,7 +125,7 @@ def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Outpu
 
 
 def _counted(acls: Sequence[Acl]) -> str:
-    return f"{len(acls):,} ACL{'' if len(acls) == 1 else 's'}"
+    return counted(len(acls), "ACL")
 
 
 def print_steps(
@@ -179,7 +179,7 @@ def print_commands(steps: Sequence[Step], output: Output) -> None:
         output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")
     if said.held_back:
         output.warn(
-            f"left out: {said.held_back:,} command{'' if said.held_back == 1 else 's'}, which "
+            f"left out: {counted(said.held_back, 'command')}, which "
             "alone would take away what was to stay, or open what was to stay shut; "
             "metalog apply can do all"
         )
@@ -196,7 +196,7 @@ def summary(steps: Sequence[Step]) -> str:
         if (number := sum(step.change is change for step in steps))
     ]
     principals = {step.acl.principal for step in steps}
-    whom = min(principals) if len(principals) == 1 else f"{len(principals):,} principals"
+    whom = min(principals) if len(principals) == 1 else counted(len(principals), "principal")
     return f"{', '.join(counts)}, for {whom}."
 
 

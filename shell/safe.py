@@ -18,12 +18,21 @@ _UNSAFE: Final = re.compile(
 )
 """Controls, separators of lines, direction marks, and letters that have no width."""
 
+_BEGINS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _MISREAD: Final = re.compile(r'^$|^[\s"]|\s$|\s\s|[^\S ]')
 
 
 def safe(text: str) -> str:
     """``text`` with each character escaped that is not plainly visible, as JSON escapes."""
     return _UNSAFE.sub(_escape, text)
+
+
+def inert(cell: object) -> object:
+    """A cell of CSV: text is safe for a terminal, and stays text in a spreadsheet, which would
+    take some names for formulas; whoever chose a name could have them computed."""
+    if not isinstance(cell, str):
+        return cell
+    return f"'{safe(cell)}" if cell.startswith(_BEGINS_FORMULA) else safe(cell)
 
 
 def shown(name: str) -> str:

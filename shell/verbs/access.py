@@ -37,7 +37,7 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog access /var/kafka/metadata User:billing
-metalog access SOURCE User:billing --host 10.0.4.12 --at -10m
+metalog access SOURCE User:billing --host 10.0.4.12 --at 151
 
 READ, WRITE, DELETE and ALTER bring DESCRIBE with them; ALTER_CONFIGS brings DESCRIBE_CONFIGS.
 Exit code: 0 it may do something, 1 nothing, 2 no answer."""

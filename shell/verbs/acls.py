@@ -22,7 +22,7 @@ from metalog.ids import uuid_text
 from metalog.principal import parse_principal
 from shell import acls
 from shell.context import add_source, opened_source, replayed_source
-from shell.output import Cell, Output
+from shell.output import Cell, Output, counted
 from shell.resources import add_resources, resources
 from shell.safe import shown
 from shell.words import parse_word
@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
     entries = _entry_filters(arguments)
     replayed = replayed_source(arguments, output, _source(arguments, patterns, entries, output))
-    with output.busy(f"listing {len(replayed.image.acls):,} ACLs"):
+    with output.busy(f"listing {counted(len(replayed.image.acls), 'ACL')}"):
         _list(replayed, patterns, entries, arguments, output)
     return 0
 
@@ -118,7 +118,7 @@ def _nothing(image: AclsImage, principals: Collection[str]) -> str:
         return "there are no ACLs"
     from authorizer.insight.names import nearest_principal
 
-    said = f"none of the {len(image):,} ACLs passes these filters"
+    said = f"none of the {counted(len(image), 'ACL')} passes these filters"
     known = {acl.principal for acl in image.by_id.values()}
     found = (nearest_principal(each, known) for each in principals if each not in known)
     near = [shown(each) for each in found if each is not None]

@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from shell.asking import need_somebody, says_yes
 from shell.context import opened_text, read_config
 from shell.moved import add_credentials, moves
-from shell.output import Output
+from shell.output import Output, counted
 from shell.plan_checks import refusal_of
 from shell.planning import Planned, add_planning, current_acls, planned, print_steps
 from shell.safe import shown
@@ -114,7 +114,7 @@ def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned
     they were shown."""
     need_somebody(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
-    output.err.write(f"Make {count:,} change{'' if count == 1 else 's'}? [y/N] ")
+    output.err.write(f"Make {counted(count, 'change')}? [y/N] ")
     output.err.flush()
     if not says_yes():
         raise InvalidRequest("nothing was changed")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from shell.context import add_command_config, opened_source
-from shell.output import Output
+from shell.output import Output, counted
 from shell.safe import safe
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def run(arguments: Namespace, output: Output) -> int:
         )
         return 0
     added = done.end - done.added_from
-    news = f"{added:,} records added" if added else "no record added"
+    news = f"{counted(added, 'record')} added" if added else "no record added"
     if done.snapshots:
-        news += f", and {done.snapshots:,} snapshot{'' if done.snapshots == 1 else 's'}"
+        news += f", and {counted(done.snapshots, 'snapshot')}"
     output.line(f"{safe(str(target))} holds offsets {done.start:,} to {done.end:,}: {news}.")
     if source.log.bounds().end > done.end:
         output.note(

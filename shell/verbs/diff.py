@@ -22,7 +22,7 @@ from shell.context import (
     refuse_doubts_about,
     replayed_source,
 )
-from shell.output import Cell, Output
+from shell.output import Cell, Output, counted
 from shell.planning import SIGNS, print_commands, print_table
 from shell.safe import shown
 from snapshot.exchange.formats.document import acl_order
@@ -90,7 +90,8 @@ def run(arguments: Namespace, output: Output) -> int:
     else:
         print_commands(list(chain(*phases(steps))), output)
         if found.users:
-            output.note(f"{len(found.users):,} changes of SCRAM users have no kafka-acls command")
+            changes = counted(len(found.users), "change")
+            output.note(f"left out: {changes} of SCRAM users; kafka-acls has no command for that")
     return 1 if arguments.exit_code and not found.is_none else 0
 
 
@@ -170,11 +171,7 @@ def _summary(found: Difference) -> str:
         (signs["-"], "SCRAM credential", "removed"),
         (signs["~"], "SCRAM credential", "changed"),
     ]
-    said = [
-        f"{count:,} {what}{'' if count == 1 else 's'} {done}"
-        for count, what, done in counts
-        if count
-    ]
+    said = [f"{counted(count, what)} {done}" for count, what, done in counts if count]
     return f"{', '.join(said)}."
 
 

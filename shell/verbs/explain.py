@@ -27,7 +27,7 @@ PAGED: Final = True
 _FENCE: Final = "~~~~"
 EPILOG: Final = """\
 metalog explain /var/kafka/metadata 'Principal = User:app is Denied operation = WRITE from host = …'
-metalog explain SOURCE User:app Write topic:payments --host 10.0.0.7 --at -10m
+metalog explain SOURCE User:app Write topic:payments --host 10.0.0.7 --at 151
 
 Exit code: 0 explained, whatever the answer is, 2 no answer."""
 

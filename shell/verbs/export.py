@@ -25,7 +25,7 @@ from shell.acl_files import Held, held_by
 from shell.acls import sentence
 from shell.context import add_source
 from shell.left_out import LeftOut
-from shell.output import Output
+from shell.output import Output, counted
 from shell.safe import safe
 from snapshot.exchange.certainty import MARK
 from snapshot.exchange.formats.document import Document, ScramUser, in_order
@@ -136,7 +136,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     def write(part: Document) -> bytes:
         return _missing(output) + write_whole(part)
 
-    with output.busy(f"writing {len(document.entries):,} ACLs"):
+    with output.busy(f"writing {counted(len(document.entries), 'ACL')}"):
         if arguments.split:
             _write_split(document, Path(arguments.to), write, output)
         elif arguments.to is not None:
@@ -160,7 +160,7 @@ def _refuse_nothing(document: Document, output: Output) -> None:
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
     if acls and not any(map(_sayable(output), acls)):
-        raise InvalidRequest(f"-o {output.format} can say none of the {len(acls):,} ACLs")
+        raise InvalidRequest(f"-o {output.format} can say none of the {counted(len(acls), 'ACL')}")
 
 
 def _sayable(output: Output) -> Callable[[Acl], bool]:
@@ -361,9 +361,11 @@ def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
     ]
     left_out = sum(map(len, image.scram.mechanisms.values())), len(secret)
     if any(left_out):
+        credentials = counted(left_out[0], "SCRAM credential")
         output.warn(
-            f"left out without --include-credentials: {left_out[0]:,} SCRAM credentials and "
-            f"{left_out[1]:,} secret settings; a log that begins at this snapshot has lost them"
+            f"left out without --include-credentials: {credentials} and "
+            f"{counted(left_out[1], 'secret setting')}; a log that begins at this snapshot has "
+            "lost them"
         )
     resources = image.configs.resources
     for resource, name in secret:

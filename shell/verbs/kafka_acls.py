@@ -33,7 +33,7 @@ from shell.context import (
 )
 from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.narrow_source import for_listing
-from shell.output import Output
+from shell.output import Output, counted
 from shell.plan_checks import add_lockout, caller_of
 from shell.planning import current_acls
 from shell.safe import safe
@@ -235,7 +235,7 @@ def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output)
         ]
         _refuse_lockout(steps, target, arguments, output)
         carry_out(target, steps)
-        output.note(f"removed {len(steps):,} ACL{'' if len(steps) == 1 else 's'}")
+        output.note(f"removed {counted(len(steps), 'ACL')}")
 
 
 def _refuse_lockout(

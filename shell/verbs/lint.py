@@ -20,7 +20,7 @@ from metalog.errors import InvalidRequest
 from shell.acls import KEYS, sentence
 from shell.context import add_config, add_source
 from shell.linting import Looked, looked_at
-from shell.output import Output
+from shell.output import Output, counted
 from shell.safe import safe, shown
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--fail-on SEVERITY] [options]"
@@ -162,7 +162,7 @@ def _where(finding: Finding, looked: Looked) -> list[str]:
 
 def _summary(results: Iterable[Found], acls: int) -> str:
     counts = Counter(finding.severity for _, finding in _each(results))
-    among = "1 ACL" if acls == 1 else f"{acls:,} ACLs"
+    among = counted(acls, "ACL")
     if not counts:
         return f"Nothing found in {among}."
     said = [

@@ -13,7 +13,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
-from shell.output import Cell, Output, in_markdown
+from shell.output import Cell, Output, counted, in_markdown
 from shell.plan_audit import Audit, asked_words, audited
 from shell.plan_checks import Refusal, refusal_of
 from shell.plan_reports import print_annotations, print_cases
@@ -121,7 +121,7 @@ def _print_audit(audit: Audit, output: Output) -> None:
         for each in audit.turned[:_SHOWN]
     )
     if len(audit.turned) > _SHOWN:
-        output.line(f"and {len(audit.turned) - _SHOWN:,} more kinds of request; -o json has all")
+        output.line(f"and {counted(len(audit.turned) - _SHOWN, 'more question')}; -o json has all")
 
 
 def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output) -> None:

@@ -17,8 +17,9 @@ def test_bash_knows_every_verb_and_its_options(run: Run) -> None:
 
     def proposed(*words: str, breaks: str = " :") -> list[str]:
         typed = f"COMP_WORDBREAKS='{breaks}'; metalog() {{ echo @prod @demo; }}; "
-        typed += "COMP_WORDS=(%s)" % " ".join(f"'{word}'" for word in ("metalog", *words))
-        asked = f"{typed}; COMP_CWORD={len(words)}; _metalog; echo ${{COMPREPLY[@]}}"
+        quoted = " ".join(f"'{word}'" for word in ("metalog", *words))
+        typed += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; "
+        asked = f"{typed}_metalog; echo ${{COMPREPLY[@]}}"
         done = subprocess.run(
             ["bash", "-c", script + asked], capture_output=True, text=True, check=True
         )

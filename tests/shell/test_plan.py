@@ -248,7 +248,7 @@ class TestBroken:
         requests.write_text(json.dumps(asked) + "\n")
         plan = ["plan", *files, *SUPER, "--prune", "--requests", str(requests)]
         assert main([*plan, "--fail-on-broken"]) == 1
-        assert "1 of 1 requests would get another answer." in capsys.readouterr().out
+        assert "1 of 1 request would get another answer." in capsys.readouterr().out
 
     def test_it_needs_requests(self, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["plan", *files, *SUPER, "--fail-on-broken"]) == 2

@@ -55,6 +55,27 @@ def test_long_work_says_what_it_is_at_and_leaves_nothing_behind(
     assert (tmp_path / "out").read_text() == "an answer\n"
 
 
+def test_what_is_broken_off_leaves_nothing_behind(
+    terminal: tuple[int, TextIO], tmp_path: Path
+) -> None:
+    """A file of many lines is read by a generator: an error elsewhere does not end it."""
+    ours, err = terminal
+
+    def lines() -> Iterator[int]:
+        with output.busy("reading"):
+            yield 1
+
+    with (tmp_path / "out").open("w") as out:
+        output = Output(out, err)
+        reading = lines()
+        next(reading)
+        assert "reading (0 s)" in shown(ours, "reading (0 s)")
+        output.end_progress()
+        err.write("metalog: odd\n")
+        err.flush()
+        assert shown(ours, "odd").endswith(f"{WIPED}metalog: odd\r\n")
+
+
 def test_an_answer_on_the_same_terminal_ends_it(terminal: tuple[int, TextIO]) -> None:
     ours, err = terminal
     output = Output(err, err)

@@ -208,6 +208,14 @@ def test_an_answer_that_is_not_kafkas_of_then_is_pointed_out(answer: Any) -> Non
     assert "Kafka said DENIED when it wrote the line" in err
 
 
+def test_a_number_of_too_many_digits_is_no_question(answer: Any, tmp_path: Path) -> None:
+    """Python refuses to convert more than 4,300."""
+    (tmp_path / "asked.jsonl").write_text('{"principal": "User:a", "host": ' + "9" * 5001 + "}\n")
+    code, _, err = answer("can", "@demo", "--requests", str(tmp_path / "asked.jsonl"))
+    assert code == 2
+    assert "line 1: no JSON: a number of too many digits" in err
+
+
 def test_explain_has_all_there_is_to_say(answer: Any) -> None:
     _, [got], _ = answer("explain", "@demo", "User:billing", "read", "topic:payments-eu")
     keys = "principal host operation resourceType resourceName result rule acl assumed"

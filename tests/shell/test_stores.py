@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -21,6 +22,22 @@ users:
 def path(tmp_path: Path) -> str:
     (tmp_path / "acls.yaml").write_text(FILE)
     return str(tmp_path / "acls.yaml")
+
+
+def test_csv_is_inert_in_a_spreadsheet_and_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rule of the pipeline's report: whoever chose a name has nothing computed by it."""
+    names = {"-1+1": "'-1+1", "a\x1b[2J": "a\\u001b[2J", "plain": "plain"}
+    acls = [
+        {"principal": "User:a", "operation": "Read", "resourceType": "Group", "resourceName": name}
+        for name in names
+    ]
+    source = tmp_path / "odd.jsonl"
+    source.write_text("".join(json.dumps(acl) + "\n" for acl in acls))
+    assert main(["acls", str(source), "-o", "csv", "-q"]) == 0
+    rows = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert {row["resourceName"] for row in rows} == set(names.values())
 
 
 def test_acls_have_no_ids(path: str, capsys: pytest.CaptureFixture[str]) -> None:

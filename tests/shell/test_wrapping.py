@@ -23,6 +23,18 @@ def is_one_word(line: str, indent: int) -> bool:
     return len(line[indent:].split()) == 1
 
 
+def test_notes_and_errors_are_broken_between_words() -> None:
+    words = ("can", str(DEMO / "log-dir"), *QUESTION, "--color", "never")
+    command = (sys.executable, "-m", "shell.main", *words)
+    for more in ((), ("--at", "999999999")):
+        said, _ = at_a_terminal([*command, *more], environment={"COLUMNS": "60"})
+        lines = said.splitlines()
+        begun = [at for at, line in enumerate(lines) if line.startswith(("note: ", "metalog: "))]
+        assert begun
+        assert all(lines[at + 1].startswith("  ") for at in begun if len(lines[at]) > 50)
+        assert max(map(len, lines)) <= 75
+
+
 @given(words, widths, indents)
 def test_words_stay_whole_and_in_order(said: list[str], width: int, indent: int) -> None:
     lines = wrapped(" ".join(said), width, indent)

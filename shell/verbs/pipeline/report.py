@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "csv")
-_BEGINS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog pipeline report DIR                                writes report.html
@@ -135,8 +134,7 @@ def _print(arguments: Namespace, output: Output) -> None:
     else:
         keys = [_key(column.title) for column in section.columns]
         rows = ([_plain(cell) for cell in row] for row in section.rows)
-        is_csv = output.format == "csv"
-        output.records(keys, ([_inert(cell) for cell in row] for row in rows) if is_csv else rows)
+        output.records(keys, rows)
 
 
 def _print_text(section: Section, output: Output) -> None:
@@ -166,14 +164,8 @@ def _plain(cell: Said) -> str | int | None:
     from metalog_spark.report.words import stamp
 
     if isinstance(cell, tuple):
-        return "\n".join(cell)
+        return "; ".join(cell)
     return stamp(cell) if isinstance(cell, datetime) else cell
-
-
-def _inert(cell: str | int | None) -> str | int | None:
-    """Text, where a spreadsheet would take it for a formula: clients choose names."""
-    is_formula = isinstance(cell, str) and cell.startswith(_BEGINS_FORMULA)
-    return f"'{cell}" if is_formula else cell
 
 
 def _meant(arguments: Namespace, tables: Tables) -> Tables | None:

@@ -25,7 +25,7 @@ from shell.context import (
 )
 from shell.explanation import result_cell
 from shell.findings import acl_json, acl_said, add_window, print_remedies, time_json, window_asked
-from shell.output import Cell, Output
+from shell.output import Cell, Output, counted
 from shell.safe import shown
 from shell.saved_plans import changed_since, saved_plan
 from shell.spark import add_spark, check_installed, opened_folder
@@ -176,14 +176,16 @@ def _print(
     rows: Sequence[Mapping[str, Any]], total: int, arguments: Namespace, output: Output
 ) -> None:
     turned = sum(row["requests"] for row in rows)
-    output.prose(f"{turned:,} of {total:,} requests would get another answer{_whose(rows)}.")
+    output.prose(
+        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(rows)}."
+    )
     if not rows:
         return
     output.line()
     shown_rows = rows if arguments.all else rows[:_SHOWN]
     output.aligned(map(_cells, shown_rows))
     if len(shown_rows) < len(rows):
-        output.line(f"… and {len(rows) - len(shown_rows):,} more kinds of request (--all)")
+        output.line(f"… and {counted(len(rows) - len(shown_rows), 'more row')} (--all)")
 
 
 def _whose(rows: Sequence[Mapping[str, Any]]) -> str:

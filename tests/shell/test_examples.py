@@ -1,0 +1,126 @@
+"""Every example that a ``--help`` prints runs as printed, on the demo and on a log of an hour.
+
+Readers have logs, files and clusters of their own: here one log stands for each. Examples that
+change something, go on, or take long are parsed, and not run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cases import DEMO
+from tiny_log import ace, batch
+from written_log import formatted
+
+from metalog.records.batch import build_batch, encode_batch
+from metalog.records.messages import FeatureLevelRecord, NoOpRecord
+from shell.main import TABLE, main
+from shell.options import build_parser, parse
+
+LOG = DEMO / "log-dir"
+AUDIT_LINE = (
+    "Principal = User:app is Denied operation = WRITE from host = 10.0.0.7 on resource = "
+    "Topic:LITERAL:payments for request = Produce with resourceRefCount = 1 "
+    "based on rule DefaultDeny"
+)
+STANDS_FOR = {
+    "/var/kafka/metadata": str(LOG),
+    "SOURCE": str(LOG),
+    "FOLDER": str(LOG),
+    "@prod": str(LOG),
+    "blue/metadata": str(LOG),
+    "green/metadata": str(LOG),
+    "/archive/prod": str(LOG),
+    "cluster://broker:9092": str(LOG),
+}
+ELSEWHERE = ("serve", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format")
+"""They go on, take a prompt, change something, or need Spark: their examples are only read."""
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """Each with the verb whose help has it."""
+    for words, _, module in TABLE.commands():
+        text = re.sub(r"\s*\\\n\s*", " ", getattr(module, "EPILOG", None) or "")
+        for line in text.splitlines():
+            if found := re.search(r"(?:^|\| )\s*metalog (.+)", line):
+                yield words, re.split(r"  +(?=\S)|\s+[>|]\s", found[1].strip())[0]
+
+
+EXAMPLES = list(dict.fromkeys(command for _, command in examples()))
+
+
+def test_every_verb_that_takes_a_source_has_examples() -> None:
+    without = {words for words, _, _ in TABLE.commands()} - {words for words, _ in examples()}
+    assert without == {"status", "acls", "users", "dump", "completion"}
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_each_is_understood(command: str) -> None:
+    words = [word for word in shlex.split(command) if word != "…"]
+    verb = next(n for n in (2, 1) if " ".join(words[:n]) in TABLE_COMMANDS)
+    name = " ".join(words[:verb])
+    line, module = TABLE_COMMANDS[name]
+    if "…" not in command:
+        parse(build_parser(name, line, module), words[verb:])
+
+
+def an_hour(folder: Path) -> Path:
+    """Two hundred offsets of it; the clock says when a log was written, so it ends now."""
+    end_ms = int(time.time() * 1000)
+    batches = [batch(0, FeatureLevelRecord("metadata.version", 30), ace(1), ace(2, "u"))]
+    batches += [batch(offset, NoOpRecord()) for offset in range(3, 200)]
+    timed = (
+        build_batch(
+            each.base_offset,
+            1,
+            end_ms - (200 - each.next_offset) * 18_000,
+            [(message, 0) for message in each.messages()],
+        )
+        for each in batches
+    )
+    path = formatted(folder)
+    (path / "__cluster_metadata-0" / f"{0:020d}.log").write_bytes(
+        b"".join(map(encode_batch, timed))
+    )
+    return path
+
+
+TABLE_COMMANDS = {words: (verb.line, module) for words, verb, module in TABLE.commands()}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", str(LOG), "--split", "principal", "--to", "acls", "-q"]) == 0
+    (tmp_path / "server.properties").write_bytes((DEMO / "server.properties").read_bytes())
+    (tmp_path / "admin.properties").write_text("client.id=admin\n")
+    (tmp_path / "least.yaml").write_bytes(
+        (tmp_path / "acls" / "User" / "billing.yaml").read_bytes()
+    )
+    (tmp_path / "kafka-authorizer.log").write_text(f"{AUDIT_LINE}\n")
+    expected = "deny:\n- {principal: User:nobody, operation: Read, resource: topic:payments}\n"
+    (tmp_path / "expectations.yaml").write_text(expected)
+    (tmp_path / "expectations").mkdir()
+    (tmp_path / "expectations" / "all.yaml").write_text(expected)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [each for each in EXAMPLES if each.split()[0] not in ELSEWHERE])
+@pytest.mark.parametrize("log", ["demo", "an hour"])
+def test_each_runs(command: str, log: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(LOG if log == "demo" else an_hour(here / "log"))
+    words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
+    words = [path if word == str(LOG) else word for word in words if word != "--follow"]
+    words = [AUDIT_LINE if word.endswith("from host = …") else word for word in words]
+    if words[0] == "export" and "DIR" in words:
+        words[words.index("DIR")] = str(here / "snapshot")
+    code = main(words)
+    printed = capsys.readouterr()
+    assert code in (0, 1), printed.err
+    assert "metalog: " not in printed.err
