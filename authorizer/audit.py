@@ -120,8 +120,10 @@ _OF_PATTERNS: Final = by_plain_name(PatternType)
 _OF_PERMISSIONS: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
 """What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
-_HEAD: Final = re.compile(r"Principal = ")
-_VERDICT: Final = re.compile(
+HEAD: Final = "Principal = "
+"""How a record begins, behind what a layout puts before it."""
+_HEAD: Final = re.compile(HEAD)
+VERDICT: Final = re.compile(
     r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
     r" from host = (?P<host>[^ ]*) on resource = (?P<type>[A-Za-z_]+):"
 )
@@ -149,6 +151,7 @@ _ACL_START: Final = re.compile(
     r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
 _ACL_ENDS: Final = ("])", "))")
+_PATTERNS: Final = ("LITERAL:", "PREFIXED:")
 _PATTERN: Final = re.compile(r"(LITERAL|PREFIXED):")
 _COMMON: Final = re.compile(
     r"Principal = (.*?) is (Allowed|Denied) [Oo]peration = ([A-Za-z_]+)"
@@ -169,13 +172,45 @@ def parse_line(text: str) -> AuditLine:
 
     A CR at the end belongs to the file; any other that the line holds is part of a name.
     """
-    text = text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
+    text = _stripped(text)
     cut = _CUT.search(text)
     if cut is not None:
         line = _likeliest(text[: cut.start()])
         return line._replace(is_cut=not line.ambiguous, ambiguous=True)
     line = _likeliest(text)
     return line._replace(is_cut=line.rule == MATCHING_ACL and line.acl is None)
+
+
+def _stripped(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
+
+
+def line_readings(text: str) -> Iterator[AuditLine]:
+    """Every way to read a line whose record begins where ``text`` does, the likeliest first."""
+    return _readings(_stripped(text))
+
+
+def unfinished_readings(text: str) -> Iterator[AuditLine]:
+    """Every way to read ``text`` as the beginning of a line, with the rest of it lost.
+
+    Where the resource's name ends is not known: with the ``pattern_type`` PREFIXED it is any that
+    begins as ``resource_name`` does, or that ``resource_name`` begins with.
+    """
+    text = _stripped(text)
+    head = _HEAD.search(text)
+    if head is None:
+        return
+    known = filter(None, (_with_verdict(head, each) for each in VERDICT.finditer(text)))
+    for line, rest in islice(known, _PARTS_TRIED):
+        yield line._replace(resource_name=_name_begun(rest), pattern_type=PatternType.PREFIXED)
+
+
+def _name_begun(rest: str) -> str:
+    """How a name begins of which ``rest`` is all that is there."""
+    pattern = _PATTERN.match(rest)
+    if pattern is not None:
+        return rest[pattern.end() :]
+    return "" if any(each.startswith(rest) for each in _PATTERNS) else rest
 
 
 def _likeliest(text: str) -> AuditLine:
@@ -229,7 +264,7 @@ def row_of(line: AuditLine) -> Row:
 
 def _unreadable(text: str) -> InvalidRequest:
     head = _HEAD.search(text)
-    verdict = _VERDICT.search(text, head.end()) if head is not None else None
+    verdict = VERDICT.search(text, head.end()) if head is not None else None
     if verdict is None:
         return InvalidRequest(
             "no audit line of Kafka: it has no "
@@ -254,7 +289,7 @@ def _readings(text: str) -> Iterator[AuditLine]:
     head = _HEAD.search(text)
     if head is None:
         return
-    verdicts = list(_VERDICT.finditer(text, head.end()))
+    verdicts = list(VERDICT.finditer(text, head.end()))
     is_repeated = len(verdicts) > 1 or _HEAD.search(text, head.end()) is not None
     known = filter(None, (_with_verdict(head, verdict) for verdict in verdicts))
     for line, rest in islice(known, _PARTS_TRIED):

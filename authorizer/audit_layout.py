@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -34,6 +35,7 @@ _TIMES: Final = (
     *("epochMillis", "__REALTIME_TIMESTAMP"),
 )
 _MOST_LAYERS: Final = 4
+_LONGEST_PREFIX: Final = 512
 
 _MONTHS: Final = (
     "Jan",
@@ -151,6 +153,29 @@ def _read_careful(text: str, zone: Zone) -> Entry:
     if time is None:
         raise InvalidRequest("no time: no date and time stand before the audit line")
     return Entry(text[at:], *time)
+
+
+def prefix_start(text: str, head: int) -> int | None:
+    """Where the time, or the object of JSON, begins that a layout put before the record at
+    ``head``; None where nothing of the kind is near before it."""
+    near = max(0, head - _LONGEST_PREFIX)
+    for opening in _JSON.finditer(text, near, head):
+        with suppress(ValueError, RecursionError):
+            if _DECODER.raw_decode(text, opening.start())[1] > head:
+                return opening.start()
+    start = None
+    for found in _TIME.finditer(text, near, head):
+        start = found.start()
+    return start - 1 if start and text[start - 1] == "[" else start
+
+
+def time_before(text: str, head: int, zone: Zone) -> int | None:
+    """The time that stands near before the record at ``head``, as ``Entry.micros``."""
+    try:
+        time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
+    except InvalidRequest:
+        return None
+    return None if time is None else time.micros
 
 
 def unwrapped(text: str) -> str:

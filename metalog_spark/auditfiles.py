@@ -32,6 +32,7 @@ _HEAD_BYTES: Final = 16 << 10
 """More than a container's start scripts print, which is the same each time."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _KAFKAS_NAME: Final = "kafka-authorizer"
 
 
@@ -121,10 +122,20 @@ def _files_of(pattern: str) -> Iterator[str]:
         raise InvalidRequest(
             f"{pattern}: a topic goes on, and its lines go; metalog pipeline follow reads it"
         )
+    check_is_on_disk(pattern)
     path = Path(pattern).absolute()
     for root in [path] if path.exists() else _matching(path):
         inside = _below(root) if root.is_dir() else [root]
         yield from (str(each) for each in inside if each.is_file())
+
+
+def check_is_on_disk(audit: str) -> None:
+    """``InvalidRequest`` where ``audit`` names files of an object store or the like."""
+    if _SCHEME.match(audit) and not Path(audit).exists():
+        raise InvalidRequest(
+            f"{audit}: audit files are read from disks only, and a topic by metalog pipeline"
+            " follow; copy the files to a disk, or mount their store and name the path"
+        )
 
 
 def _matching(pattern: Path) -> list[Path]:

@@ -1,9 +1,10 @@
 """The lines of an audit log, of its files or of a topic's records, as rows of ``requests``, or
-as rejected with the reason.
+as rejected with the reason; and what else they may mean, as rows of ``possible_requests``.
 
-Nothing is dropped: a line is one or the other. What is no UTF-8 shows as escapes, and such a
-line is marked ambiguous, as are those that a hostile name may have made and those of the hour
-that comes twice when clocks are set back. Columns are Arrow's. This module must not know Spark.
+Nothing is dropped: a line is a request or rejected, or both where half of it is torn. Bytes that
+are not UTF-8 show as escapes, and such a line is marked ambiguous, as are those that a hostile
+name may have made and those of the hour that comes twice when clocks are set back. Columns are
+Arrow's. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -14,16 +15,24 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from authorizer.audit import Row, read_row
+from authorizer.audit import HEAD, Row, read_row
 from authorizer.audit_layout import NOT_AUDIT, Zone, read_entry
 from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import BLOCK_BYTES, Block, Part, read_blocks, whole_lines
+from metalog_spark.auditlines import (
+    EMPTY,
+    LINE_FEED,
+    Possible,
+    half_readings,
+    read_text,
+    whole_readings,
+)
 
-_CUT: Final = "cut: the file ends within this line"
+_ENDS_ONE: Final = " with resourceRefCount = "
+_MOST_WITHIN: Final = 64
 _MOST_LINES: Final = 4096
 _MOST_BYTES: Final = 16 << 20
 """Of records that are held at once: a topic may have any that somebody sent there."""
-EMPTY: Final = "an empty line"
 OTHERS: Final = (NOT_AUDIT, EMPTY)
 """The reasons of lines that never meant to be audit lines."""
 LOST: Final = "deleted unread"
@@ -47,10 +56,11 @@ SCHEMA: Final = pa.schema(
         ("day", pa.date32()),
         ("text", pa.string()),
         ("reason", pa.string()),
+        ("possible", pa.bool_()),
     ]
 )
 """The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
-nulls in the other's."""
+nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null."""
 
 
 class Told(NamedTuple):
@@ -74,19 +84,21 @@ class Record(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What some lines came to: rows, the time and line of each, and what was rejected."""
+    """What some lines came to: rows, the time and line of each, what was rejected, and what is
+    possible."""
 
     rows: list[Row]
     times: list[int]
     lines: list[int]
     rejected: list[tuple[int, str, str]]
+    possible: list[tuple[int, Possible]]
 
 
 def read_batches(told: Told, zone: Zone) -> Iterator[pa.RecordBatch]:
     """All lines of a part, some thousands a batch; those that were rejected in batches apart."""
     number = told.line
     for block in read_blocks(told.part):
-        read = _Read([], [], [], [])
+        read = _Read([], [], [], [], [])
         number += _read_block(block, number, zone, read)
         yield from _batches(read, told.file, told.broker)
 
@@ -99,7 +111,7 @@ def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBat
     reads: dict[tuple[str, str], _Read] = {}
     lines = held = 0
     for record in records:
-        read = reads.setdefault((record.file, record.broker), _Read([], [], [], []))
+        read = reads.setdefault((record.file, record.broker), _Read([], [], [], [], []))
         lines += _read_record(record, zone, read)
         held += len(record.lines)
         if lines >= _MOST_LINES or held >= _MOST_BYTES:
@@ -119,6 +131,8 @@ def _read_record(record: Record, zone: Zone, read: _Read) -> int:
         count += _read_block(block, record.line + count, zone, read)
     if count > 1:
         read.rows[before:] = [row._replace(ambiguous=True) for row in read.rows[before:]]
+        whole = whole_readings(_shown(record.lines), zone)
+        read.possible.extend((record.line, each) for each in whole)
     return count
 
 
@@ -142,30 +156,79 @@ def _read_lines(lines: bytes, first: int, zone: Zone, read: _Read) -> int:
     """How many there are; what they say is added to ``read``."""
     is_whole = lines.endswith(b"\n")
     texts, damaged = _texts(lines.removesuffix(b"\n"))
+    last, before = first + len(texts) - 1, len(read.rows)
     for number, text in enumerate(texts, first):
+        if number - first in damaged or (number == last and not is_whole) or _is_odd(text):
+            raw = damaged.get(number - first)
+            _read_odd(text, number, zone, read, is_whole=is_whole or number < last, raw=raw)
+            continue
         try:
             entry = read_entry(text, zone)
             row = read_row(entry.text)
-            if not is_whole and row.rule is None and number - first == len(texts) - 1:
-                raise InvalidRequest(_CUT)
-        except InvalidRequest as fault:
-            read.rejected.append((number, text, str(fault) if text.strip() else EMPTY))
-        else:
-            is_doubtful = not entry.is_sure or number - first in damaged
-            read.rows.append(row._replace(ambiguous=True) if is_doubtful else row)
-            read.times.append(entry.micros)
-            read.lines.append(number)
+        except InvalidRequest:
+            _read_odd(text, number, zone, read)
+            if _ENDS_ONE in text and HEAD not in text:
+                _take_back(texts, first, before, zone, read)
+            continue
+        if row.ambiguous or not entry.is_sure:
+            _read_odd(text, number, zone, read)
+            continue
+        read.rows.append(row)
+        read.times.append(entry.micros)
+        read.lines.append(number)
     return len(texts)
 
 
-def _texts(lines: bytes) -> tuple[list[str], set[int]]:
-    """Line by line, and which of them are no UTF-8."""
+def _take_back(texts: Sequence[str], first: int, before: int, zone: Zone, read: _Read) -> None:
+    """The last line was the end of a record whose name has a line feed: the half line that began
+    it is broken, and lines between the two are part of the name, too, or pass for it."""
+    at = len(read.rows)
+    while at > max(before, len(read.rows) - _MOST_WITHIN):
+        at -= 1
+        if read.rows[at].rule is None:
+            break
+    else:
+        return
+    read.rows[at:] = [row._replace(ambiguous=True) for row in read.rows[at:]]
+    del read.rows[at], read.times[at]
+    number = read.lines.pop(at)
+    text = texts[number - first]
+    read.rejected.append((number, text, LINE_FEED))
+    read.possible.extend((number, each) for each in half_readings(text, zone))
+
+
+def _is_odd(text: str) -> bool:
+    """Whether it holds two beginnings of a record."""
+    return text.count(HEAD) > 1
+
+
+def _read_odd(
+    text: str,
+    number: int,
+    zone: Zone,
+    read: _Read,
+    *,
+    is_whole: bool = True,
+    raw: bytes | None = None,
+) -> None:
+    found = read_text(text, zone, is_whole=is_whole, raw=raw)
+    if found.request is not None:
+        row, micros = found.request
+        read.rows.append(row)
+        read.times.append(micros)
+        read.lines.append(number)
+    read.rejected.extend((number, *each) for each in found.rejected)
+    read.possible.extend((number, each) for each in found.possible)
+
+
+def _texts(lines: bytes) -> tuple[list[str], Mapping[int, bytes]]:
+    """Line by line, and those of them that are not UTF-8, as they are."""
     try:
-        return lines.decode().split("\n"), set()
+        return lines.decode().split("\n"), {}
     except UnicodeDecodeError:
         parts = lines.split(b"\n")
         texts = [_shown(part) for part in parts]
-        return texts, {at for at, text in enumerate(texts) if text.encode() != parts[at]}
+        return texts, {at: parts[at] for at, text in enumerate(texts) if text.encode() != parts[at]}
 
 
 def _shown(line: bytes) -> str:
@@ -181,6 +244,14 @@ def _batches(read: _Read, file: str, broker: str) -> Iterator[pa.RecordBatch]:
     if read.rejected:
         lines, texts, reasons = zip(*read.rejected, strict=True)
         yield _batch(len(lines), same, lines, {"text": texts, "reason": reasons})
+    if read.possible:
+        lines, possible = zip(*read.possible, strict=True)
+        columns = dict(
+            zip(Row._fields, zip(*(each.row for each in possible), strict=True), strict=True)
+        )
+        times = pa.array([each.micros for each in possible], pa.timestamp("us", "UTC"))
+        columns["possible"] = (True,) * len(lines)
+        yield _batch(len(lines), same, lines, columns, {"time": times, "day": times})
 
 
 def _batch(

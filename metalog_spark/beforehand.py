@@ -17,6 +17,7 @@ from typing import Final
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
 from metalog.records.text import has_half_pair
+from metalog_spark.auditfiles import check_is_on_disk
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
 
@@ -98,6 +99,7 @@ def _take_back(made: Sequence[Path]) -> None:
 def check_can_be_followed(audit: str) -> None:
     """``InvalidRequest`` where no finished logs can appear in the folder ``audit``; a pattern may
     name folders that come later."""
+    check_is_on_disk(audit)
     place = Path(audit)
     if place.exists():
         literal(audit)

@@ -34,12 +34,21 @@ from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.decisions import decided
 from metalog_spark.differing import deciding_by, deciding_in, differ_from
 from metalog_spark.folder import check_is_built, placed
-from metalog_spark.requests import Named, read_files, read_table, rejected_of, requests_of
+from metalog_spark.forms import FORMS, as_read, divided, earliest, is_half, look
+from metalog_spark.requests import (
+    Named,
+    possible_of,
+    read_files,
+    read_table,
+    rejected_of,
+    requests_of,
+)
 from metalog_spark.state import packed_rows
 from metalog_spark.tables import (
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
+    POSSIBLE,
     REJECTED,
     REQUESTS,
     USAGE,
@@ -224,28 +233,39 @@ def _take(
     from pyspark.sql import functions as f
 
     known = tables.facts.get(_FILES, {})
-    read = read.persist(StorageLevel.DISK_ONLY)
+    lines = read = read.persist(StorageLevel.DISK_ONLY)
     try:
+        shown, lacks_rules = look(read)
+        shown = earliest(tables.facts.get(FORMS, {}), shown)
+        if lacks_rules:
+            read = divided(read, shown)
         found = told_of(read)
         told = _longer_kept([said for said, _ in found], files.replaced, known)
         short = {said.file for said in told if said.longer is not None}
         gone = {*files.gone(short), *others}
         is_left, is_taken = ~f.col("file").isin(sorted(gone)), ~f.col("file").isin(sorted(short))
         rejected, requests = rejected_of(read.where(is_taken)), requests_of(read.where(is_taken))
+        possible = possible_of(read.where(is_taken))
         touched = frozenset(day for said, days in found for day in days if said.file not in short)
         if tables.has(REQUESTS):
             old = tables.read(REQUESTS)
             touched |= _days(old.where(~is_left))
-            requests = requests.unionByName(old.where(is_left & _is_of(touched)))
-            rejected = rejected.unionByName(tables.read(REJECTED).where(is_left))
+            touched |= _days(old.where(is_left & is_half(shown)))
+            kept = divided(as_read(old.where(is_left & _is_of(touched))), shown)
+            requests = requests.unionByName(requests_of(kept))
+            for each in tables.read(REJECTED).where(is_left), rejected_of(kept):
+                rejected = rejected.unionByName(each)
+            for each in tables.read(POSSIBLE).where(is_left), possible_of(kept):
+                possible = possible.unionByName(each)
         tables.replace(REJECTED, rejected)
+        tables.replace(POSSIBLE, possible)
         _put(tables, REQUESTS, requests, touched if tables.has(REQUESTS) else None)
     finally:
-        read.unpersist()
+        lines.unpersist()
     heads = {name: file.head for file, name in files.taken if file.begins and name not in short}
     taken = {each.file: [*heads[each.file], each.lines] for each in told if each.file in heads}
     left = {name: fact for name, fact in known.items() if name not in gone}
-    tables.state(**{_FILES: {**taken, **left}})
+    tables.state(**{_FILES: {**taken, **left}, FORMS: shown})
     return told, touched
 
 
@@ -271,7 +291,8 @@ def told_of(read: DataFrame) -> list[tuple[FileRead, Days]]:
     is_other = reason.isin(*OTHERS)
     is_broken = reason.isNotNull() & ~is_other
     rows = (
-        read.groupBy("file")
+        read.where("possible IS NULL")
+        .groupBy("file")
         .agg(
             f.count_if(reason.isNull()).alias("requests"),
             f.count_if(is_other).alias("not_audit"),

@@ -51,6 +51,7 @@ def counted(requests: DataFrame) -> DataFrame:
     return requests.groupBy("broker", f.date_trunc("hour", "time").alias("hour")).agg(
         f.count_if(is_allowed).alias("allowed"),
         f.count_if(f.col("result") == "DENIED").alias("denied"),
+        f.count_if("ambiguous").alias("ambiguous"),
         f.bool_or(is_sure).alias("is_sure"),
         f.bool_or(is_sure & is_of_controller).alias("controller"),
     )
@@ -60,7 +61,8 @@ def counted_before(coverage: DataFrame) -> DataFrame:
     """What was ``counted`` for rows of COVERAGE."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     there_are = coverage.where(f"state <> '{NOTHING}'")
-    return there_are.selectExpr("broker", "hour", "allowed", "denied", is_sure, "controller")
+    counts = ("allowed", "denied", "ambiguous")
+    return there_are.selectExpr("broker", "hour", *counts, is_sure, "controller")
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
@@ -78,13 +80,15 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     every = every.na.fill(0).na.fill(False)
     sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}
     return every.withColumns(sure).selectExpr(
-        "broker", "hour", "allowed", "denied", _STATE, "controller", "to_date(hour) AS day"
+        *("broker", "hour", "allowed", "denied", _STATE, "controller", "ambiguous"),
+        "to_date(hour) AS day",
     )
 
 
-def seen_hours(inside: Column) -> tuple[Column, Column, Column]:
+def seen_hours(inside: Column) -> tuple[Column, ...]:
     """Of rows of COVERAGE, how many of the hours ``inside`` have ``allowed`` lines that are sure,
-    ``any`` line, and such an allowed line of a ``controller``; an hour of several brokers once."""
+    ``any`` line, and such an allowed line of a ``controller``; an hour of several brokers once.
+    And how many of their lines are ``ambiguous``."""
     from pyspark.sql import functions as f
 
     state, hour = f.col("state"), f.unix_micros("hour")
@@ -92,4 +96,5 @@ def seen_hours(inside: Column) -> tuple[Column, Column, Column]:
         f.count_distinct(f.when(inside & (state == BOTH), hour)).alias("allowed"),
         f.count_distinct(f.when(inside & (state != NOTHING), hour)).alias("any"),
         f.count_distinct(f.when(inside & f.col("controller"), hour)).alias("controller"),
+        f.sum(f.when(inside, f.col("ambiguous")).otherwise(0)).alias("ambiguous"),
     )

@@ -23,7 +23,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
 from metalog_spark.session import errors_of_spark, first_line
-from metalog_spark.tables import REQUESTS
+from metalog_spark.tables import POSSIBLE, REQUESTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from authorizer.audit_layout import Zone
     from metalog_spark.auditlog import Told
 
-READ: Final = f"{REQUESTS.schema}, text STRING, reason STRING"
-"""Rows of both tables: ``reason`` is null in those of REQUESTS."""
+READ: Final = f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN"
+"""Rows of three tables: ``possible`` is true in those of POSSIBLE and else null, ``reason`` is
+null in those of REQUESTS."""
 NEEDED: Final = (
     *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
 )
@@ -144,7 +145,8 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
         reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
     text = f.when(reason.isNotNull(), f.to_json(f.struct("*")))
     named = [column.alias(name) for name, column in columns.items()]
-    return table.select(*named, text.alias("text"), reason.alias("reason"))
+    possible = f.lit(None).cast("boolean").alias("possible")
+    return table.select(*named, text.alias("text"), reason.alias("reason"), possible)
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
@@ -207,7 +209,12 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
 
 def requests_of(read: DataFrame) -> DataFrame:
     """The rows of REQUESTS among rows of ``READ``."""
-    return read.where("reason IS NULL").drop("text", "reason")
+    return read.where("reason IS NULL AND possible IS NULL").drop("text", "reason", "possible")
+
+
+def possible_of(read: DataFrame) -> DataFrame:
+    """The rows of POSSIBLE among rows of ``READ``."""
+    return read.where("possible").select(*POSSIBLE.columns)
 
 
 def rejected_of(read: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from metalog_spark.auditlog import OTHERS
 from metalog_spark.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.window import Seen, Window, seen_of
+from metalog_spark.forms import FORMS, HALF
 from metalog_spark.later import Later, later_in
 from metalog_spark.tables import (
     ACL_CHANGELOG,
@@ -21,6 +22,7 @@ from metalog_spark.tables import (
     DECISIONS,
     HISTORY,
     REJECTED,
+    REQUESTS,
     USAGE,
     WAITING,
 )
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 class Summary(NamedTuple):
     """``first`` and ``last`` are hours with requests, ``seen`` what is known of all between them,
     ``disagree`` what the broker answered otherwise than its ACLs say, ``not_known`` what was asked
-    in a gap, ``later`` what was after the log's end."""
+    in a gap, ``later`` what was after the log's end; ``halves`` are lines that end sooner than
+    those of their brokers did by then, ``upgraded`` the brokers whose lines had no rule before."""
 
     allowed: int
     denied: int
@@ -52,6 +55,8 @@ class Summary(NamedTuple):
     gaps: int
     damages: tuple[str, ...]
     later: Later | None
+    halves: int = 0
+    upgraded: tuple[str, ...] = ()
 
 
 class Tally(NamedTuple):
@@ -71,7 +76,16 @@ def summary(tables: Tables) -> Summary:
     is_otherwise = known & (f.col("decided") != f.col("result"))
     covered = _covered(tables)
     rejected = _said(
-        tables.read(REJECTED), not_audit=f.count_if(is_other), broken=f.count_if(~is_other)
+        tables.read(REJECTED),
+        not_audit=f.count_if(is_other),
+        broken=f.count_if(~is_other),
+        halves=f.count_if(f.col("reason") == HALF),
+    )
+    has_rules = [name for name, (_, rule) in tables.facts.get(FORMS, {}).items() if rule]
+    is_older = f.col("rule").isNull() & f.col("line").isNotNull()
+    older = _said(
+        tables.read(REQUESTS).where(is_older & f.col("broker").isin(has_rules)),
+        upgraded=f.sort_array(f.collect_set("broker")),
     )
     used = _said(
         tables.read(USAGE),
@@ -90,13 +104,13 @@ def summary(tables: Tables) -> Summary:
         gaps=f.count_if(f.col("kind") == "GAP"),
         damages=f.sort_array(f.collect_list(f.when(is_damage, f.col("why")))),
     )
-    found = _found(covered, rejected, used, lives, seen)
+    found = _found(covered, rejected, older, used, lives, seen)
     for name in ("allowed", "denied", "disagree", "not_known"):
         found[name] = found[name] or 0
     found["seen"] = _seen(found)
     for name in ("first", "last"):
         found[name] = _time(found[name])
-    for name in ("brokers", "damages"):
+    for name in ("brokers", "damages", "upgraded"):
         found[name] = tuple(found[name])
     return Summary(**found, later=later_in(tables))
 

@@ -64,21 +64,29 @@ REQUESTS: Final = Table("requests", f"{_REQUEST}, day DATE", ("day",))
 """One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka
 before StandardAuthorizer; ``result`` is ALLOWED or DENIED."""
 
+POSSIBLE: Final = Table(
+    "possible_requests",
+    f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT",
+)
+"""Requests that may have been: each reading of a line that can be read in several ways but the
+likeliest, which is in REQUESTS, and what a half line may have been. ``pattern_type`` is PREFIXED
+where a line breaks off: the resource is any whose name begins so, or that ``resource_name`` begins
+with. ``time`` is null where no time is near."""
+
 REJECTED: Final = Table("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
 """The lines that say nothing that can be used, whole, and why."""
 
 COVERAGE: Final = Table(
     "coverage",
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
-    " controller BOOLEAN, day DATE",
+    " controller BOOLEAN, ambiguous BIGINT, day DATE",
 )
 """Per broker and hour, how many lines of either kind; ``state`` is BOTH, DENIALS_ONLY or
-NOTHING: ambiguous lines are counted, and do not make it BOTH, nor
-does any line where a topic deleted others before they were read. Kafka logs what it allows only at
-DEBUG: where that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a
-controller writes. Of a silence of more than a year there are no rows: a broker's clock may have
-stood at 1970, or at 9999. Hours without a row are as those of NOTHING, and no finding counts
-either."""
+NOTHING: lines that are ``ambiguous`` are counted, and do not make it BOTH, nor does any line
+where a topic deleted others before they were read. Kafka logs what it allows only at DEBUG: where
+that is missing, nothing is unused. ``controller``: it was BOTH by a line that only a controller
+writes. Of a silence of more than a year there are no rows: a broker's clock may have stood at
+1970, or at 9999. Hours without a row are as those of NOTHING, and no finding counts either."""
 
 DECISIONS: Final = Table(
     "decisions",
@@ -132,6 +140,7 @@ TABLES: Final = {
         HISTORY,
         ACL_CHANGELOG,
         REQUESTS,
+        POSSIBLE,
         REJECTED,
         COVERAGE,
         DECISIONS,

@@ -5,6 +5,7 @@ This module must not know Spark, nor how anything is counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,8 @@ def show_built(found: Summary, output: Output) -> None:
                     "controller": found.seen.clock_hours - found.seen.without_controller,
                 },
                 "rejected": {"notAudit": found.not_audit, "broken": found.broken},
+                "halves": found.halves,
+                "upgraded": found.upgraded,
                 "questions": found.questions,
                 "disagree": found.disagree,
                 "notKnown": found.not_known,
@@ -77,6 +80,23 @@ def show_built(found: Summary, output: Output) -> None:
     )
     if found.later is not None:
         output.note(found.later.said())
+    for said in _forms_said(found):
+        output.note(said)
+
+
+def _forms_said(found: Summary) -> Iterator[str]:
+    if found.upgraded:
+        names = ", ".join(map(safe, found.upgraded))
+        yield (
+            f"lines of {names} have no rule at first, and have one later: Kafka was upgraded, and"
+            " each line is read as of its own Kafka"
+        )
+    if found.halves:
+        yield (
+            f"{counted(found.halves, 'line')} ended sooner than others of the broker did by then,"
+            " and count as half lines; if Kafka was rolled back, give the logs of then another"
+            " broker's name by --broker-from"
+        )
 
 
 def followed_said(before: Tally, now: Tally) -> str:

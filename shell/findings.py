@@ -124,6 +124,8 @@ def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
 
     if seen.broken:
         yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
+    if seen.ambiguous:
+        yield f"{seen.said_ambiguous()}: no grant that one of them may have used is called unused"
     if seen.later is not None:
         yield seen.later.said()
     if seen.unled > tolerated:

@@ -13,6 +13,7 @@ from authorizer.decide import SUPER_USER
 from metalog.acl import Acl
 from metalog_spark.arrow import Mapped, batch_of
 from metalog_spark.findings.lives import Lives
+from metalog_spark.findings.possible import with_possible
 from metalog_spark.findings.questions import ASKED
 from metalog_spark.findings.state import config_now, packed_in
 from metalog_spark.findings.uses import Count, Kind, Request, Tally, tally
@@ -37,6 +38,8 @@ _COLUMNS: Final = (
     "unix_micros(last_time) AS last_us",
     f"decided_rule <=> '{SUPER_USER}' AS was_super",
     "waits",
+    "possible",
+    "begins",
 )
 _TALLY: Final = (
     "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
@@ -69,6 +72,8 @@ def counted(tables: Tables, window: Window) -> Counted:
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
     by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
     asked = askable(with_waiting(usage_in(tables, window), tables))
+    asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
+    by_acls |= f.col("possible")
     telling = asked.where(by_acls | was_super)
     parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(

@@ -1,7 +1,8 @@
 """Who was denied what the most, and what nearly allowed it.
 
-The near miss and the remedy are those of ``explain``, by the ACLs in force at the last of the
-denials. A storm is as many denials in a day as a client makes that tries again for ever.
+Denials are counted by what was asked: principal, operation and resource. The near miss and the
+remedy are those of ``explain``, by the ACLs in force at the last of the denials. A storm is as
+many denials in a day as a client makes that tries again for ever.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
 from metalog_spark.arrow import frame_of
 from metalog_spark.findings.lives import ACL_STRUCT
+from metalog_spark.findings.remedy import danger_of_question, opening
 from metalog_spark.findings.state import config_now, lives_in
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.window import askable, usage_in
@@ -31,16 +33,16 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 STORM_FROM: Final = 1_000
-"""Denials of one principal on one resource in one day."""
-_WHOM: Final = ("principal", "resource_type", "resource_name")
+"""Denials of one principal, operation and resource in one day."""
+_ASKED: Final = ("principal", "resource_type", "resource_name", "operation")
 SCHEMA: Final = (
     "principal STRING, resource_type STRING, resource_name STRING, operation STRING,"
     " host STRING, requests BIGINT, hosts BIGINT, days BIGINT, peak BIGINT,"
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""The most denied first. ``operation`` and ``host`` are those of the last denial; ``peak`` is the
-most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
+"""The most denied first. ``host`` is that of the last denial, of so many ``hosts``; ``peak`` is
+the most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
 allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by."""
 
 
@@ -57,7 +59,7 @@ def in_order() -> tuple[Column, ...]:
     """By which the most denied come first."""
     from pyspark.sql import functions as f
 
-    return f.col("requests").desc(), *map(f.col, _WHOM)
+    return f.col("requests").desc(), *map(f.col, _ASKED)
 
 
 def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
@@ -69,23 +71,23 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal and resource, in no order."""
+    """A row for each principal, operation and resource, in no order."""
     from pyspark.sql import functions as f
 
-    last = f.struct("operation", "host", "log_offset", "known")
+    last = f.struct("host", "log_offset", "known")
     days = (
         askable(usage_in(tables, window))
         .where("result = 'DENIED'")
-        .groupBy(*_WHOM, "day")
+        .groupBy(*_ASKED, "day")
         .agg(
             f.sum("requests").alias("requests"),
             f.collect_set("host").alias("hosts"),
             f.unix_micros(f.min("first_time")).alias("first_us"),
             f.unix_micros(f.max("last_time")).alias("last_us"),
-            f.max_by(last, f.struct("last_time", "operation", "host")).alias("last"),
+            f.max_by(last, f.struct("last_time", "host")).alias("last"),
         )
     )
-    return days.groupBy(*_WHOM).agg(
+    return days.groupBy(*_ASKED).agg(
         f.sum("requests").alias("requests"),
         f.size(f.array_distinct(f.flatten(f.collect_list("hosts")))).alias("hosts"),
         f.count("day").alias("days"),
@@ -100,7 +102,7 @@ def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tup
     last = row["last"]
     question = Question(
         row["principal"],
-        Operation[last["operation"]],
+        Operation[row["operation"]],
         ResourceType[row["resource_type"]],
         row["resource_name"],
         last["host"],
@@ -124,7 +126,7 @@ def _row(row: Any, lives: Lives, now: AclIndex, config: AuthorizerConfig) -> tup
         None if near is None else near.kind.name,
         None if near is None else words_of(near.acl),
         _severity(explained, still, is_storm).name,
-        _remedy(explained) if still else "today's ACLs allow it",
+        _remedy(question, explained, config) if still else "today's ACLs allow it",
     )
 
 
@@ -144,8 +146,15 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
     return Severity.WARNING if is_slip or is_storm else Severity.INFO
 
 
-def _remedy(explained: Explanation) -> str:
-    """The change that turns the answer, the one that mends a slip first."""
+def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
+    """The change that turns the answer, the one that mends a slip first; in words where whoever
+    was denied would become as good as a super user, or lint calls the ALLOW dangerous."""
+    if (danger := danger_of_question(question)) is not None:
+        return (
+            f"find out why it asks, and stop it: with {question.operation.name} there {danger};"
+            " leave such work to a super user"
+        )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
-    commands = next((remedy.commands for remedy in remedies if remedy.commands), ())
+    safe = (remedy for remedy in remedies if not opening(remedy.add, config))
+    commands = next((remedy.commands for remedy in safe if remedy.commands), ())
     return "\n".join(commands or ()) or "stop the client, or allow it by metalog apply"

@@ -67,8 +67,9 @@ ACCESS: Final = (
     " hosts ARRAY<STRING>, denied ARRAY<STRING>, requests BIGINT, last_use TIMESTAMP,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal and pattern that ALLOWs name. ``operations`` are what they allow,
-implied ones too; ``denied`` those that a DENY takes away from some of it or from some host."""
+"""A row for each principal and pattern that ALLOWs name, and for the ``hosts`` from which the same
+``operations`` are allowed: what ALLOWs for these hosts allow, implied ones too. ``denied`` are
+those that a DENY takes away from some of it or from some host."""
 
 _CHECKS: Final = tuple(
     module.CHECK
@@ -97,6 +98,9 @@ _ADMINISTERS: Final = frozenset(
 )
 _PART: Final = "allow less than ALL, and the rest to another principal"
 _LOOK: Final = "look whether it is meant; metalog pipeline least-privilege shows what it needs"
+
+
+_Grant = tuple[str, ResourceType, PatternType, str, frozenset[Operation]]
 
 
 class Power(NamedTuple):
@@ -159,25 +163,33 @@ def exposure(tables: Tables, window: Window, *, requests: Counted | None = None)
     return frame_of(tables.session, rows, EXPOSURE)
 
 
+def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
+    """The ALLOWs among ``acls`` by what they allow to whom; those of several hosts are together
+    only where they allow the same."""
+    of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
+    for acl in filter(is_allow, acls):
+        pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
+        of_hosts.setdefault((*pattern, acl.host), []).append(acl)
+    found: dict[_Grant, list[Acl]] = {}
+    for (principal, kind, how, name, _), allows in of_hosts.items():
+        grant = principal, kind, how, name, frozenset(_allowed_by(allows))
+        found.setdefault(grant, []).extend(allows)
+    return found
+
+
 def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
     """``ACCESS``, by principal and name, of the ACLs in force where the history ends;
     ``requests`` as for ``exposure``."""
     acls, uses = _used(tables, window, requests)
     dangers = opening(acls, config_now(tables))
-    patterns: dict[tuple[str, ResourceType, PatternType, str], list[Acl]] = {}
-    for acl in acls:
-        if is_allow(acl):
-            pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
-            patterns.setdefault(pattern, []).append(acl)
     against = _denies_by_principal(acls)
     rows = []
-    for (principal, kind, pattern_type, name), allows in patterns.items():
-        operations = _allowed_by(allows)
+    for (principal, kind, pattern_type, name, operations), allows in _grants(acls).items():
         denies = [*against.get(principal, ()), *against.get(WILDCARD_PRINCIPAL, ())]
         denied = {
             operation
             for deny in denies
-            if meet(deny, allows[0])
+            if meet(deny, allows[0]) and any(_meet_in_host(deny, allow) for allow in allows)
             for operation in operations
             if deny.operation in (Operation.ALL, operation)
         }
@@ -277,12 +289,16 @@ def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use
 
 
 def _takes_from(deny: Acl, allow: Acl) -> bool:
-    hosts = {deny.host, allow.host}
     return (
         bool(DENIES[deny.operation] & ALLOWS[allow.operation])
-        and (len(hosts) == 1 or WILDCARD in hosts)
+        and _meet_in_host(deny, allow)
         and meet(deny, allow)
     )
+
+
+def _meet_in_host(one: Acl, other: Acl) -> bool:
+    hosts = {one.host, other.host}
+    return len(hosts) == 1 or WILDCARD in hosts
 
 
 def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> Iterator[Row]:

@@ -7,7 +7,7 @@ not know Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -59,7 +59,11 @@ class Lives:
         self.acls = tuple(self.by_acl)
         self._numbers = {acl: number for number, acl in enumerate(self.acls)}
         self._index = AclIndex.of(self.acls)
-        self._known: dict[Asked, list[Acl]] = {}
+        self._known: dict[tuple[Asked, bool], list[Acl]] = {}
+        self._names = {
+            kind: frozenset(acl.resource_name for acl in self.acls if acl.resource_type is kind)
+            for kind in ResourceType
+        }
 
     @staticmethod
     def of(data: bytes) -> Lives:
@@ -78,14 +82,25 @@ class Lives:
             return any(life.end is None for life in self.by_acl[acl])
         return any(life.holds_at(offset) for life in self.by_acl[acl])
 
-    def could_match(self, asked: Asked) -> list[Acl]:
-        """The ACLs that match the question, whenever they were in force."""
-        found = self._known.get(asked)
+    def could_match(self, asked: Asked, *, begins: bool = False) -> list[Acl]:
+        """The ACLs that match the question, whenever they were in force; with ``begins`` those
+        that match it for any name that begins so, or that the question's name begins with."""
+        found = self._known.get((asked, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            found = self._known[asked] = matching(self._index, asked)
+            names = self._begun(asked) if begins else (asked[-1],)
+            acls = (acl for name in names for acl in matching(self._index, (*asked[:-1], name)))
+            found = self._known[asked, begins] = [*dict.fromkeys(acls)]
         return found
+
+    def _begun(self, asked: Asked) -> Iterator[str]:
+        """Names of which one is matched by each ACL that matches any that is meant."""
+        *_, kind, begin = asked
+        yield begin
+        for name in self._names[ResourceType[kind]]:
+            if name.startswith(begin) or begin.startswith(name):
+                yield name
 
     def matching(self, asked: Asked, offset: int) -> list[Acl]:
         """Of those, the ones in force at ``offset``."""

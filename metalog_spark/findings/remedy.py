@@ -20,7 +20,9 @@ from authorizer.insight.commands import (
 )
 from authorizer.insight.lint import all_topics, everyone, super_user_like
 from authorizer.insight.lint.finding import Severity, Subject
-from metalog.acl import Acl
+from authorizer.insight.powers import power
+from authorizer.trace import Question
+from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 
 _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
@@ -36,6 +38,23 @@ def _comment(change: Change, acl: Acl) -> str:
     verb = "add" if change is Change.ADD else "remove"
     advice = "metalog apply" if change is Change.ADD else "metalog apply --prune"
     return f"# cannot {verb} {acl_comment(acl)}: {why_no_command(acl)}; {advice} can"
+
+
+def danger_of_question(question: Question) -> str | None:
+    """What it would make of the principal to be allowed ``question``, in words; None where that is
+    an ordinary grant."""
+    principal, operation, kind, name, *_ = question
+    return power(
+        Acl(
+            kind,
+            name,
+            PatternType.LITERAL,
+            principal,
+            WILDCARD,
+            operation,
+            PermissionType.ALLOW,
+        )
+    )
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:

@@ -57,6 +57,10 @@ _LOOK: Final = {
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.WAITS: "look again when follow has decided them, and counted them at its orderly end",
+    Reason.AMBIGUOUS: (
+        "look again over a window without the lines that can be read in several ways, or are only"
+        " half there: metalog pipeline report DIR --section unseen says where"
+    ),
     Reason.DISAGREES: "find out why brokers answered otherwise than the log says",
     Reason.WAS_SUPER: "look again over a window in which it was no super user",
     Reason.SHADOW_GONE: "keep it: what stood in for it is gone",

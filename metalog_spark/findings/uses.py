@@ -52,6 +52,8 @@ class Reason(Enum):
     WAITS = "WAITS"
     """It matches requests that wait for the log or are not counted yet, and may be what decides
     them."""
+    AMBIGUOUS = "AMBIGUOUS"
+    """An audit line that can be read in several ways, or half a line, may be of its use."""
     WAS_SUPER = "WAS_SUPER"
     """It matches requests of a principal that was a super user then, and is none now."""
     SHADOW_GONE = "SHADOW_GONE"
@@ -77,11 +79,13 @@ class Kind(Enum):
     DISAGREES = 4
     WAS_SUPER = 5
     WAITS = 6
+    POSSIBLE = 7
 
 
 class Request(NamedTuple):
     """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours. ``was_super``: allowed
-    to a super user who is none any more. Of one that ``waits`` there is no more than its answer."""
+    to a super user who is none any more. Of one that ``waits``, or is only ``possible``, there is
+    no more than its answer; ``begins``: its name is any that begins so."""
 
     asked: Asked
     result: str
@@ -94,6 +98,8 @@ class Request(NamedTuple):
     last_us: int
     was_super: bool = False
     waits: bool = False
+    possible: bool = False
+    begins: bool = False
 
 
 Key = tuple[int, Kind, int]
@@ -131,7 +137,7 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
     allowed = request.result == ALLOWED
     doubt = _doubt(request)
     if doubt is not None:
-        for acl in lives.could_match(request.asked):
+        for acl in lives.could_match(request.asked, begins=request.begins):
             if is_allow(acl) is allowed or doubt is Kind.DISAGREES:
                 yield lives.number(acl), doubt, NOBODY
         return
@@ -151,6 +157,8 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
 
 def _doubt(request: Request) -> Kind | None:
     """Why it is not known which ACL stood behind the answer, or would today."""
+    if request.possible:
+        return Kind.POSSIBLE
     if request.waits:
         return Kind.WAITS
     if not request.known:
@@ -253,6 +261,7 @@ def _reason(
         Reason.YOUNGER: not lasts(own, *given[:3]),
         Reason.GAP: Kind.GAP in kinds,
         Reason.WAITS: Kind.WAITS in kinds,
+        Reason.AMBIGUOUS: Kind.POSSIBLE in kinds,
         Reason.DISAGREES: Kind.DISAGREES in kinds,
         Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
         Reason.SHADOW_GONE: is_shadow_gone,

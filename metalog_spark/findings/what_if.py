@@ -14,6 +14,7 @@ from authorizer.bulk import Columns
 from authorizer.decide import SUPER_USER
 from authorizer.insight.commands import Change
 from authorizer.insight.lint.finding import Severity
+from authorizer.insight.powers import power
 from metalog.acl import words_of
 from metalog_spark.arrow import Mapped, batch_of, names_in
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
@@ -134,6 +135,9 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
     turns = [(Change.REMOVE, after.acl), (Change.ADD, before.acl)]
+    danger = None if before.acl is None else power(before.acl)
+    if danger is not None:
+        return before.acl, f"by its ACL of today {danger}: keep that only if it is meant"
     if not before.result:
         turns.reverse()
     for change, acl in turns:

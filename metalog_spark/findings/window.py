@@ -85,7 +85,8 @@ class Seen(NamedTuple):
     window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
     that could not be read; their times are not known, so those of all times are counted.
     ``waiting`` are requests that are not decided yet, ``uncounted`` those that are not counted,
-    ``later`` those of after the log's end."""
+    ``later`` those of after the log's end, ``ambiguous`` the lines of its hours that can be read in
+    several ways."""
 
     hours: int
     without_allowed: int
@@ -98,6 +99,7 @@ class Seen(NamedTuple):
     waiting: Waiting | None = None
     uncounted: Uncounted | None = None
     later: Later | None = None
+    ambiguous: int = 0
 
     @property
     def missing(self) -> float:
@@ -138,6 +140,14 @@ class Seen(NamedTuple):
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
         return f"{kept}; give the controllers' logs of then, or --tolerate {tolerance(self.unled)}"
+
+    def said_ambiguous(self) -> str:
+        """``1 audit line can be read in several ways, and each of them may be a use``."""
+        lines = "line" if self.ambiguous == 1 else "lines"
+        return (
+            f"{self.ambiguous:,} audit {lines} can be read in several ways, and each way may be a"
+            " use"
+        )
 
     def said_broken(self) -> str:
         """``1 audit line could not be read, and it may be a use``."""
@@ -231,7 +241,10 @@ def seen_in(tables: Tables, window: Window) -> Seen:
     of_brokers = [
         (row["broker"], row["allowed"], row["any"]) for row in rows if not row["is_of_all"]
     ]
-    led = sum(row["controller"] for row in rows if row["is_of_all"])
+    led, ambiguous = (
+        sum(row[name] or 0 for row in rows if row["is_of_all"])
+        for name in ("controller", "ambiguous")
+    )
     return seen_of(of_brokers, window.hours)._replace(
         clock_hours=window.hours,
         without_controller=window.hours - led,
@@ -239,6 +252,7 @@ def seen_in(tables: Tables, window: Window) -> Seen:
         waiting=waiting_in(tables),
         uncounted=uncounted_in(tables),
         later=later_in(tables, *window),
+        ambiguous=ambiguous,
     )
 
 

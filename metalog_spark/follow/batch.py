@@ -39,12 +39,21 @@ from metalog_spark.follow.alerts import (
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.topic import SPANS, Span, read_topic
-from metalog_spark.requests import READ, Named, read_files, rejected_of, requests_of
+from metalog_spark.forms import FORMS, Shown, divided, earliest, look
+from metalog_spark.requests import (
+    READ,
+    Named,
+    possible_of,
+    read_files,
+    rejected_of,
+    requests_of,
+)
 from metalog_spark.state import packed_rows
 from metalog_spark.tables import (
     ALERTS,
     DECISIONS,
     DENIALS,
+    POSSIBLE,
     REJECTED,
     REQUESTS,
     WAITING,
@@ -153,7 +162,7 @@ class Following(NamedTuple):
                 written.commit_lines(came, horizon_ms)
             else:
                 written.commit({}, {})
-            for table in (REQUESTS, DECISIONS, REJECTED, ALERTS):
+            for table in (REQUESTS, POSSIBLE, DECISIONS, REJECTED, ALERTS):
                 tables.join(table, _MOST_PLACES)
 
 
@@ -175,6 +184,7 @@ class _Batch:
         self._progress = progress
         self._alerts = alerts
         self._uncounted_us: int | None = tables.facts.get(UNCOUNTED)
+        self._shown: Shown = tables.facts.get(FORMS, {})
 
     def commit(self, added: dict[Table, DataFrame], replaced: Mapping[Table, DataFrame]) -> None:
         number = self._progress.batch
@@ -182,14 +192,21 @@ class _Batch:
             rows = [_alert_row(number, each) for each in self._alerts]
             added = {**added, ALERTS: self._rows(ALERTS, rows)}
             self._progress = self._progress._replace(alerted=number)
-        facts = {FOLLOW: self._progress._asdict(), UNCOUNTED: self._uncounted_us}
+        facts = {
+            FOLLOW: self._progress._asdict(),
+            UNCOUNTED: self._uncounted_us,
+            FORMS: self._shown,
+        }
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, came: Came, horizon_ms: int) -> None:
         """With the lines of what ``came`` and of what waited, as far as the log is known."""
         from pyspark.sql import functions as f
 
-        read = self._read(came).persist()
+        lines = read = self._read(came).persist()
+        self._shown, lacks_rules = self._forms(read)
+        if lacks_rules:
+            read = divided(read, self._shown)
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
@@ -201,6 +218,8 @@ class _Batch:
             waiting = requests.where(~is_known)
             replaced = self._waits(waiting, looked["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if looked["rejected"] else {}
+            if looked["possible"]:
+                added[POSSIBLE] = possible_of(read)
             if looked["due"]:
                 firsts = self._uncounted_us, looked["due_from_us"]
                 self._uncounted_us = min(each for each in firsts if each is not None)
@@ -208,7 +227,11 @@ class _Batch:
             else:
                 self.commit(added, replaced)
         finally:
-            read.unpersist()
+            lines.unpersist()
+
+    def _forms(self, read: DataFrame) -> tuple[Shown, bool]:
+        shown, lacks_rules = look(read)
+        return earliest(self._tables.facts.get(FORMS, {}), shown), lacks_rules
 
     def _commit_decided(
         self, due: DataFrame, added: dict[Table, DataFrame], replaced: dict[Table, DataFrame]
@@ -243,18 +266,18 @@ class _Batch:
         from pyspark.sql import functions as f
 
         topic = self._following.topic
-        reason = f.col("reason")
+        reason, is_possible = f.col("reason"), f.coalesce("possible", f.lit(False))
+        is_request = reason.isNull() & ~is_possible
         is_unnamed = f.lit(False) if topic is None else f.col("broker") == topic.address.topic
         is_lost = reason.rlike(f"^({LOST}|{DAMAGED}|{_GONE})")
         lost = f.when(is_lost, f.struct("file", "line", "reason"))
         counted = read.agg(
             f.count_if(reason.isNotNull()).alias("rejected"),
-            f.count_if(reason.isNull() & is_known).alias("due"),
-            f.min(f.when(reason.isNull() & is_known, f.unix_micros("time"))).alias("due_from_us"),
-            f.min(f.when(reason.isNull() & ~is_known, f.unix_millis("time"))).alias(
-                "waits_from_ms"
-            ),
-            f.count_if(reason.isNull() & is_unnamed).alias("unnamed"),
+            f.count_if(is_possible).alias("possible"),
+            f.count_if(is_request & is_known).alias("due"),
+            f.min(f.when(is_request & is_known, f.unix_micros("time"))).alias("due_from_us"),
+            f.min(f.when(is_request & ~is_known, f.unix_millis("time"))).alias("waits_from_ms"),
+            f.count_if(is_request & is_unnamed).alias("unnamed"),
             f.collect_list(lost).alias("lost"),
         )
         [row] = counted.collect()

@@ -18,13 +18,16 @@ from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import Lost, counted, covered
 from metalog_spark.findings.waiting import UNCOUNTED
 from metalog_spark.folder import FOLLOWED, Tables
+from metalog_spark.forms import FORMS, as_read, divided, is_half
 from metalog_spark.history import History
+from metalog_spark.requests import possible_of, rejected_of
 from metalog_spark.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
     HISTORY,
+    POSSIBLE,
     REJECTED,
     REQUESTS,
     USAGE,
@@ -99,10 +102,29 @@ def _of_all(spans: Sequence[Lost]) -> Lost:
     return None, min(begin, end), max(begin, end)
 
 
+def _take_halves_back(tables: Tables) -> None:
+    """Rejects the lines that were decided before a line showed that they are only half there."""
+    half = is_half(tables.facts.get(FORMS, {}))
+    requests = tables.read(REQUESTS)
+    halves = requests.where(half)
+    if not tables.facts.get(FORMS) or halves.isEmpty():
+        return
+    found = divided(as_read(halves), tables.facts[FORMS])
+    tables.commit(
+        f"forms-{tables.contents.serial}",
+        added={REJECTED: rejected_of(found), POSSIBLE: possible_of(found)},
+        replaced={
+            REQUESTS: requests.where(~half),
+            DECISIONS: tables.read(DECISIONS).where(~half),
+        },
+    )
+
+
 def complete(tables: Tables, history: History, source: str) -> None:
     """All but CONFIGURATION, which ``keep`` has written before anything was decided."""
     session = tables.session
     with tables.at_once():
+        _take_halves_back(tables)
         tables.replace(HISTORY, history_rows(session, history.stretches, source))
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lives))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))

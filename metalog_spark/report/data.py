@@ -231,6 +231,8 @@ def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
         yield f"{seen.said_of_kept()}."
     if seen.broken:
         yield f"{seen.said_broken()}."
+    if seen.ambiguous:
+        yield f"{seen.said_ambiguous()}."
     if seen.waiting is not None:
         yield f"{seen.waiting.said_of_uses()}."
     if seen.uncounted is not None:

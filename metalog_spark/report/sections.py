@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from metalog_spark.report.contents import Cell, Column, Kind, Section
-from metalog_spark.report.words import counted, day, grant, moment, resource
+from metalog_spark.report.words import counted, day, grant, hosts_said, moment, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts
@@ -23,6 +23,7 @@ _SIGHTS: Final = {
 _REASONS: Final = {
     "YOUNGER": "younger than the window, or of unknown age",
     "GAP": "its requests fall into a gap of the log",
+    "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
     "WAITS": "requests that wait, or are not counted yet, may be its uses",
     "DISAGREES": "brokers answered otherwise",
     "WAS_SUPER": "who used it was a super user then",
@@ -215,9 +216,9 @@ def denied(found: Rows) -> Section:
     rows = found.rows
     storms = sum(row["storm"] for row in rows)
     says = (
-        f"The {len(rows):,} pairs of principal and resource that were denied most, "
-        f"{counted(storms, 'storm')} among them, and the ACL that came nearest to allowing them "
-        "then."
+        f"The {len(rows):,} questions that were denied most (a principal, an operation and a "
+        f"resource), {counted(storms, 'storm')} among them, and the ACL that came nearest to "
+        "allowing them then."
         if rows
         else "Nothing was denied."
     )
@@ -226,6 +227,7 @@ def denied(found: Rows) -> Section:
         _PRINCIPAL,
         Column("Wanted"),
         *_RESOURCE,
+        Column("From"),
         Column("Denied", Kind.NUMBER),
         Column("Most in a day", Kind.NUMBER),
         Column("First", Kind.MOMENT),
@@ -240,6 +242,7 @@ def denied(found: Rows) -> Section:
             row["operation"] if row["still"] else f"{row['operation']}, allowed since",
             row["resource_type"],
             row["resource_name"],
+            hosts_said(row),
             row["requests"],
             row["peak"],
             moment(row["first_time"]),

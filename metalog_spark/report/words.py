@@ -52,3 +52,9 @@ def grant(row: Mapping[str, Any]) -> str:
     """``ALLOW READ``, and from where if not from anywhere."""
     where = "" if row["host"] == "*" else f" from {row['host']}"
     return f"{row['permission_type']} {row['operation']}{where}"
+
+
+def hosts_said(row: Mapping[str, Any]) -> str:
+    """``10.0.0.1``, ``3 hosts, 10.0.0.1 last``."""
+    hosts, last = row["hosts"], row["host"]
+    return str(last) if hosts == 1 else f"{hosts:,} hosts, {last} last"

@@ -29,6 +29,7 @@ from metalog_spark.auditfiles import (
     sorted_out,
 )
 from metalog_spark.auditlog import EMPTY, SCHEMA, Record, Told, read_batches, read_records
+from metalog_spark.beforehand import check_can_be_followed
 from metalog_spark.tables import REJECTED, REQUESTS
 
 LINE = (
@@ -40,7 +41,12 @@ OLD_LINE = LINE[: LINE.index(" for request")]
 
 
 def read(path: Path, part_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
-    """All rows of a file, by their line."""
+    """All requests and rejected lines of a file, by their line."""
+    return [row for row in read_all(path, part_bytes, zone) if row["possible"] is None]
+
+
+def read_all(path: Path, part_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
+    """Those, and what else the lines may mean."""
     [file] = find_files([str(path)])
     rows, first = [], 1
     for part in parts_of(file, part_bytes):
@@ -59,7 +65,8 @@ def written(folder: Path, *lines: bytes | str, name: str = "a.log") -> Path:
 def test_the_columns_are_those_of_the_tables() -> None:
     names = [re.split(r" ", column.strip())[0] for column in REQUESTS.schema.split(",")]
     rejected = [re.split(r" ", column.strip())[0] for column in REJECTED.schema.split(",")]
-    assert SCHEMA.names == names + [name for name in rejected if name not in names]
+    of_rejected = [name for name in rejected if name not in names]
+    assert SCHEMA.names == [*names, *of_rejected, "possible"]
 
 
 def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
@@ -86,6 +93,7 @@ def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
         "day": first["time"].date(),
         "text": None,
         "reason": None,
+        "possible": None,
     }
     assert first["time"].isoformat() == "2026-11-21T18:35:36.123000+00:00"
     assert last == {**first, "line": 4}
@@ -212,6 +220,13 @@ def test_files_are_named_by_path_folder_or_glob(tmp_path: Path) -> None:
         find_files([""])
 
 
+@pytest.mark.parametrize("address", ["s3a://logs/a", "hdfs://name/logs/*", "gs://b/x.gz"])
+def test_files_of_a_store_are_refused_by_name(address: str) -> None:
+    for read in (lambda: find_files([address]), lambda: check_can_be_followed(address)):
+        with pytest.raises(InvalidRequest, match="are read from disks only"):
+            read()
+
+
 def test_links_are_followed_once_and_not_in_circles(tmp_path: Path) -> None:
     for name in "elsewhere/a.log", "logs/b1/a.log":
         (tmp_path / name).parent.mkdir(parents=True)
@@ -329,6 +344,7 @@ def test_a_line_of_a_record_that_is_too_long_is_shown_as_that_of_a_file() -> Non
         row
         for batch in read_records([Record("t/0/7", "b", 1, lines)], Zone("UTC"))
         for row in batch.to_pylist()
+        if row["possible"] is None
     ]
     good, long = sorted(found, key=lambda row: row["reason"] is not None)
     assert (good["principal"], good["line"], good["ambiguous"]) == ("User:app", 2, True)

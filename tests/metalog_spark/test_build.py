@@ -22,7 +22,7 @@ from metalog.errors import InvalidRequest
 from metalog.log.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
-from metalog_spark.auditlog import EMPTY
+from metalog_spark.auditlines import EMPTY
 from metalog_spark.build import _cover
 from metalog_spark.folder import Tables
 from metalog_spark.requests import read_table

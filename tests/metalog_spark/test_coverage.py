@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 START = datetime(2026, 3, 1, 22, tzinfo=UTC)
 COUNTED = (
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, is_sure BOOLEAN,"
-    " controller BOOLEAN"
+    " controller BOOLEAN, ambiguous BIGINT"
 )
 
 
@@ -32,7 +32,7 @@ def states(
     """By broker, one letter an hour, of the numbers of lines allowed and denied in each; of a
     broker, or of any, from hour to hour others were lost."""
     rows = [
-        (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False)
+        (broker, START + timedelta(hours=at), *numbers, numbers[0] > 0, False, 0)
         for broker, each in hours.items()
         for at, numbers in enumerate(each)
         if any(numbers)
@@ -85,7 +85,7 @@ def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_noth
     come of a line. Hours between that have no row are not seen, as those that have one."""
     start, end = datetime(2025, 9, 1, tzinfo=UTC), datetime(2026, 1, 1, 1, tzinfo=UTC)
     clocks = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
-    lines = [("b", at, 1, 0, True, False) for at in (*clocks, start, end)]
+    lines = [("b", at, 1, 0, True, False, 2) for at in (*clocks, start, end)]
     tables = Tables.make(spark, tmp_path)
     tables.replace(COVERAGE, covered(frame_of(spark, lines, COUNTED)))
     assert len(list((tmp_path / "coverage").rglob("*"))) < 50
@@ -93,7 +93,7 @@ def test_a_clock_that_stood_at_1970_or_9999_costs_next_to_nothing_and_shows_noth
     edges = f.unix_seconds(f.min("hour")), f.unix_seconds(f.max("hour"))
     [row] = found.agg(f.count("*"), *seen_hours(f.lit(True)), *edges).collect()
     between = (end - start) // timedelta(hours=1) - 1
-    assert tuple(row) == (4 + between, 4, 4, 0, *(round(each.timestamp()) for each in clocks))
+    assert tuple(row) == (4 + between, 4, 4, 0, 8, *(round(each.timestamp()) for each in clocks))
 
 
 def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug(
@@ -116,17 +116,17 @@ def test_lines_are_counted_by_their_hour_and_none_that_may_be_forged_shows_debug
     given = frame_of(spark, rows, schema)
     requests = given.withColumn("time", f.to_timestamp("at"))
     counts = counted(requests)
-    columns = ("broker", "string(hour)", "allowed", "denied", "state", "controller")
+    columns = ("broker", "string(hour)", "allowed", "denied", "state", "controller", "ambiguous")
     for each in (counts, counted_before(covered(counts))):
         found = covered(each).selectExpr(*columns)
         assert sorted(map(tuple, found.collect())) == [
-            ("1", "2026-03-01 23:00:00", 2, 0, "BOTH", False),
-            ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY", False),
-            ("2", "2026-03-02 00:00:00", 1, 0, "BOTH", False),
-            ("3", "2026-03-02 00:00:00", 1, 1, "DENIALS_ONLY", False),
-            ("3", "2026-03-02 01:00:00", 0, 0, "NOTHING", False),
-            ("3", "2026-03-02 02:00:00", 1, 0, "DENIALS_ONLY", False),
-            ("c", "2026-03-02 02:00:00", 1, 0, "BOTH", True),
+            ("1", "2026-03-01 23:00:00", 2, 0, "BOTH", False, 1),
+            ("1", "2026-03-02 00:00:00", 0, 2, "DENIALS_ONLY", False, 0),
+            ("2", "2026-03-02 00:00:00", 1, 0, "BOTH", False, 0),
+            ("3", "2026-03-02 00:00:00", 1, 1, "DENIALS_ONLY", False, 1),
+            ("3", "2026-03-02 01:00:00", 0, 0, "NOTHING", False, 0),
+            ("3", "2026-03-02 02:00:00", 1, 0, "DENIALS_ONLY", False, 1),
+            ("c", "2026-03-02 02:00:00", 1, 0, "BOTH", True, 0),
         ]
     wanted = spark.createDataFrame([], COVERAGE.schema).schema
     assert covered(counts).schema.fieldNames() == wanted.fieldNames()

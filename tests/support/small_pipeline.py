@@ -135,7 +135,7 @@ class World(NamedTuple):
                 led = broker == self.brokers[0] and state == "BOTH"
                 led &= self.led is None or hour in self.led
                 day = moment(hour).date()
-                rows.append((broker, moment(hour), allowed, denied, state, led, day))
+                rows.append((broker, moment(hour), allowed, denied, state, led, 0, day))
         return rows
 
 

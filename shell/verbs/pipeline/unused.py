@@ -52,6 +52,7 @@ _SHOWN: Final = 20
 _WHY: Final = {
     "YOUNGER": "it was not in force all the time, as far as is known",
     "GAP": "it may have decided requests in a gap of the metadata log",
+    "AMBIGUOUS": "lines that can be read in several ways, or half lines, may be its uses",
     "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
     "DISAGREES": "brokers answered otherwise than the log says",
     "WAS_SUPER": "who would have used it was a super user then, and is none now",

@@ -88,6 +88,8 @@ def run(arguments: Namespace, output: Output) -> int:
             lost = losing(unseen_in(tables, window), proposed, config.super_users)
     if seen.broken:
         output.warn(f"{seen.said_broken()} that is not looked at")
+    if seen.ambiguous:
+        output.warn(f"{seen.said_ambiguous()}: each is looked at in the likeliest way alone")
     if seen.without_allowed:
         output.warn(f"{seen.said()}: whom it would break then is not known")
     if seen.without_controller:

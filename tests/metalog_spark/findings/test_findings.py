@@ -293,6 +293,44 @@ def test_denied(tables: Tables, day: Window) -> None:
     )
 
 
+def test_denials_are_by_what_was_asked_and_grants_by_hosts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """And a command to make whoever was denied as good as a super user is offered to nobody."""
+    here, there = "10.0.0.1", "10.0.0.2"
+    acls = [allow("t", READ, BOB, host=here), allow("t", WRITE, BOB, host=there)]
+    acls += [allow("u", each, BOB, host=host) for each in (READ, WRITE) for host in (here, there)]
+    asks = (
+        Ask(ERIN, Operation.ALTER, "kafka-cluster", times=264, kind=ResourceType.CLUSTER),
+        Ask(
+            ERIN, Operation.DESCRIBE, "kafka-cluster", times=700, kind=ResourceType.CLUSTER, hour=2
+        ),
+        Ask(
+            ERIN, Operation.DESCRIBE, "kafka-cluster", kind=ResourceType.CLUSTER, hour=3, host=there
+        ),
+        Ask(BOB, READ, "t"),
+    )
+    world = World(tuple(life(number, acl) for number, acl in enumerate(acls, 1)), asks)
+    tables = world.folder(spark, tmp_path / "asked")
+    looked, altered = denied(tables, window_of(tables)).collect()
+    assert (looked.operation, looked.requests, looked.hosts, looked.host) == (
+        *("DESCRIBE", 701),
+        *(2, there),
+    )
+    assert "--operation Describe" in looked.remedy
+    assert (altered.operation, altered.requests, altered.hosts) == ("ALTER", 264, 1)
+    assert altered.remedy == (
+        "find out why it asks, and stop it: with ALTER there it may change all ACLs and anybody's"
+        " password, and so become anyone; leave such work to a super user"
+    )
+    held = access(tables, window_of(tables)).collect()
+    assert sorted((row.resource_name, row.operations, row.hosts) for row in held) == [
+        ("t", ["DESCRIBE", "READ"], [here]),
+        ("t", ["DESCRIBE", "WRITE"], [there]),
+        ("u", ["DESCRIBE", "READ", "WRITE"], [here, there]),
+    ]
+
+
 def test_drift_between_two_moments_of_one_log(tables: Tables) -> None:
     [row] = drift(tables, tables, meant_at=0).collect()
     assert (row.change, acl_in(row), row.severity) == ("ADDED", ERINS, "INFO")

@@ -1,0 +1,43 @@
+"""Requests that may have been: what else ambiguous audit lines say, and what half lines may say.
+
+Nothing is decided of them. Each ACL that could match one, whenever it was in force, may have been
+used by it, so that of such an ACL it is not known whether anything needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metalog.acl import PatternType
+from metalog_spark.findings.waiting import uncounted_in, waiting_in
+from metalog_spark.tables import POSSIBLE, USAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+
+def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
+    """``usage``, and each question of the window that may have been asked, of which ``possible``
+    is true; as long as requests wait, or are not counted, of whatever time. ``begins``: it is of
+    any name that begins so."""
+    from pyspark.sql import functions as f
+
+    if not tables.has(POSSIBLE):
+        return usage.withColumns({"possible": f.lit(False), "begins": f.lit(False)})
+    asked = [name for name in USAGE.columns if name in POSSIBLE.columns]
+    time, found = f.unix_micros("time"), tables.read(POSSIBLE)
+    if waiting_in(tables) is None and uncounted_in(tables) is None:
+        is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
+        found = found.where(f.col("time").isNull() | is_inside)
+    questions = found.groupBy(*asked).agg(
+        f.count("*").alias("requests"),
+        f.coalesce(f.min("time"), f.timestamp_micros(f.lit(window.start_us))).alias("first_time"),
+        f.coalesce(f.max("time"), f.timestamp_micros(f.lit(window.start_us))).alias("last_time"),
+        f.lit(True).alias("possible"),
+    )
+    begins = f.col("pattern_type") == PatternType.PREFIXED.name
+    questions = questions.withColumns({"begins": begins, "waits": f.lit(False)})
+    return usage.unionByName(questions, allowMissingColumns=True)

@@ -1,0 +1,84 @@
+"""A whole pipeline over logs with torn, joined, forged and half lines in every file.
+
+What happened is known from before the lines were spoilt, and a linear scan said by which ACL.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from command import run_here
+from spoilt_log import START, some_acls, some_events, spoil
+
+from metalog.ids import Uuid, uuid_text
+from metalog.image.acls import record_of
+from metalog.log.layout import PARTITION_FOLDER, segment_name
+from metalog.records.batch import batch_bytes, build_batch
+from metalog.records.messages import LeaderChangeMessage
+from metalog_spark.auditlines import LINE_FEED
+from metalog_spark.folder import Tables
+from metalog_spark.forms import HALF
+from metalog_spark.tables import POSSIBLE, REJECTED, REQUESTS
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
+
+    from metalog.acl import Acl
+
+FILES = 4
+
+
+def _id(place: int) -> Uuid:
+    return Uuid((place + 1).to_bytes(16, "big"))
+
+
+def write_log(folder: Path, acls: list[Acl]) -> None:
+    path = folder / PARTITION_FOLDER / segment_name(0)
+    path.parent.mkdir(parents=True)
+    time = int(START.timestamp() * 1000) - 1000
+    records = [(record_of(_id(place), acl), 0) for place, acl in enumerate(acls)]
+    batches = [
+        build_batch(0, 1, time, [(LeaderChangeMessage(0, 1), 0)]),
+        build_batch(1, 1, time, records),
+    ]
+    path.write_bytes(b"".join(map(batch_bytes, batches)))
+
+
+def test_no_used_grant_can_go_whichever_way_the_files_come(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = Random(19)
+    acls = some_acls(random, 120)
+    write_log(tmp_path / "log", acls)
+    used = set()
+    for number in range(FILES):
+        log, told = spoil(random, some_events(random, acls, 20), halves=True)
+        used |= {event.acl for event in told if event.acl is not None}
+        name = f"b{number // 2}.log.{number % 2}"
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        (tmp_path / "logs" / name).write_bytes(log)
+    build = ("pipeline", "build", "--json", "--log", tmp_path / "log")
+    files = sorted((tmp_path / "logs").iterdir())
+    whole, bits = tmp_path / "whole", tmp_path / "bits"
+    done = run_here(capsys, *build, "--audit", tmp_path / "logs", "--out", whole)
+    assert done.returncode == 0, done.stderr
+    for each in reversed(files):
+        run_here(capsys, *build, "--audit", each, "--out", bits)
+    for table in REQUESTS, POSSIBLE, REJECTED:
+        rows = [
+            sorted(map(str, Tables.open(spark, out).read(table).drop("text").collect()))
+            for out in (whole, bits)
+        ]
+        assert rows[0] == rows[1]
+    halves = Tables.open(spark, whole).read(REJECTED)
+    assert halves.where(halves.reason.isin(HALF, LINE_FEED)).count()
+    said = run_here(capsys, "pipeline", "unused", "--json", "--all", whole)
+    assert "audit lines can be read in several ways" in said.stderr
+    verdicts = [json.loads(line) for line in said.stdout.splitlines()]
+    going = {each["id"] for each in verdicts if each["canGo"]}
+    assert going
+    assert not going & {uuid_text(_id(acls.index(acl))) for acl in used}

@@ -1,0 +1,166 @@
+"""Lines that are torn, joined, forged or cut: no grant that was used is ever called unused.
+
+A linear scan over what happened decides, by ``authorizer.spec``; the log is what Kafka would have
+written of it, spoilt as writers, disks and hostile names spoil logs.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from small_acls import lived
+from spoilt_log import some_acls, some_events, spoil
+
+from authorizer import spec
+from authorizer.audit_layout import Zone
+from authorizer.audit_readings import MOST_READINGS, readings, unfinished
+from metalog.acl import Acl, Operation, ResourceType
+from metalog.ids import uuid_text
+from metalog_spark.auditfiles import count_lines, find_files, parts_of
+from metalog_spark.auditlines import TORN, read_text
+from metalog_spark.auditlog import Record, Told, read_batches, read_records
+from metalog_spark.findings.lives import Lives
+from metalog_spark.findings.uses import Conditions, Request, State, tally, verdicts
+
+UTC = Zone("UTC")
+LINE = (
+    "[2026-11-21 18:35:36,123] INFO Principal = User:app is Denied operation = READ from host ="
+    " 10.0.0.1 on resource = Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1"
+    " based on rule DefaultDeny (kafka.authorizer.logger)"
+)
+NEXT = LINE.replace("User:app", "User:next").replace("36,123", "40,000")
+VERDICT_END = LINE.index("Topic:") + len("Topic:")
+HEAD_END = LINE.index("Principal = ") + len("Principal = ")
+
+
+def said(text: str) -> set[tuple[str, str, str]]:
+    """What the request of ``text`` and those that are possible ask for."""
+    found = read_text(text, UTC)
+    rows = [each.row for each in found.possible]
+    if found.request is not None:
+        rows.append(found.request[0])
+    return {(row.principal, row.pattern_type, row.resource_name) for row in rows}
+
+
+@pytest.mark.parametrize("cut", range(HEAD_END, VERDICT_END))
+def test_a_torn_line_without_a_verdict_is_broken_and_the_next_is_a_line(cut: int) -> None:
+    found = read_text(LINE[:cut] + NEXT, UTC)
+    assert found.rejected == [(LINE[:cut], TORN)]
+    assert found.request is not None
+    row, micros = found.request
+    assert (row.principal, row.ambiguous) == ("User:next", True)
+    assert micros == read_text(NEXT, UTC).request[1]  # type: ignore[index]
+    assert not found.possible
+
+
+@pytest.mark.parametrize("cut", range(VERDICT_END, len(LINE)))
+def test_of_a_torn_line_with_a_verdict_both_requests_are_possible(cut: int) -> None:
+    names = said(LINE[:cut] + NEXT)
+    assert ("User:next", "LITERAL", "payments") in names
+    of_first = {(pattern, name) for principal, pattern, name in names if principal == "User:app"}
+    ends = {name for pattern, name in of_first if pattern == "PREFIXED"}
+    assert any("payments".startswith(name) or name.startswith("payments") for name in ends)
+
+
+def test_torn_json_is_two_lines_too() -> None:
+    first, second = (f'{{"message":"{each}"}}' for each in (LINE, NEXT))
+    found = read_text(first[:80] + second, UTC)
+    assert found.rejected == [(first[:80], TORN)]
+    assert found.request is not None
+    assert found.request[0].principal == "User:next"
+
+
+def test_a_name_in_another_encoding_may_be_the_name() -> None:
+    raw = LINE.replace("payments", "gr\xf6n").encode("latin-1")
+    found = read_text(raw.decode(errors="backslashreplace"), UTC, raw=raw)
+    assert "gr\xf6n" in {each.row.resource_name for each in found.possible}
+
+
+def test_a_record_of_several_lines_may_be_one_whose_name_has_a_line_feed() -> None:
+    lines = LINE.replace("payments", "my\ngroup").encode()
+    [*batches] = read_records([Record("t/0/7", "b", 1, lines)], UTC)
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    assert "my\ngroup" in {row["resource_name"] for row in rows if row["possible"]}
+
+
+@pytest.mark.parametrize("part", ["Principal = ", LINE, LINE[HEAD_END:], LINE[VERDICT_END:]])
+def test_no_line_has_many_readings_nor_takes_long(part: str) -> None:
+    text = LINE.replace("payments", part * ((1 << 19) // len(part)))
+    started = time.process_time()
+    assert len([*readings(text)]) <= MOST_READINGS
+    assert len([*unfinished(text)]) <= MOST_READINGS
+    read_text(text, UTC)
+    assert time.process_time() - started < 30
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
+    """But of what a line says nothing of any more, neither who nor what: those are counted."""
+    random = Random(seed)
+    acls = some_acls(random)
+    log, told = spoil(random, some_events(random, acls), halves=False)
+    path = tmp_path / "a.log"
+    path.write_bytes(log)
+    rows = rows_of(path, part_bytes=random.choice([200, 1000, 1 << 20]))
+    going = can_go(acls, rows)
+    used = {event.acl for event in told if event.acl is not None}
+    assert used
+    assert not going & used
+
+
+def rows_of(path: Path, part_bytes: int) -> list[dict[str, Any]]:
+    [file] = find_files([str(path)])
+    rows, first = [], 1
+    for part in parts_of(file, part_bytes):
+        for batch in read_batches(Told(part, "f", "b", first), UTC):
+            rows += batch.to_pylist()
+        first += count_lines(part)
+    return rows
+
+
+def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:
+    """By the counting of ``unused``, with each request decided by the scan."""
+    lives = [lived(number, acl) for number, acl in enumerate(acls, 1)]
+    ids = {each.acl: uuid_text(each.id) for each in lives}
+    requests = [
+        asked(row, acls, ids)
+        for row in rows
+        if row["reason"] is None and (row["possible"] or row["pattern_type"] == "LITERAL")
+    ]
+    held = Lives(lives)
+    given = Conditions(0, 1, 0, True, True, True)
+    found = verdicts(held, tally(held, requests), given)
+    return {each.acl for each in found if each.can_go and each.state is State.UNUSED}
+
+
+def asked(row: dict[str, Any], acls: list[Acl], ids: dict[Acl, str]) -> Request:
+    words = tuple(
+        row[name] for name in ("principal", "host", "operation", "resource_type", "resource_name")
+    )
+    principal, host, operation, kind, name = words
+    decision = spec.decide(
+        acls,
+        (frozenset({principal}), host),
+        Operation[operation],
+        ResourceType[kind],
+        name,
+        False,
+    )
+    acl_id = None if decision.acl is None else ids[decision.acl]
+    return Request(
+        words,
+        row["result"],
+        0,
+        decision.result.value,
+        acl_id,
+        known=True,
+        requests=1,
+        first_us=0,
+        last_us=0,
+        possible=bool(row["possible"]),
+        begins=row["pattern_type"] == "PREFIXED",
+    )
