@@ -31,7 +31,7 @@ def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterato
     names = {"B": (2, 1, "BOTH"), "D": (0, 1, "DENIALS_ONLY"), "N": (0, 0, "NOTHING")}
     for number, letter in enumerate(states, begin):
         hour = FIRST + timedelta(hours=number)
-        yield broker, hour, *names[letter], led and letter == "B", hour.date()
+        yield broker, hour, *names[letter], led and letter == "B", 0, hour.date()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from selenium.webdriver.common.keys import Keys
 from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
-from metalog_spark.report.sections import denied
+from metalog_spark.report.sections import access, denied
 from shell.safe import shown
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.once]
@@ -405,6 +405,24 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     box = "const box = document.querySelector('.rows');"
     assert opened.run(f"{box} return box.scrollWidth - box.clientWidth") == 0
     assert opened.run("return document.querySelector('td.a').clientWidth") >= 24 * 7
+
+
+def test_who_may_what_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
+    """Its last column, too, where somebody may do everything from several hosts."""
+    operations = ("ALTER", "ALTER_CONFIGS", "CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS")
+    said = ("reads, writes, administers", ", ".join((*operations, "READ", "WRITE")))
+    hosts = "10.11.112.113, 2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"
+    name = "customers.consents.v1"
+    row = ("WARNING", "User:shipping-tracker", "DELEGATION_TOKEN, prefixed", name, *said)
+    table = access([], "the end")
+    path = tmp_path / "may.html"
+    rows = [(*row, said[1], hosts, 1_234_567_890, datetime(2025, 3, 1, 12, 30))]
+    wide = Section("may", table.title, table.says, table.columns, rows, 1)
+    path.write_bytes(page(small_contents(sections=(wide,)), shown))
+    opened.resize(1440, 900)
+    opened.open(path)
+    box = "const box = document.querySelector('.rows');"
+    assert opened.run(f"{box} return box.scrollWidth - box.clientWidth") == 0
 
 
 def read(opened: Browser, selector: str) -> str:
