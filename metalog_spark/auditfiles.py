@@ -20,6 +20,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.log.topic_address import is_topic
+from metalog_spark.folder import check_is_on_disk
 
 PART_BYTES: Final = 64 << 20
 BLOCK_BYTES: Final = 1 << 20
@@ -32,7 +33,6 @@ _HEAD_BYTES: Final = 16 << 10
 """More than a container's start scripts print, which is the same each time."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
-_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _KAFKAS_NAME: Final = "kafka-authorizer"
 
 
@@ -127,15 +127,6 @@ def _files_of(pattern: str) -> Iterator[str]:
     for root in [path] if path.exists() else _matching(path):
         inside = _below(root) if root.is_dir() else [root]
         yield from (str(each) for each in inside if each.is_file())
-
-
-def check_is_on_disk(audit: str) -> None:
-    """``InvalidRequest`` where ``audit`` names files of an object store or the like."""
-    if _SCHEME.match(audit) and not Path(audit).exists():
-        raise InvalidRequest(
-            f"{audit}: audit files are read from disks only, and a topic by metalog pipeline"
-            " follow; copy the files to a disk, or mount their store and name the path"
-        )
 
 
 def _matching(pattern: Path) -> list[Path]:

@@ -17,9 +17,16 @@ from typing import Final
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
 from metalog.records.text import has_half_pair
-from metalog_spark.auditfiles import check_is_on_disk
 from metalog_spark.contents import LIST, Contents, replayed
-from metalog_spark.folder import is_pattern, lacks_table, literal, no_folder, occupied, placed
+from metalog_spark.folder import (
+    check_is_on_disk,
+    is_pattern,
+    lacks_table,
+    literal,
+    no_folder,
+    occupied,
+    placed,
+)
 
 _IN_A_DEMO: Final = "tables"
 """What metalog pipeline demo calls the folder in its own."""

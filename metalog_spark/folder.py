@@ -363,6 +363,15 @@ def literal(path: str | Path) -> str:
     return place
 
 
+def check_is_on_disk(audit: str) -> None:
+    """``InvalidRequest`` where ``audit`` names files of an object store or the like."""
+    if _SCHEME.match(audit) and not Path(audit).exists():
+        raise InvalidRequest(
+            f"{audit}: audit files are read from disks only, and a topic by metalog pipeline"
+            " follow; copy the files to a disk, or mount their store and name the path"
+        )
+
+
 def local_path(named: str) -> str:
     """Of a file of this machine, or of a disk that all share, as Spark names it: ``file:/x``."""
     return re.sub(r"^file:/+", "/", named)
