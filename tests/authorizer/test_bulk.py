@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -116,3 +117,20 @@ def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: st
         with pytest.raises(InvalidRequest) as refused:
             bulk.allowed(Columns(*columns))
         assert str(refused.value).startswith(problem)
+
+
+def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever chooses long names leaves no more behind than the last call took beyond the bound."""
+    monkeypatch.setattr("authorizer.scopes.REMEMBERED_BYTES", 200_000)
+    decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for call in range(50):
+            who = f"User:{call}".ljust(16_384, "x")
+            decider.allowed(Columns([who], [HOSTS[0]], ["READ"], ["TOPIC"], ["t"]))
+        assert tracemalloc.get_traced_memory()[0] - before < 400_000
+    finally:
+        tracemalloc.stop()

@@ -145,7 +145,7 @@ def test_a_small_file_means_no_more_questions_than_a_file_of_acls_means_acls(
         return json.dumps({"operation": "Read", **found})
 
     path.write_text(f"deny:\n- {entry(1_000)}\n")
-    with pytest.raises(InvalidRequest, match=r"line 2.*means over 100,000 questions"):
+    with pytest.raises(InvalidRequest, match=r"line 2.*means more than 100,000 questions"):
         read_expectations([str(path)])
     monkeypatch.setattr(document, "MOST_ENTRIES", 100)
     path.write_text(f"deny:\n- {entry(4)}\n- {entry(4)}\n")
