@@ -135,7 +135,11 @@ def _questions(
             )
             hosts = _common(acl.host, step.host, WILDCARD, everywhere, _OTHER)
             operations = _operations(_decided(acl) & _decided(step))
-        reached = (name for name in names if reaches(step, acl.resource_type, name))
+        if not (principals and hosts and operations):
+            continue
+        is_one = step.pattern_type is PatternType.LITERAL and step.resource_name != WILDCARD
+        near_names = [step.resource_name] if is_one else names
+        reached = (name for name in near_names if reaches(step, acl.resource_type, name))
         for name, principal, host, operation in product(reached, principals, hosts, operations):
             at = None if host == _OTHER else host
             yield Question(principal, operation, acl.resource_type, name, at)
