@@ -195,6 +195,11 @@ APIS: Final = {
 }
 OF_BROKERS: Final = {
     METADATA: Api(
-        "Metadata", VersionRange(0, 13), metadata, refuse_metadata, ErrorCode.LEADER_NOT_AVAILABLE
+        "Metadata",
+        VersionRange(0, 13),
+        metadata,
+        refuse_metadata,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        short=0,
     ),
 }
