@@ -35,6 +35,14 @@ class Authorizer:
     """
 
     def configure(self, configs: Mapping[str, object]) -> None:
+        """Read the node's configuration; called once, before anything else.
+
+        Args:
+            configs: all keys of the configuration, by Kafka's names.
+
+        Raises:
+            ConfigException: a value cannot be used.
+        """
         raise NotImplementedError
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
@@ -43,6 +51,15 @@ class Authorizer:
         raise NotImplementedError
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        """Decide about each of ``actions``.
+
+        Args:
+            context: who asks, and from where.
+            actions: what is asked, one operation on one resource each.
+
+        Returns:
+            A result for each action, in order.
+        """
         raise NotImplementedError
 
     def authorize_by_resource_type(
@@ -52,6 +69,7 @@ class Authorizer:
         raise NotImplementedError
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        """The ACLs that ``acl_filter`` matches; all of them by default."""
         raise NotImplementedError
 
     def acl_count(self) -> int:
@@ -63,4 +81,5 @@ class Authorizer:
         return False
 
     def close(self) -> None:
+        """Let go of all resources; called once, at the end."""
         raise NotImplementedError

@@ -120,12 +120,30 @@ class StandardAuthorizer(Authorizer):
         return authorizer
 
     def configure(self, configs: Mapping[str, object]) -> None:
+        """Read Kafka's keys: ``super.users``, ``allow.everyone.if.no.acl.found`` and others.
+
+        Args:
+            configs: keys by Kafka's names; those that concern something else are ignored.
+
+        Raises:
+            ConfigException: a value cannot be used.
+        """
         self._config, warnings = from_properties(configs)
         for warning in warnings:
             _log.warning("%s", warning)
         self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        """A future for each endpoint, done once its listener may open (KIP-801).
+
+        Args:
+            server_info: listener name -> address.
+
+        Returns:
+            Listener name -> future. One of ``early.start.listeners`` is done at once, the others
+            once the log is loaded; ``result(timeout)`` raises why it is not (``LoadTimeout``,
+            ``CorruptLog``).
+        """
         early = self._config.early_start_listeners
         return {name: _done() if name in early else self._initial_load for name in server_info}
 
@@ -150,6 +168,7 @@ class StandardAuthorizer(Authorizer):
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
+        """Whether ``context`` may carry out ``action``; raises as ``authorize``."""
         return self.authorize(context, (action,))[0] is ALLOWED
 
     def authorize_by_resource_type(
@@ -186,9 +205,11 @@ class StandardAuthorizer(Authorizer):
         return self._decider.index.acls(acl_filter)
 
     def acl_count(self) -> int:
+        """How many ACL ids there are."""
         return len(self._by_id)
 
     def is_super_user(self, principal: str) -> bool:
+        """Whether ``principal`` (``User:admin``) is configured as one."""
         return principal in self._config.super_users
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
@@ -273,6 +294,7 @@ class StandardAuthorizer(Authorizer):
         by_id[uuid] = acl
 
     def remove_acl(self, uuid: Uuid) -> None:
+        """Remove the ACL with the id ``uuid``; ``InvalidRequest`` where there is none."""
         by_id = self._own_ids()
         if uuid not in by_id:
             raise InvalidRequest(f"there is no ACL with the id {uuid_text(uuid)}")
@@ -284,6 +306,7 @@ class StandardAuthorizer(Authorizer):
         del by_id[uuid]
 
     def close(self) -> None:
+        """End the waiting for a load that did not come; decisions go on."""
         closed = AuthorizerNotReady(
             "the authorizer was closed before its initial load was complete"
         )

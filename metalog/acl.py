@@ -19,6 +19,8 @@ CLUSTER_NAME: Final = "kafka-cluster"
 
 
 class ResourceType(IntEnum):
+    """Kafka's ResourceType. ANY is for filters only."""
+
     UNKNOWN = 0
     ANY = 1
     TOPIC = 2
@@ -204,6 +206,7 @@ class ResourcePatternFilter(NamedTuple):
     pattern_type: PatternType = PatternType.ANY
 
     def matches(self, acl: Acl) -> bool:
+        """Whether the pattern of ``acl`` is among those meant."""
         if self.resource_type not in (ResourceType.ANY, acl.resource_type):
             return False
         if self.pattern_type not in (PatternType.ANY, PatternType.MATCH, acl.pattern_type):
@@ -228,6 +231,7 @@ class AccessControlEntryFilter(NamedTuple):
     permission_type: PermissionType = PermissionType.ANY
 
     def matches(self, acl: Acl) -> bool:
+        """Whether the entry of ``acl`` is among those meant."""
         return (
             (self.principal is None or self.principal == acl.principal)
             and (self.host is None or self.host == acl.host)
@@ -243,6 +247,7 @@ class AclFilter(NamedTuple):
     entry: AccessControlEntryFilter = AccessControlEntryFilter()
 
     def matches(self, acl: Acl) -> bool:
+        """Whether both filters match ``acl``."""
         return self.pattern.matches(acl) and self.entry.matches(acl)
 
 

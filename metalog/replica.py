@@ -129,6 +129,13 @@ class Replica(Submits):
         self.close()
 
     def start(self) -> None:
+        """Claim the log if it can be written, and begin to follow it on a thread.
+
+        Raises:
+            InvalidTarget: the log is not ours to write.
+            CorruptLog: the log is damaged; not if the replica ``is_patient``.
+            RuntimeError: it was started before.
+        """
         if self._thread is not None:
             raise RuntimeError("a replica is started only once")
         fault = None
@@ -254,10 +261,12 @@ class Replica(Submits):
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
+        """The publishers that raised, with the last error of each."""
         return self._loader.publisher_faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
+        """The records that were passed over, by type."""
         return self._loader.skipped
 
     def _begin(self) -> None:

@@ -48,6 +48,7 @@ class Upkeep:
         )
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Write a snapshot if one is due, and delete what it replaces."""
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:

@@ -25,6 +25,8 @@ from metalog.image import (
 
 
 class MetadataImage(NamedTuple):
+    """All that a log's records came to at one offset; deeply immutable."""
+
     provenance: manifest.Provenance = manifest.NOTHING
     features: features.FeaturesImage = features.EMPTY
     cluster: cluster.ClusterImage = cluster.EMPTY

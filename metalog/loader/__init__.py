@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from metalog.loader.delivery import PublisherFault
-from metalog.loader.replay import BUFFER_LIMIT, Diverged, Loader, feed
+from metalog.loader.replay import BUFFER_LIMIT, Loader, feed
 from metalog.loader.screen import Doubt, Skipped
-from metalog.loader.state import Loading, Ready, Stale, State
+from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction
 
 __all__ = [

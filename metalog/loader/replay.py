@@ -33,7 +33,7 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Doubt, Screen, Skipped
-from metalog.loader.state import Loading, Ready, Stale, State
+from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction, Transaction
 from metalog.ports import (
     Appended,
@@ -59,10 +59,6 @@ from metalog.records.messages import (
 
 BUFFER_LIMIT: Final = 256 << 20
 """Bytes of batches that may wait above the last stable offset."""
-
-
-class Diverged(CorruptLog):
-    """The log took back what it had called committed; all of it is read anew."""
 
 
 class _Size(NamedTuple):
@@ -116,6 +112,7 @@ class Loader:
 
     @property
     def is_transaction_open(self) -> bool:
+        """Whether a metadata transaction has begun and not ended."""
         return self._transaction is not None
 
     @property
@@ -124,6 +121,7 @@ class Loader:
 
     @property
     def state(self) -> State:
+        """``Loading``, ``Ready`` or ``Stale``."""
         if not self._is_ready:
             fault = None if self._fault is None else self._fault[1]
             return Loading(self._read, self.high_watermark, fault)
@@ -131,6 +129,7 @@ class Loader:
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
+        """The publishers that raised, with the last error of each."""
         return self._delivery.faults
 
     @property

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from metalog.errors import CorruptLog
+
+
+class Diverged(CorruptLog):
+    """The log took back what it had called committed; all of it is read anew."""
+
 
 class Loading(NamedTuple):
     """Nothing was published yet; ``fault`` is the last one met, if any."""

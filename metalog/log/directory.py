@@ -69,10 +69,12 @@ class DirectoryLog:
 
     @property
     def folder(self) -> LogFolder:
+        """The folder's files, as they were at the last look."""
         return self._folder
 
     @property
     def meta_properties(self) -> MetaProperties | None:
+        """The node's ``meta.properties``; None where there is none."""
         return self._folder.meta_properties
 
     @property
@@ -85,10 +87,12 @@ class DirectoryLog:
 
     @property
     def quorum_state(self) -> QuorumState | None:
+        """The node's ``quorum-state``; None where there is none."""
         return self._folder.quorum_state
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
+        """Where each epoch begins, by the ``leader-epoch-checkpoint``."""
         return self._folder.leader_epochs
 
     @property
@@ -98,6 +102,7 @@ class DirectoryLog:
 
     @property
     def torn_tail(self) -> TornTail | None:
+        """The batch at the end that was not written whole; None where there is none."""
         return self._ends.torn_tail
 
     @property
@@ -181,10 +186,15 @@ class DirectoryLog:
         return tuple(problems)
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         ends = self._ends
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
         self.refresh()
         ends = self._ends
         if start < ends.start:
@@ -207,6 +217,7 @@ class DirectoryLog:
             raise ends.damage
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         deadline = time.monotonic() + timeout_s
         while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, _POLL_EVERY_S))
@@ -226,6 +237,7 @@ class DirectoryLog:
                 return
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         if self._ends.replaced_by is not None:
             return []
         return [
@@ -238,6 +250,10 @@ class DirectoryLog:
         return [named for named in self._folder.snapshots if self._contradiction(named) is None]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 
     def bootstrap(self) -> Iterator[Batch] | None:

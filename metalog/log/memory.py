@@ -48,9 +48,14 @@ class MemoryLog:
         self._bounds = LogBounds(start, end, epoch, committed, "given with the batches")
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
         if start < self._bounds.start:
             newest = max(self._snapshots)
             yield SnapshotNeeded(newest)
@@ -62,12 +67,18 @@ class MemoryLog:
                 yield Appended(batch)
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         return [MemorySplit(self._batches)] if self._batches else []
 
     def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
         return sorted(self._snapshots)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         return iter(self._snapshots[id])
 
 
@@ -93,6 +104,11 @@ class WritableMemoryLog:
         self._news: list[LogEvent] = []
 
     def claim(self) -> int:
+        """Become the one writer, in a new epoch; returns the epoch.
+
+        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        damaged, and ``LogFenced`` after it was claimed or closed.
+        """
         if self._is_closed:
             raise LogFenced("the log in memory was closed")
         self._epoch = self.bounds().epoch + 1
@@ -101,39 +117,59 @@ class WritableMemoryLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+
+        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
+        is over or a write has failed.
+        """
         if self._is_closed or epoch != self._epoch:
             raise LogFenced(f"epoch {epoch} of the log in memory is over")
         return self._append(records, epoch)
 
     def trim(self, before: SnapshotId) -> None:
+        """Delete the records before the end of the snapshot ``before``."""
         raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """(message, version) pairs with which a log without a metadata.version begins."""
         return self._bootstrap
 
     def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
         self._is_closed = True
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         if not self._news:
             time.sleep(timeout_s)
         news, self._news = self._news, []
         return news
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         return MemoryLog(self._batches).splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
         return ()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         raise InvalidRequest(f"there is no snapshot {id} of a log in memory")
 
     def _append(self, records: Sequence[tuple[Message | ControlMessage, int]], epoch: int) -> int:

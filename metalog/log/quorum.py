@@ -105,15 +105,18 @@ class QuorumLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
+        """A line for each client key that is not used."""
         return tuple(f"{self.path}: {note}" for note in self._settings.notes)
 
     @property
     def proven(self) -> Proven:
+        """Up to which offset the log is committed, and why that is known."""
         bounds = self.bounds()
         return Proven(bounds.end, bounds.why)
 
     @property
     def leader(self) -> Leader:
+        """The node that leads the quorum, and its epoch; asks, where it is not known."""
         return self._surveyed().leader
 
     @property
@@ -150,9 +153,11 @@ class QuorumLog:
         return self._contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
+        """None: what a log without records begins with is not known here."""
         return None
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         start, mark, _, leader = self._surveyed()
         why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
         return LogBounds(start, mark, leader.epoch, mark, why)
@@ -162,6 +167,7 @@ class QuorumLog:
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now."""
         self.refresh()
         end = self.bounds().end
         self._follower.seek(start)
@@ -180,6 +186,7 @@ class QuorumLog:
                     return
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         deadline = time.monotonic() + timeout_s
         while not self._pending:
             left = deadline - time.monotonic()
@@ -191,6 +198,7 @@ class QuorumLog:
         return news
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -199,6 +207,7 @@ class QuorumLog:
         return () if snapshot is None else (snapshot,)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked."""
         self._surveyed()
         download = Download(id, self.path)
         while not download.is_done:

@@ -110,6 +110,7 @@ class TopicLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
+        """Lines for a person about what is odd, though it can be read."""
         end = self._known().stable
         return tuple(
             f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is left"
@@ -120,6 +121,7 @@ class TopicLog:
 
     @property
     def proven(self) -> Proven:
+        """Up to which offset the log is committed, and why that is known."""
         return Proven(self._known().stable, WHY_STABLE)
 
     @property
@@ -128,9 +130,11 @@ class TopicLog:
         return self.cluster.contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
+        """None: what a log without records begins with is not known here."""
         return None
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         start, stable = self._known()
         epoch = 0 if self._last is None else self._last.epoch
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
@@ -140,6 +144,10 @@ class TopicLog:
         self._ends = self._last = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
         self.refresh()
         first, stable = self._known()
         if start < first or (start == 0 and self._is_for_state and self.snapshots()):
@@ -157,6 +165,7 @@ class TopicLog:
         self._follow(assembler)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         follower = self._follower
         if follower is None:
             follower = self._follow(Assembler(self.path, self._known().stable, self._last))
@@ -169,6 +178,7 @@ class TopicLog:
             follower.close()
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         start, stable = self._known()
         begins = range(start, stable, _SPLIT_OFFSETS)
         return [
@@ -182,6 +192,10 @@ class TopicLog:
         return [each for each in self._in_folder() if each.end_offset <= end]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         if self._folder is None:
             raise InvalidSource(f"{self.path}: there is no snapshot {id}: no folder of them is")
         if id not in (held := self._in_folder()):

@@ -75,9 +75,15 @@ class WritableTopicLog:
 
     @property
     def path(self) -> str:
+        """The topic's address."""
         return self._log.path
 
     def claim(self) -> int:
+        """Become the one writer, in a new epoch; returns the epoch.
+
+        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        damaged, and ``LogFenced`` after it was claimed or closed.
+        """
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         try:
@@ -95,6 +101,11 @@ class WritableTopicLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+
+        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
+        is over or a write has failed.
+        """
         return self._append(epoch, records)
 
     def trim(self, before: SnapshotId) -> None:
@@ -107,9 +118,11 @@ class WritableTopicLog:
         self._start = before.end_offset
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """(message, version) pairs with which a log without a metadata.version begins."""
         return self._bootstrap
 
     def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
         self._give_up()
         self._fenced = self._fenced or "closed"
 
@@ -120,15 +133,21 @@ class WritableTopicLog:
         self._log.close()
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         if self._transactions is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
 
     def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
         self._news = []
         return self._log.read(start)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         if self._epoch < 0:
             return self._log.poll(timeout_s)
         if not self._news:
@@ -137,12 +156,18 @@ class WritableTopicLog:
         return news
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
         return self._log.snapshots()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         return self._log.open_snapshot(id)
 
     def _refuse_unwritable(self) -> None:

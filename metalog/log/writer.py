@@ -84,9 +84,15 @@ class WritableDirectoryLog:
 
     @property
     def path(self) -> Path:
+        """The folder."""
         return self._log.path
 
     def claim(self) -> int:
+        """Become the one writer, in a new epoch; returns the epoch.
+
+        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        damaged, and ``LogFenced`` after it was claimed or closed.
+        """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         self._held = self._locked()
@@ -104,9 +110,15 @@ class WritableDirectoryLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+
+        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
+        is over or a write has failed.
+        """
         return self._append(epoch, records)
 
     def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
         self._give_up()
         self._fenced = self._fenced or "closed"
 
@@ -130,6 +142,7 @@ class WritableDirectoryLog:
         return self._appender is not None
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """(message, version) pairs with which a log without a metadata.version begins."""
         path = self._log.folder.bootstrap
         if path is None:
             raise InvalidTarget(
@@ -162,6 +175,7 @@ class WritableDirectoryLog:
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
         if self._appender is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
@@ -178,6 +192,7 @@ class WritableDirectoryLog:
                 yield event
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
         if self._epoch < 0:
             return self._log.poll(timeout_s)
         if not self._news:
@@ -186,12 +201,18 @@ class WritableDirectoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
         return self._log.snapshots()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
         return self._log.open_snapshot(id)
 
     def _locked(self) -> Held:
