@@ -117,6 +117,7 @@ class Loader:
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
+        """The metadata transaction that has begun and not ended, if there is one."""
         return None if self._transaction is None else self._transaction.as_seen()
 
     @property

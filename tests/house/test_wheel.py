@@ -44,3 +44,21 @@ def test_the_wheel_holds_all_packages_and_nothing_else(wheel: Path) -> None:
     }
     assert built == ours
     assert any(name.endswith("/LICENSE") for name in names)
+
+
+def test_an_editable_install_is_a_path_that_type_checkers_follow(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """mypy and pyright read path files, and cannot run the finder that setuptools may make."""
+    source = wheel.parent / "copy"
+    make = f"from setuptools.build_meta import build_editable; build_editable({str(tmp_path)!r})"
+    subprocess.run(
+        [sys.executable, "-c", make], cwd=source, check=True, capture_output=True, timeout=60
+    )
+    [built] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        installed = {
+            name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name
+        }
+    assert [Path(line.decode().strip()) for line in installed.values()] == [source]
+    assert [Path(name).suffix for name in installed] == [".pth"]
