@@ -101,6 +101,7 @@ class QuorumLog:
 
     @property
     def missing(self) -> CorruptLog | None:
+        """None: whether records are gone from its end is not known here."""
         return None
 
     @property

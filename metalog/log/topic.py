@@ -106,6 +106,7 @@ class TopicLog:
 
     @property
     def missing(self) -> CorruptLog | None:
+        """None: whether records are gone from its end is not known here."""
         return None
 
     @property
