@@ -2,9 +2,8 @@
 
 What to ask is decided by ``Follower``; this is its socket: one connection, to whoever leads.
 Nothing that it sends changes anything at the quorum, which does not even know it by a number.
-Up to the high-water mark of when it is called ``read`` goes; ``poll`` gives what is above, too,
-and takes it back where it never was committed, which is for a loader to put together.
-This module must not apply any record.
+``read`` stops at the high-water mark. ``poll`` also yields uncommitted batches, and a
+``Truncated`` event when they are lost. This module must not apply any record.
 """
 
 from __future__ import annotations
