@@ -13,6 +13,7 @@ from shell.output import Output, counted
 from shell.safe import shown
 
 if TYPE_CHECKING:
+    from authorizer.trace import Question
     from metalog.acl import Acl
     from shell.many import Group
     from shell.planning import Planned
@@ -41,18 +42,22 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
+    """Each question once, however it was answered when it was logged."""
     from shell.many import Many
 
     many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
     before, after = (_decider(acls, made) for acls in (made.current, made.after))
-    turned = []
+    turned: dict[Question, Turned] = {}
     requests = 0
     for group in many.groups(output):
         requests += group.times
         was = before(group)
         if was is not after(group):
-            turned.append(Turned(group, was))
-    return Audit(turned, requests, many.bad)
+            known = turned.get(group.asked.question, Turned(group._replace(times=0), was)).group
+            times = known.times + group.times
+            turned[group.asked.question] = Turned(known._replace(times=times), was)
+    found = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
+    return Audit(found, requests, many.bad)
 
 
 def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:

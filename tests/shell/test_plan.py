@@ -249,6 +249,16 @@ class TestBroken:
         plan = ["plan", *files, *SUPER, "--prune", "--requests", str(requests)]
         assert main([*plan, "--fail-on-broken"]) == 1
         assert "1 of 1 request would get another answer." in capsys.readouterr().out
+        line = (
+            "Principal = User:app is %s operation = READ from host = 10.0.0.1 on resource = "
+            "Topic:LITERAL:pay-eu for request = Fetch with resourceRefCount = 1"
+        )
+        audit = tmp_path / "audit.log"
+        audit.write_text(f"{line % 'Allowed'}\n{line % 'Denied'}\n{line % 'Allowed'}\n")
+        main(["plan", *files, *SUPER, "--prune", "--audit", str(audit)])
+        said = capsys.readouterr().out
+        assert "3 of 3 requests would get another answer." in said
+        assert said.count("READ on TOPIC pay-eu") == 1
 
     def test_it_needs_requests(self, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["plan", *files, *SUPER, "--fail-on-broken"]) == 2
