@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from metalog.image.metadata import MetadataImage
@@ -159,20 +158,22 @@ def _refuse_nothing(document: Document, output: Output) -> None:
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
-    if acls and not any(map(_sayable(output), acls)):
-        raise InvalidRequest(f"-o {output.format} can say none of the {counted(len(acls), 'ACL')}")
+    if (acls or document.users) and not _has_something_sayable(document, output):
+        users = f" and {counted(len(document.users), 'SCRAM user')}" if document.users else ""
+        what = f"{counted(len(acls), 'ACL')}{users}"
+        raise InvalidRequest(f"-o {output.format} can say none of the {what}")
 
 
-def _sayable(output: Output) -> Callable[[Acl], bool]:
+def _has_something_sayable(document: Document, output: Output) -> bool:
     if output.format == "strimzi":
-        from snapshot.exchange.formats.strimzi import why_not
+        from snapshot.exchange.formats.strimzi import has_resources
 
-        return lambda acl: why_not(acl) is None
+        return has_resources(document)
     if output.format == "commands":
-        from authorizer.insight.commands import Change, kafka_acls_command
+        from authorizer.insight.commands import why_no_command
 
-        return lambda acl: kafka_acls_command(Change.ADD, acl) is not None
-    return lambda acl: True
+        return any(why_no_command(acl) is None for acl in document.acls)
+    return True
 
 
 def _missing(output: Output) -> bytes:

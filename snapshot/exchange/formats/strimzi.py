@@ -192,9 +192,8 @@ def write_strimzi(
     kept = [entry for entry in entries if entry.acl not in refused]
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
         rules[principal] = regrouped([*of_principal], len(kept))
-    users = {user.user for user in document.users}
-    scram = {user.user for user in document.users if user.mechanism is _MECHANISM}
-    unsaid = {user: why for user in sorted(users) if (why := _why_no_user(user, scram))}
+    scram = _scram_users(document)
+    unsaid = _unsaid_users(document)
     logins = {f"User:{user}" for user in scram - unsaid.keys()}
     lead = _lead(version, cluster)
     resources = [
@@ -202,6 +201,24 @@ def write_strimzi(
         for principal in sorted({*rules, *logins}, key=java_order)
     ]
     return Written("---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins))
+
+
+def has_resources(document: Document) -> bool:
+    """Whether there is anything in ``document`` that a KafkaUser can say."""
+    if any(why_not(acl) is None for acl in document.acls):
+        return True
+    return bool(_scram_users(document) - _unsaid_users(document).keys())
+
+
+def _scram_users(document: Document) -> set[str]:
+    return {user.user for user in document.users if user.mechanism is _MECHANISM}
+
+
+def _unsaid_users(document: Document) -> dict[str, str]:
+    """SCRAM users that no KafkaUser can be, each with the reason."""
+    scram = _scram_users(document)
+    users = sorted({user.user for user in document.users})
+    return {user: why for user in users if (why := _why_no_user(user, scram))}
 
 
 def _why_no_user(user: str, scram: Collection[str]) -> str | None:
