@@ -6,8 +6,9 @@ key: all nodes of a cluster show the same, after a restart too, and they change 
 password, as a real user's would. Rendezvous hashing chooses the model: each candidate's score
 for a name is a keyed hash, so neighbours by name have nothing in common, and a change of one
 user moves only the names that choose it. The candidates are a few users of each form, weighted
-by how many have it, so that the work is bounded however many users there are. This module must
-not know logins.
+by how many have it, so that the work is bounded however many users there are. A form is that of
+all mechanisms by which a user logs in: a name has one user for its model by each of them, or a
+pair that no user has would tell that nobody has the name. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from math import log
 from typing import Final, NamedTuple
@@ -54,59 +55,97 @@ class _Form(NamedTuple):
     iterations: int
 
 
-class _Candidate(NamedTuple):
+class _Model(NamedTuple):
     form: _Form
     stored_key: bytes
+
+
+_Models = Mapping[ScramMechanism, _Model]
+"""Of one user, by each mechanism that it logs in by."""
+
+
+class _Candidate(NamedTuple):
+    """``key`` is of all its models' stored keys, in the order of the mechanisms."""
+
+    models: _Models
+    key: bytes
     weight: float
 
 
 class Decoys:
-    """``known`` are the credentials of all that log in by ``mechanism``; ``secret`` is the
-    key where there is none."""
+    """``known`` are the credentials of all users, by mechanism and name; ``secret`` is the key
+    where nobody logs in by a mechanism."""
 
     def __init__(
-        self, mechanism: ScramMechanism, known: Iterable[ScramCredential], secret: bytes
+        self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes
     ) -> None:
-        self._mechanism = mechanism
-        self._key_bytes = hashlib.new(mechanism.hash_name).digest_size
-        self._candidates = _candidates(known) or [
-            _Candidate(_Form(_BASE_36, None, MIN_ITERATIONS), secret, 1.0)
-        ]
+        users = _users(known)
+        nobody = _Model(_Form(_BASE_36, None, MIN_ITERATIONS), secret)
+        self._candidates = _candidates(users)
+        self._having = {
+            each: _candidates({each: models[each]} for models in users if each in models)
+            or [_Candidate({each: nobody}, secret, 1.0)]
+            for each in ScramMechanism
+        }
 
-    def of(self, user: str) -> ScramCredential:
-        """A credential that no password fits. The work is the same for every ``user``."""
-        seed = f"{self._mechanism.name} {user}".encode()
-        model = max(self._candidates, key=lambda each: _score(each, seed))
-        size = model.form.size
-        drawn = hashlib.shake_256(hmac.digest(model.stored_key, b"decoy " + seed, "sha512"))
-        wanted = (_KAFKAS_BITS + 7) // 8 if size is None else size
-        random = drawn.digest(2 * self._key_bytes + wanted)
-        stored_key, rest = random[: self._key_bytes], random[self._key_bytes :]
-        server_key, salt = rest[: self._key_bytes], rest[self._key_bytes :]
-        return ScramCredential(
-            _written(salt, model.form), stored_key, server_key, model.form.iterations
-        )
+    def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        """A credential that no password fits. The work is the same for every ``user``.
+
+        The model is one user for both mechanisms; where that one lacks ``mechanism``, another
+        that has it, as a user who lacks it is shown one.
+        """
+        own = f"{mechanism.name} {user}".encode()
+        model = _chosen(self._having[mechanism], own)[mechanism]
+        if self._candidates:
+            model = _chosen(self._candidates, user.encode()).get(mechanism, model)
+        key_bytes = hashlib.new(mechanism.hash_name).digest_size
+        form = model.form
+        drawn = hashlib.shake_256(hmac.digest(model.stored_key, b"decoy " + own, "sha512"))
+        wanted = (_KAFKAS_BITS + 7) // 8 if form.size is None else form.size
+        random = drawn.digest(2 * key_bytes + wanted)
+        stored_key, rest = random[:key_bytes], random[key_bytes:]
+        server_key, salt = rest[:key_bytes], rest[key_bytes:]
+        return ScramCredential(_written(salt, form), stored_key, server_key, form.iterations)
 
 
-def _candidates(known: Iterable[ScramCredential]) -> list[_Candidate]:
-    """Of each form those of the lowest stored keys: a sample that nobody without the keys knows,
-    and of which a change of one user changes one."""
-    forms: defaultdict[tuple[bytes, int | None, int], list[bytes]] = defaultdict(list)
-    for salt, stored_key, _, iterations in known:
-        if stored_key and iterations >= MIN_ITERATIONS:
-            forms[(*_kind(salt), iterations)].append(stored_key)
+def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Sequence[_Models]:
+    """What each user who can log in shows of itself."""
+    users: defaultdict[str, dict[ScramMechanism, _Model]] = defaultdict(dict)
+    for mechanism, credentials in sorted(known.items()):
+        for user, (salt, stored_key, _, iterations) in credentials.items():
+            if stored_key and iterations >= MIN_ITERATIONS:
+                users[user][mechanism] = _Model(_Form(*_kind(salt), iterations), stored_key)
+    return list(users.values())
+
+
+def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
+    """Of each form those of the lowest keys: a sample that nobody without the keys knows, and
+    of which a change of one user changes one."""
+    forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
+    for models in users:
+        form = tuple((mechanism, model.form) for mechanism, model in models.items())
+        key = b"".join(model.stored_key for model in models.values())
+        forms[form].append((key, models))
     found = [
-        _Candidate(_Form(*form), stored_key, len(keys) / min(len(keys), _OF_EACH_FORM))
-        for form, keys in forms.items()
-        for stored_key in nsmallest(_OF_EACH_FORM, keys)
+        _Candidate(models, key, len(alike) / min(len(alike), _OF_EACH_FORM))
+        for alike in forms.values()
+        for key, models in nsmallest(_OF_EACH_FORM, alike, key=_key)
     ]
-    return nsmallest(MOST_CANDIDATES, found, key=lambda each: each.stored_key)
+    return nsmallest(MOST_CANDIDATES, found, key=lambda each: each.key)
+
+
+def _key(alike: tuple[bytes, _Models]) -> bytes:
+    return alike[0]
+
+
+def _chosen(candidates: Iterable[_Candidate], seed: bytes) -> _Models:
+    return max(candidates, key=lambda each: _score(each, seed)).models
 
 
 def _score(candidate: _Candidate, seed: bytes) -> float:
     """Weighted rendezvous hashing: a candidate wins with a probability in proportion to its
     weight."""
-    drawn = hmac.digest(candidate.stored_key, b"model " + seed, "sha256")[:_SCORE_BYTES]
+    drawn = hmac.digest(candidate.key, b"model " + seed, "sha256")[:_SCORE_BYTES]
     share = (int.from_bytes(drawn) + 0.5) / (1 << 8 * _SCORE_BYTES)
     return -candidate.weight / log(share)
 

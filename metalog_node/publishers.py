@@ -12,8 +12,6 @@ from typing import Final
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
-from metalog.image.scram import ScramImage
-from metalog.image.table import EMPTY as NO_CREDENTIALS
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.decoys import Decoys
 
@@ -27,22 +25,14 @@ class Credentials:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         nobody = MetadataImage().scram
-        self._newest = nobody, {each: self._decoys(each, nobody) for each in ScramMechanism}
+        self._newest = nobody, Decoys(nobody.mechanisms, secret)
         self.is_loaded = False
         """Whether the log was replayed: before that nobody can say who there is."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        before, kept = self._newest
-        if image.scram is not before:
-            self._newest = (
-                image.scram,
-                {
-                    each: decoys
-                    if image.scram.mechanisms.get(each) is before.mechanisms.get(each)
-                    else self._decoys(each, image.scram)
-                    for each, decoys in kept.items()
-                },
-            )
+        """On the replica's thread: decoys look at every credential."""
+        if image.scram is not self._newest[0]:
+            self._newest = image.scram, Decoys(image.scram.mechanisms, self._secret)
 
     def complete_initial_load(self) -> None:
         self.is_loaded = True
@@ -54,12 +44,7 @@ class Credentials:
         return self._newest[0].credential(mechanism, user)
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        return self._newest[1][mechanism].of(user)
-
-    def _decoys(self, mechanism: ScramMechanism, image: ScramImage) -> Decoys:
-        """On the replica's thread: it looks at every credential."""
-        known = image.mechanisms.get(mechanism, NO_CREDENTIALS)
-        return Decoys(mechanism, known.values(), self._secret)
+        return self._newest[1].of(mechanism, user)
 
 
 class OutOfTheCollector:

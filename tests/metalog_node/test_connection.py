@@ -56,7 +56,7 @@ class OneUser:
     is_loaded = True
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        return Decoys(mechanism, (), b"secret").of(user)
+        return Decoys({}, b"secret").of(mechanism, user)
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return KEPT[mechanism] if user == NAME else None

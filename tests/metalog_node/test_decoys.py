@@ -6,6 +6,7 @@ import base64
 import hmac
 import os
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from random import Random
 
@@ -36,13 +37,19 @@ def credential(
 
 def decoy(user: str, *known: ScramCredential) -> ScramCredential:
     """By a node that has just been started."""
-    return Decoys(SHA_256, known, os.urandom(32)).of(user)
+    return of_users(known, os.urandom(32)).of(SHA_256, user)
+
+
+def of_users(known: Iterable[ScramCredential], secret: bytes) -> Decoys:
+    """Of users who log in by one mechanism, whatever their names."""
+    return Decoys({SHA_256: {f"known-{place}": each for place, each in enumerate(known)}}, secret)
 
 
 def shown(*known: ScramCredential) -> dict[str, tuple[bytes, int]]:
     """What an attacker sees of NAMES."""
-    decoys = Decoys(SHA_256, known, b"secret")
-    return {each: (made.salt, made.iterations) for each in NAMES for made in [decoys.of(each)]}
+    decoys = of_users(known, b"secret")
+    dummies = ((each, decoys.of(SHA_256, each)) for each in NAMES)
+    return {each: (made.salt, made.iterations) for each, made in dummies}
 
 
 @given(st.text(max_size=20), st.sampled_from([4096, 8192, 16384]), st.integers(0, 200))
@@ -111,12 +118,12 @@ def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
         user: credential(iterations=8192 if number % 2 else 4096)
         for number, user in enumerate(users)
     }
-    decoys = Decoys(SHA_256, known.values(), os.urandom(32))
+    decoys = Decoys({SHA_256: known}, os.urandom(32))
     asked = [f"{each:06}" for each in range(0, 10**6, 997)]
-    seen = [decoys.of(each).iterations for each in asked]
+    seen = [decoys.of(SHA_256, each).iterations for each in asked]
     changes = sum(one != other for one, other in pairwise(seen))
     assert changes > len(asked) // 4
-    beside = [decoys.of(user + letter).iterations for user in users for letter in "\0!az~"]
+    beside = [decoys.of(SHA_256, user + letter).iterations for user in users for letter in "\0!az~"]
     assert {4096, 8192} == set(beside)
 
 
@@ -134,9 +141,7 @@ def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
     monkeypatch: pytest.MonkeyPatch, forms: int
 ) -> None:
     """However many users there are, and whoever of them is asked for."""
-    decoys = Decoys(
-        SHA_256, [credential(iterations=4096 + each % forms) for each in range(2000)], b""
-    )
+    decoys = of_users((credential(iterations=4096 + each % forms) for each in range(2000)), b"")
     digest, calls = hmac.digest, 0
 
     def counted(*arguments: object) -> bytes:
@@ -148,10 +153,37 @@ def test_the_work_for_a_name_is_bounded_and_the_same_for_each(
     work = set()
     for name in NAMES[:50]:
         calls = 0
-        decoys.of(name)
+        decoys.of(SHA_256, name)
         work.add(calls)
     [most] = work
-    assert most <= MOST_CANDIDATES + 1
+    assert most <= 2 * MOST_CANDIDATES + 1
+
+
+def test_what_is_shown_by_two_mechanisms_is_of_one_user() -> None:
+    """Else a pair that no user has would tell that nobody has the name."""
+    pairs = [(4096, 4096)] * 20 + [(8192, 8192)] * 10 + [(4096, 16384)] * 5
+    known = {
+        mechanism: {
+            f"known-{place}": credential(iterations=pair[which]) for place, pair in enumerate(pairs)
+        }
+        for which, mechanism in enumerate(ScramMechanism)
+    }
+    decoys = Decoys(known, b"secret")
+    seen = {tuple(decoys.of(each, name).iterations for each in ScramMechanism) for name in NAMES}
+    assert seen == set(pairs)
+
+
+def test_a_mechanism_that_a_user_lacks_looks_like_one_that_others_have() -> None:
+    """Of a user by one mechanism alone both are asked for: the other is a dummy, as it is of a
+    name that has this user for its model."""
+    sha_512 = ScramMechanism.SCRAM_SHA_512
+    known = {
+        SHA_256: {f"both-{each}": credential(iterations=4096) for each in range(50)},
+        sha_512: {f"both-{each}": credential(iterations=8192) for each in range(50)}
+        | {f"one-{each}": credential(iterations=8192) for each in range(50)},
+    }
+    decoys = Decoys(known, b"secret")
+    assert {decoys.of(SHA_256, each).iterations for each in (*NAMES, *known[sha_512])} == {4096}
 
 
 def test_nobodys_key_is_that_of_another() -> None:
