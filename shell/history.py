@@ -12,6 +12,7 @@ from authorizer.insight.changes import Change, changes
 from authorizer.insight.since import Since, since
 from authorizer.timeline import AclChange
 from metalog.errors import CorruptLog
+from metalog.image.policy import readable_of
 from metalog.loader import Doubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
@@ -134,7 +135,7 @@ def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[i
         time_ms = max(time_ms, batch.max_timestamp)
         for offset, message in enumerate(batch.messages(), batch.base_offset):
             if start <= offset < end:
-                yield offset, time_ms, message
+                yield offset, time_ms, readable_of(message) or message
 
 
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:

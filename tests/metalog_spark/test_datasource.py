@@ -280,7 +280,8 @@ def cut(target: Path, *, keep: tuple[str, ...]) -> Path:
     """What is left of the demo's log in a folder: its segments and snapshots of these names."""
     shutil.copytree(kafka_case("trimmed-4.3").log_dir, target)
     for path in (target / "__cluster_metadata-0").iterdir():
-        if path.suffix in (".log", ".checkpoint") and not path.name.startswith(keep):
+        is_other = path.suffix in (".log", ".checkpoint") and not path.name.startswith(keep)
+        if is_other or (path.suffix == ".snapshot" and path.name > f"{max(keep)}.snapshot"):
             path.unlink()
     return target
 

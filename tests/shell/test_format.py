@@ -191,7 +191,7 @@ def test_acls_that_nothing_enforces_are_pointed_out(tmp_path: Path, run: Run) ->
         (["--feature", "kraft"], "write NAME=LEVEL"),
         (["--node-id", "-3"], "from 0 on"),
         (["--add-scram", "SCRAM-SHA-256=[name=a,password=]"], "user a: the password is empty"),
-        (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP\udcff]"], "no UTF-8"),
+        (["--add-scram", "SCRAM-SHA-256=[name=a,password=TOP\udcff]"], "is not Unicode"),
         (["-f", "kraft.version=0"], "kraft.version=0: "),
         (["-N", "-f", "kraft.version=0"], "kraft.version=0: "),
         (["-f", "kraft.version=7"], "kraft.version=7: "),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import py4j
+from py4j import java_gateway, protocol
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JJavaError
 
@@ -54,7 +55,21 @@ class ToolsProcess:
     @property
     def classes(self) -> Any:
         """Kafka's classes and Java's own, by their packages."""
+        self._raise_errors_as_they_are()
         return self._gateway.jvm
+
+    def _raise_errors_as_they_are(self) -> None:
+        """PySpark, wherever it runs in this process, makes errors of its own of all of py4j's,
+        by asking our Java for a class of Spark's."""
+        before, ours = java_gateway.get_return_value, self._gateway._gateway_client
+        if getattr(before, "leaves_alone", None) is ours:
+            return
+
+        def value(answer: Any, client: Any, *names: Any) -> Any:
+            return (protocol.get_return_value if client is ours else before)(answer, client, *names)
+
+        value.leaves_alone = ours  # type: ignore[attr-defined]
+        java_gateway.get_return_value = value
 
     def _captured(self, setter: str) -> Any:
         """Set once and emptied each time: Scala's own console keeps the first that it sees."""
@@ -87,10 +102,10 @@ class ToolsProcess:
     @property
     def jvm(self) -> Any:
         """Java's and Kafka's classes, by their full names."""
-        return self._gateway.jvm
+        return self.classes
 
     def run(self, main: str, arguments: Sequence[str]) -> ToolsAnswer:
-        tool: Any = self._gateway.jvm
+        tool: Any = self.classes
         for name in main.split("."):
             tool = getattr(tool, name)
         words = self._gateway.new_array(self._gateway.jvm.java.lang.String, len(arguments))

@@ -99,6 +99,8 @@ def test_every_width_of_offset_delta():
 
 def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     monkeypatch.setattr(bulk, "MAX_REMEMBERED", 10)
+    for remembered in (bulk._heads, bulk._ends, bulk._texts):
+        remembered.clear()
     acls = [
         AccessControlEntryRecord(bytes(16), 2, f"pay-{n}", 3, f"User:{n % 7}", "*", 3, 3)
         for n in range(100)
