@@ -173,6 +173,7 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
     assert asked == {each: RETRIABLE.get(each[1], REQUEST_TIMED_OUT) for each in asked}
 
 
+@pytest.mark.once
 def test_a_right_password_is_not_called_wrong_before_the_load(
     damaged: Damaged, tmp_path: Path, kafka_tools: KafkaTools, caplog: pytest.LogCaptureFixture
 ) -> None:
