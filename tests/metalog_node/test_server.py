@@ -193,6 +193,7 @@ def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> Non
         serve("SASL_PLAINTEXT", **delay) as node,
         connected(node.addresses["SASL_PLAINTEXT"]) as client,
     ):
+        node.replica.loaded.result(30)
         hello = request_type(SASL_HANDSHAKE, 1)(mechanism="SCRAM-SHA-256")
         client.sendall(framed(write_request(hello, 1, "test")))
         assert client.recv(4096)
