@@ -27,6 +27,7 @@ from metalog.log.topic import TopicSplit
 from metalog.ports import Split
 from metalog_spark.pieces import OPEN_END, BootstrapSplit, Hole, Piece, SnapshotSplit, WholeSplit
 from snapshot.exchange.source import Source, open_source
+from snapshot.exchange.source_kinds import LOGS, SourceKinds
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 
@@ -103,7 +104,8 @@ class _Connected(Protocol):
 class Logs:
     """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
 
-    With ``committed`` what none of them proves to be committed is left out.
+    What is none of ``kinds`` is refused. With ``committed`` what none of them proves to be
+    committed is left out.
     """
 
     def __init__(
@@ -113,11 +115,13 @@ class Logs:
         environ: Mapping[str, str],
         committed: bool = False,
         command_config: Path | None = None,
+        kinds: SourceKinds = LOGS,
     ) -> None:
         self.text = text
         self._environ = environ
         self._committed = committed
         self._command_config = command_config
+        self._kinds = kinds
         self._sources: dict[str, Source] = {}
 
     def look(self) -> Archive:
@@ -162,6 +166,7 @@ class Logs:
                 environ=self._environ,
                 cwd=Path.cwd(),
                 command_config=self._command_config,
+                kinds=self._kinds,
             )
         if isinstance(known.log, _Growing):
             known.log.refresh()

@@ -7,7 +7,7 @@ verb has to. This module must not know what is asked.
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
 from shell.output import Output
+from snapshot.exchange.source_kinds import ANY, SourceKinds
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
@@ -35,25 +36,12 @@ BOOTSTRAP_SAID: Final = "the log is empty; these are the records of bootstrap.ch
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 
-_LOGS: Final = (
-    "a metadata.log.dir, its __cluster_metadata-0, a .log or .checkpoint file, several voters' "
-    "folders joined by +, quorum://HOST:PORT of controllers, topic://HOST:PORT/TOPIC"
-)
-_STORES: Final = "a file of ACLs, a folder of YAML, cluster://HOST:PORT, zookeeper://HOST:PORT"
-
-
 def add_source(
-    parser: ArgumentParser, *, one_moment: bool = True, takes_stores: bool = True
+    parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
     """SOURCE, and which part of it; a verb that compares moments has options of its own."""
     read = parser.add_argument_group("what is read")
-    read.add_argument(
-        "source",
-        metavar="SOURCE",
-        help=f"{_LOGS}, {_STORES}, or @NAME of metalog.toml"
-        if takes_stores
-        else f"{_LOGS}, or @NAME of metalog.toml",
-    )
+    add_place(read, kinds)
     add_command_config(read)
     if one_moment:
         read.add_argument("--at", metavar="MOMENT", help=f"as it was: {MOMENT_FORMS}")
@@ -67,6 +55,19 @@ def add_source(
         action="store_true",
         help="go by what can be read where something cannot, and say what is missing",
     )
+
+
+def add_place(
+    group: ArgumentParser | _ArgumentGroup,
+    kinds: SourceKinds,
+    *,
+    metavar: str = "SOURCE",
+    more: str = "",
+) -> Action:
+    """The place that a verb is for: of one of ``kinds``, which ``opened_source`` sees to."""
+    group.set_defaults(kinds=kinds)
+    said = f"{kinds}, or @NAME of metalog.toml{more}"
+    return group.add_argument("source", metavar=metavar, help=said)
 
 
 def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
@@ -99,16 +100,21 @@ class Context(NamedTuple):
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:
-    return opened_text(arguments.source, arguments, output)
+    return opened_text(arguments.source, arguments, output, arguments.kinds)
 
 
-def opened_text(text: str, arguments: Namespace, output: Output) -> Source:
+def opened_text(
+    text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
+) -> Source:
     """A SOURCE that is not the first argument, opened as that one is."""
     from snapshot.exchange.source import open_source
 
     given = arguments.command_config
     source = open_source(
-        text, environ=os.environ, command_config=None if given is None else Path(given)
+        text,
+        environ=os.environ,
+        command_config=None if given is None else Path(given),
+        kinds=kinds,
     )
     for note in source.notes:
         output.note(note)

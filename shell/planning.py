@@ -18,7 +18,8 @@ from shell.acls import sentence
 from shell.context import (
     add_command_config,
     add_config,
-    opened_text,
+    add_place,
+    opened_source,
     read_config,
     replayed_source,
     store_document,
@@ -35,6 +36,7 @@ from snapshot.exchange.plan import (
     after,
     make_plan,
 )
+from snapshot.exchange.source_kinds import ACL_TARGETS, ANY
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -66,12 +68,7 @@ class Planned(NamedTuple):
 
 def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
     """``is_for_any``: TARGET may be any SOURCE, since it is not written to."""
-    parser.add_argument(
-        "source",
-        metavar="TARGET",
-        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME"
-        + ("; to plan for, any other SOURCE too" if is_for_any else ""),
-    )
+    add_place(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
     )
@@ -93,7 +90,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
         held_by(text, arguments, output, rests_on_users=moves_users).document
         for text in arguments.wanted
     )
-    source = opened_text(arguments.source, arguments, output)
+    source = opened_source(arguments, output)
     current = current_acls(source, arguments, output)
     if arguments.prune and output.missing:
         raise InvalidRequest("--prune would remove what could not be read; plan without it")

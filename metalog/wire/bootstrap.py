@@ -11,15 +11,17 @@ import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client import Connection, Dialled, Unreachable
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.security import ClientSettings
 from metalog.wire.versions import NotSpoken
 
 _MOMENT_S: Final = 0.25
+_TELLING_S: Final = 0.1
+"""Before the end of the time, for an attempt to tell how far it came."""
 _ANOTHER_MAY_DO: Final = (Unreachable, Malformed, NotSpoken)
 """Anything else, such as a refused login, would come from the other peers too."""
 
@@ -35,37 +37,59 @@ def first_connection(
     ``check`` may refuse a connection by ``NotSpoken``. Raises ``Unreachable`` where no peer can be
     used; ``AuthenticationFailed`` where one refuses the login.
     """
-    return _Race(addresses, settings, check).won()
+
+    def checked(address: Address, until: float) -> Connection:
+        connection = Connection(address, settings, opened_by=until)
+        try:
+            check(connection)
+        except Exception:
+            connection.close()
+            raise
+        return connection
+
+    return _Race(addresses, settings.opening_timeout_s, checked).won()
 
 
-class _Attempt(NamedTuple):
+def check_anybody_listens(addresses: Sequence[Address], timeout_s: float) -> None:
+    """``Unreachable`` where none of ``addresses`` takes a connection in time. Nothing is sent, so
+    that it holds for peers of any protocol."""
+    _Race(addresses, timeout_s, Dialled).won().close()
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=_Closeable)
+
+
+class _Attempt(NamedTuple, Generic[Opened]):
     address: Address
-    connection: Connection | None
+    connection: Opened | None
     error: Exception | None
 
 
-class _Race:
+class _Race(Generic[Opened]):
     def __init__(
         self,
         addresses: Sequence[Address],
-        settings: ClientSettings,
-        check: Callable[[Connection], None],
+        timeout_s: float,
+        open_one: Callable[[Address, float], Opened],
     ) -> None:
         self._addresses = list(dict.fromkeys(addresses))
-        self._settings = settings
-        self._check = check
-        self._attempts: SimpleQueue[_Attempt] = SimpleQueue()
+        self._deadline = time.monotonic() + timeout_s
+        self._open_one = open_one
+        self._attempts: SimpleQueue[_Attempt[Opened]] = SimpleQueue()
         self._lock = Lock()
         self._is_over = False
 
-    def won(self) -> Connection:
+    def won(self) -> Opened:
         try:
             return self._run()
         finally:
             self._end()
 
-    def _run(self) -> Connection:
-        deadline = time.monotonic() + self._settings.opening_timeout_s
+    def _run(self) -> Opened:
         waiting, running = self._addresses[::-1], set[Address]()
         troubles: dict[Address, Exception] = {}
         while waiting or running:
@@ -73,7 +97,7 @@ class _Race:
                 begun = waiting.pop()
                 running.add(begun)
                 Thread(target=self._try, args=(begun,), daemon=True).start()
-            left = deadline - time.monotonic()
+            left = self._deadline - time.monotonic()
             if left <= 0:
                 break
             try:
@@ -103,14 +127,8 @@ class _Race:
 
     def _try(self, address: Address) -> None:
         try:
-            connection = Connection(address, self._settings)
+            connection = self._open_one(address, self._deadline - _TELLING_S)
         except Exception as error:
-            self._attempts.put(_Attempt(address, None, error))
-            return
-        try:
-            self._check(connection)
-        except Exception as error:
-            connection.close()
             self._attempts.put(_Attempt(address, None, error))
             return
         with self._lock:

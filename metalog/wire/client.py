@@ -7,6 +7,7 @@ is of no use. Either way the connection is closed.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import ssl
@@ -35,6 +36,11 @@ _HUNG_UP: Final = "it hung up"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
+_SILENT: Final = f"{_NO_ANSWER}: it takes the connection, and says nothing; is it Kafka's port?"
+_SILENT_PLAIN: Final = f"{_SILENT} One with TLS or SASL: {_TRY_SECURED}"
+_SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
+
+
 class Unreachable(InvalidRequest):
     """Nobody listens there, was too slow, or hung up."""
 
@@ -50,7 +56,9 @@ class Connection:
         *,
         software_version: str = "0",
         is_wanted: Callable[[], bool] = lambda: True,
+        opened_by: float = math.inf,
     ) -> None:
+        """``opened_by`` is the latest time, of ``time.monotonic()``, to be opened."""
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
@@ -62,11 +70,15 @@ class Connection:
             software_version=software_version,
         )
         self._socket: socket.socket | None = None
-        deadline = time.monotonic() + settings.opening_timeout_s
+        deadline = min(opened_by, time.monotonic() + settings.opening_timeout_s)
+        tls = settings.security.tls
+        with self._closed_if_it_fails(_HUNG_UP):
+            plain = _dialled(address, deadline)
         with self._closed_if_it_fails(
-            f"it hung up at our first bytes; it may want TLS or SASL: {_TRY_SECURED}"
+            f"it hung up at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
+            _SILENT_PLAIN if tls is None else _SILENT_TLS,
         ):
-            self._socket = self._connected(settings.security.tls, deadline)
+            self._socket = self._encrypted(plain, tls, deadline)
             weakref.finalize(self, self._socket.close)
             self._send(self._session.opening(), deadline)
             while not self._session.is_ready:
@@ -110,8 +122,10 @@ class Connection:
         if held is not None:
             held.close()
 
-    def _connected(self, tls: ssl.SSLContext | None, deadline: float) -> socket.socket:
-        plain = _dialled(self.address, deadline)
+    def _encrypted(
+        self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float
+    ) -> socket.socket:
+        """``plain`` itself where it is not to be encrypted."""
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.settimeout(_left(deadline))
@@ -153,7 +167,7 @@ class Connection:
         return self._socket
 
     @contextmanager
-    def _closed_if_it_fails(self, hung_up: str) -> Iterator[None]:
+    def _closed_if_it_fails(self, hung_up: str, silent: str = _NO_ANSWER) -> Iterator[None]:
         try:
             yield
         except (Malformed, AuthenticationFailed) as error:
@@ -164,10 +178,23 @@ class Connection:
             raise Unreachable(f"{self.address}: {error}") from None
         except OSError as error:
             self.close()
-            raise Unreachable(f"{self.address}: {_said(error, hung_up)}") from None
+            raise Unreachable(f"{self.address}: {_said(error, hung_up, silent)}") from None
         except BaseException:
             self.close()
             raise
+
+
+class Dialled:
+    """A peer that takes a connection, over which nothing is said."""
+
+    def __init__(self, address: Address, until: float) -> None:
+        try:
+            self._socket = _dialled(address, until)
+        except OSError as error:
+            raise Unreachable(f"{address}: {_said(error, _HUNG_UP)}") from None
+
+    def close(self) -> None:
+        self._socket.close()
 
 
 def _left(deadline: float) -> float:
@@ -205,13 +232,13 @@ def _tls_trouble(reason: str) -> str:
     return f"{reason}; it may be a listener without TLS: set security.protocol"
 
 
-def _said(error: OSError, hung_up: str) -> str:
+def _said(error: OSError, hung_up: str, silent: str = _NO_ANSWER) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"no TLS connection: {_tls_trouble(error.reason or _HUNG_UP)}"
     if isinstance(error, TimeoutError):
-        return _NO_ANSWER
+        return silent
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return hung_up
     return (error.strerror or type(error).__name__).lower()

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from metalog.errors import InvalidRequest
 from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import KNOWN, History, Scanned, check_ends, history_of, scan
 from metalog_spark.pieces import Hole, Piece
+from snapshot.exchange.source_kinds import FOLLOWED
 
 
 class FollowedLog:
@@ -51,15 +51,10 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """What is left out, if anything is. ``InvalidRequest`` where the log cannot go on,
-        ``CorruptLog`` where its end is damaged."""
+        """What is left out, if anything is. ``CorruptLog`` where the log's end is damaged."""
         logs = self._opened()
         archive = logs.look()
         check_ends(archive)
-        if archive.is_snapshot:
-            raise InvalidRequest(
-                f"{self.text}: a snapshot does not go on; follow the log that it is of"
-            )
         return logs.unproven()
 
     def _opened(self) -> Logs:
@@ -69,6 +64,7 @@ class FollowedLog:
                 environ=os.environ,
                 committed=self.committed,
                 command_config=self.command_config,
+                kinds=FOLLOWED,
             )
         return self._logs
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from shell.asking import need_somebody, says_yes
-from shell.context import opened_text, read_config
+from shell.context import opened_source, read_config
 from shell.moved import add_credentials, moves
 from shell.output import Output, counted
 from shell.plan_checks import refusal_of
@@ -48,7 +48,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    target = target_of(opened_text(arguments.source, arguments, output))
+    target = target_of(opened_source(arguments, output))
     try:
         return _apply(target, arguments, output)
     finally:
@@ -100,7 +100,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
 
 
 def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planned:
-    source = opened_text(arguments.source, arguments, output)
+    source = opened_source(arguments, output)
     if plan.target != arguments.source:
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current = current_acls(source, arguments, output)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
-from shell.context import add_command_config, opened_source
+from shell.context import add_command_config, add_place, opened_source
 from shell.output import Output, counted
 from shell.safe import safe
+from snapshot.exchange.source_kinds import ARCHIVED
 
 if TYPE_CHECKING:
     from snapshot.exchange.source import Source
@@ -33,7 +34,7 @@ Exit code: 0 it is kept, 2 it is not."""
 
 def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is kept, and where")
-    group.add_argument("source", metavar="SOURCE", help="a log: a folder, several joined by +, …")
+    add_place(group, ARCHIVED)
     group.add_argument("folder", metavar="FOLDER", help="made if missing; for this log alone")
     group.add_argument(
         "--cluster-id",

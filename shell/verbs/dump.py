@@ -20,6 +20,7 @@ from metalog.records.message import ControlMessage
 from shell.context import BOOTSTRAP_SAID, add_source, opened_source, resolved_moment
 from shell.output import Cell, Output
 from shell.safe import safe
+from snapshot.exchange.source_kinds import LOGS
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry
@@ -35,7 +36,7 @@ Of a snapshot (a .checkpoint) the records in it, with their places in the file a
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, takes_stores=False)
+    add_source(parser, kinds=LOGS)
     parser.add_argument_group("what is shown").add_argument(
         "--show-secrets", action="store_true", help="salts, keys and passwords in text, too"
     )

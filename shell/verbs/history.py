@@ -37,6 +37,7 @@ from shell.resources import add_resources, resources
 from shell.safe import shown
 from shell.words import parse_operation
 from snapshot.exchange.moment import time_text
+from snapshot.exchange.source_kinds import LOGS
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -89,7 +90,7 @@ class Line(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False, takes_stores=False)
+    add_source(parser, one_moment=False, kinds=LOGS)
     asked = parser.add_argument_group("question, or filters")
     asked.add_argument(
         "question",

@@ -27,6 +27,8 @@ from shell.asking import need_somebody, says_yes
 from shell.context import (
     add_command_config,
     add_config,
+    add_place,
+    opened_source,
     opened_text,
     read_config,
     state_document,
@@ -39,6 +41,7 @@ from shell.planning import current_acls
 from shell.safe import safe
 from snapshot.exchange.formats.acl_options import Action, Asked, Options, asked
 from snapshot.exchange.plan import Change, Step, after
+from snapshot.exchange.source_kinds import ACL_TARGETS
 from snapshot.exchange.store import NarrowStore
 from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
 
@@ -100,12 +103,8 @@ _ELSEWHERE: Final = ("--bootstrap-server", "--bootstrap-controller", "--authoriz
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        nargs="?",
-        metavar="TARGET",
-        help="cluster://HOST:PORT, zookeeper://HOST:PORT, a stopped node's folder or @NAME",
-    )
+    more = "; with --list any other SOURCE, too"
+    add_place(parser, ACL_TARGETS, metavar="TARGET", more=more).nargs = "?"
     for title in ("do one of", "who", "may do what", "on what", "and"):
         group = parser.add_argument_group(title)
         for option, line in _FLAGS.get(title, ()):
@@ -130,7 +129,7 @@ def run(arguments: Namespace, output: Output) -> int:
             source = for_listing(source, list(wanted.entries))
         _list(wanted, current_acls(source, arguments, output), output)
         return 0
-    target = target_of(opened_text(arguments.source, arguments, output))
+    target = target_of(opened_source(arguments, output))
     try:
         if wanted.action is Action.ADD:
             _add(wanted, target, arguments, output)
@@ -248,7 +247,7 @@ def _refuse_lockout(
         step.acl.resource_type is ResourceType.CLUSTER for step in steps
     ):
         return
-    source = opened_text(arguments.source, arguments, output)
+    source = opened_source(arguments, output)
     config = read_config(arguments, source, output).config
     before = _acls_on([_CLUSTER], target, arguments, output)
     said = lockout_said(before, after(before, steps), config, caller_of(source, arguments))

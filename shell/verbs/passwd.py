@@ -18,7 +18,7 @@ from metalog.files import LOCAL_FILES, read_whole
 from metalog.records.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 from shell.asking import need_somebody, says_yes
-from shell.context import add_command_config, add_config, opened_source
+from shell.context import add_command_config, add_config, add_place, opened_source
 from shell.lost_login import Deletion, refuse_lost_login
 from shell.output import Output
 from shell.plan_checks import add_lockout
@@ -28,6 +28,7 @@ from snapshot.exchange.credentials import (
     TakesPasswords,
     credential_target_of,
 )
+from snapshot.exchange.source_kinds import USER_TARGETS
 
 if TYPE_CHECKING:
     from snapshot.exchange.credentials import CredentialTarget
@@ -49,11 +50,7 @@ _USER_TYPE: Final = "User:"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "source",
-        metavar="TARGET",
-        help="cluster://HOST:PORT, a stopped node's folder or @NAME",
-    )
+    add_place(parser, USER_TARGETS, metavar="TARGET")
     parser.add_argument("user", metavar="USER", help="its name, as it logs in")
     parser.add_argument("given", nargs="*", default=[], help=SUPPRESS)
     password = parser.add_argument_group("the password")

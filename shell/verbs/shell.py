@@ -10,6 +10,7 @@ from typing import Final
 
 from shell.context import add_source, opened_source, replayed_source
 from shell.output import Output
+from snapshot.exchange.source_kinds import LOGS
 
 USAGE: Final = "SOURCE [options] [-- COMMAND …]"
 FORMATS: Final = ("text",)
@@ -20,7 +21,7 @@ metalog shell /var/kafka/metadata -- tree /acl         one command"""
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, takes_stores=False)
+    add_source(parser, kinds=LOGS)
     group = parser.add_argument_group("what is done")
     group.add_argument("command", nargs="*", metavar="COMMAND", help="one command, after --")
     group.add_argument("--show-secrets", action="store_true", help="salts and keys, too")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shell.context import add_source, problems_of, replayed_source
 from shell.output import Cell, Output
 from shell.safe import safe, shown
+from snapshot.exchange.source_kinds import LOGS
 
 if TYPE_CHECKING:
     from metalog.log.layout import MetaProperties
@@ -26,7 +27,7 @@ EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 it cannot be 
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, takes_stores=False)
+    add_source(parser, kinds=LOGS)
 
 
 def run(arguments: Namespace, output: Output) -> int:

@@ -15,7 +15,6 @@ from authorizer.insight.json import acl_json
 from authorizer.insight.who_can import WhoCan, who_can
 from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
-from metalog.errors import InvalidSource
 from metalog.ids import uuid_text
 from shell.acls import sentence
 from shell.context import add_config, add_source, opened_source, replayed_source
@@ -23,6 +22,7 @@ from shell.holders import holder_records, print_holders
 from shell.judge import Judge, judge_of
 from shell.output import Cell, Output, counted
 from shell.safe import shown
+from snapshot.exchange.source_kinds import WITH_TOPICS
 
 if TYPE_CHECKING:
     from metalog.ids import Uuid
@@ -54,7 +54,7 @@ class _Topic(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser)
+    add_source(parser, kinds=WITH_TOPICS)
     shows = parser.add_argument_group("what is shown")
     shows.add_argument(
         "--topic", action="append", metavar="NAME", help="this one (default: all there are)"
@@ -101,9 +101,7 @@ def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None,
             name: (topic.id, len(topic.partitions)) for name, topic in image.topics.by_name.items()
         }
     if not isinstance(source.store, TopicStore):
-        raise InvalidSource(
-            f"{source.text}: knows no topics; give a metadata log, or cluster://HOST:PORT"
-        )
+        raise WITH_TOPICS.refusal(source.text)
     return {each.name: (each.id, each.partitions) for each in source.store.topics()}
 
 

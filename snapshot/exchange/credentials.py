@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from metalog.errors import InvalidTarget
 from metalog.scram import ScramMechanism
 from snapshot.exchange.source import Source
+from snapshot.exchange.source_kinds import USER_TARGETS
 from snapshot.exchange.target import target_of
 
 
@@ -57,8 +57,5 @@ def credential_target_of(source: Source) -> CredentialTarget:
     """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
-        raise InvalidTarget(
-            f"{source.text}: SCRAM users cannot be changed there; give cluster://HOST:PORT "
-            "or a stopped node's folder"
-        )
+        raise USER_TARGETS.refusal(source.text)
     return target

@@ -24,14 +24,11 @@ from metalog.log.opening import (
     log_on_disk,
     scheme_of,
 )
+from snapshot.exchange.source_kinds import ANY, FORMS, LOGS, SourceKinds
 from snapshot.exchange.store import SUFFIXES as STORE_SUFFIXES
 from snapshot.exchange.store import FileStore, Store, is_folder_of_yaml
 
-_FORMS: Final = (
-    "a metadata.log.dir, folders joined by +, a .log, a .checkpoint, a file of ACLs, "
-    "a folder of YAML, quorum://HOST:PORT, topic://HOST:PORT/TOPIC, cluster://HOST:PORT, "
-    "zookeeper://HOST:PORT or @NAME"
-)
+_FORMS: Final = f"{ANY} or @NAME"
 
 
 class Source(NamedTuple):
@@ -55,10 +52,7 @@ class Source(NamedTuple):
     def log(self) -> OpenedLog:
         """``InvalidSource`` where the source is a store."""
         if isinstance(self.opened, Store):
-            raise InvalidSource(
-                f"{self.text}: holds only what is now, without offsets and history; "
-                "this needs a metadata log"
-            )
+            raise LOGS.refusal(self.text)
         return self.opened
 
     @property
@@ -74,10 +68,12 @@ def open_source(
     cwd: Path | None = None,
     files: Files = LOCAL_FILES,
     command_config: Path | None = None,
+    kinds: SourceKinds = ANY,
 ) -> Source:
     """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be.
 
-    ``command_config`` has a client's settings; a name's own is used where none is given.
+    ``command_config`` has a client's settings; a name's own is used where none is given. What is
+    none of ``kinds`` is refused, and not connected to.
     """
     base, url = cwd or Path(), text
     config = None
@@ -89,9 +85,13 @@ def open_source(
         command_config = command_config or named
     scheme = scheme_of(url)
     if scheme is not None:
+        if scheme not in FORMS:
+            raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
+        kinds.check(scheme, text)
         remote = _connected(scheme, url, base, command_config, files)
         return Source(text, scheme, remote, url, config, command_config, notes)
     kind, opened = _opened(url, base, files)
+    kinds.check(kind, text)
     return Source(text, kind, opened, f"{kind} {url}", config, command_config, notes)
 
 
@@ -130,9 +130,7 @@ def _connected(
         from snapshot.exchange.cluster import ClusterStore
 
         return ClusterStore.opened(url, command_config, files)
-    if scheme == "zookeeper":
-        return _zookeeper(url)
-    raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
+    return _zookeeper(url)
 
 
 def _zookeeper(url: str) -> Store:

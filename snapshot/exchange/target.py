@@ -17,6 +17,7 @@ from snapshot.exchange.formats.document import ScramUser
 from snapshot.exchange.partly_done import PartlyDone
 from snapshot.exchange.plan import Change, Step, phases
 from snapshot.exchange.source import Source
+from snapshot.exchange.source_kinds import ACL_TARGETS
 from snapshot.exchange.store import State
 
 _AT_ONCE: Final = 500
@@ -87,15 +88,7 @@ def target_of(source: Source) -> Target:
         from snapshot.exchange.folder import FolderTarget
 
         return FolderTarget(source, source.opened)
-    if source.kind == "topic":
-        raise InvalidTarget(
-            f"{source.text}: a topic is no TARGET, since to write to it is to take it from its "
-            "controller; change its ACLs through that one"
-        )
-    raise InvalidTarget(
-        f"{source.text}: cannot be written to; give cluster://HOST:PORT, zookeeper://HOST:PORT "
-        "or a stopped node's folder"
-    )
+    raise ACL_TARGETS.refusal(source.text)
 
 
 def refused_steps(

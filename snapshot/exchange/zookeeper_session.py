@@ -9,16 +9,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 import kazoo.exceptions as faults  # type: ignore[import-untyped]
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 
-from metalog.errors import InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.wire.bootstrap import check_anybody_listens
+from metalog.wire.hosts import parse_addresses
 
-CONNECT_S: Final = 10.0
-"""How long an ensemble may take to let us in, and then to answer one request."""
+CONNECT_S: Final = 5.0
+"""How long an ensemble may take to let us in."""
+ANSWER_S: Final = 10.0
+"""How long it may then take to answer one request."""
 _AT_ONCE: Final = 1000
 _quiet = logging.getLogger(f"{__name__}.kazoo")
 _quiet.addHandler(logging.NullHandler())
@@ -67,7 +72,7 @@ class Session:
     def sync(self) -> None:
         """What is read from now on is as new as what anybody has written before."""
         with self._saying("read", "/") as client:
-            client.sync_async("/").get(timeout=CONNECT_S)
+            client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
         """Each write with its event, or neither; those whose version was no longer true."""
@@ -78,7 +83,7 @@ class Session:
                 sent = [_transaction(client, write, acls) for write in part]
             for write, result in zip(part, sent, strict=True):
                 with self._saying("write", write.path):
-                    if not self._is_done(result.get(timeout=CONNECT_S)):
+                    if not self._is_done(result.get(timeout=ANSWER_S)):
                         stale.append(write)
         return stale
 
@@ -99,7 +104,7 @@ class Session:
             for path, answer in zip(part, asked, strict=True):
                 with self._saying(what, path):
                     try:
-                        found[path] = answer.get(timeout=CONNECT_S)
+                        found[path] = answer.get(timeout=ANSWER_S)
                     except faults.NoNodeError:
                         continue
         return found
@@ -113,14 +118,14 @@ class Session:
     def _acl_made_sure(self, path: str) -> Any:
         with self._saying("write", path) as client:
             try:
-                return client.get_acls_async(path).get(timeout=CONNECT_S)[0]
+                return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
             except faults.NoNodeError:
                 pass
         above = self._acl_made_sure(path.rpartition("/")[0] or "/")
         with self._saying("write", path) as client:
             with suppress(faults.NodeExistsError):
-                client.create_async(path, acl=above).get(timeout=CONNECT_S)
-            return client.get_acls_async(path).get(timeout=CONNECT_S)[0]
+                client.create_async(path, acl=above).get(timeout=ANSWER_S)
+            return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
 
     def _is_done(self, results: Sequence[Any]) -> bool:
         for result in results:
@@ -136,19 +141,30 @@ class Session:
 
     def _connected(self) -> Any:
         if self._client is None:
+            until = monotonic() + CONNECT_S
+            self._check_anybody_listens()
             client: Any = KazooClient(self._hosts, timeout=CONNECT_S, logger=_quiet)
             started = client.start_async()
-            started.wait(timeout=CONNECT_S)
+            started.wait(timeout=max(0, until - monotonic()))
             self._client = client
             if not client.connected:
                 self.close()
                 raise InvalidSource(
-                    f"{self.url}: no answer within {CONNECT_S:g} s; does ZooKeeper run there?"
+                    f"{self.url}: a connection is taken, and nothing answered within"
+                    f" {CONNECT_S:g} s; is it ZooKeeper, and its port without TLS?"
                 )
-            if client.chroot and client.exists_async("/").get(timeout=CONNECT_S) is None:
+            if client.chroot and client.exists_async("/").get(timeout=ANSWER_S) is None:
                 self.close()
                 raise InvalidSource(f"{self.url}: ZooKeeper has no node {client.chroot}")
         return self._client
+
+    def _check_anybody_listens(self) -> None:
+        """kazoo tries for as long as it may, and does not tell why in vain."""
+        hosts = self._hosts.partition("/")[0]
+        try:
+            check_anybody_listens(parse_addresses(hosts), CONNECT_S)
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self.url}: {error}; does ZooKeeper run there?") from None
 
     @contextmanager
     def _saying(self, what: str, path: str) -> Iterator[Any]:

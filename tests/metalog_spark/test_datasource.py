@@ -379,7 +379,7 @@ def test_a_snapshot_is_no_stream() -> None:
     [source] = kafka_case("trimmed-4.3").metadata_dir.glob(f"{723:020d}-*.checkpoint")
     with pytest.raises(InvalidRequest, match=f"^{source}: a snapshot does not go on"):
         stream(source).initialOffset()
-    with pytest.raises(InvalidRequest, match=f"^{source}: a snapshot does not go on"):
+    with pytest.raises(InvalidSource, match=f"^{source}: is not a log that goes on; give "):
         FollowedLog(str(source)).unproven()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import shell.planning
 import shell.verbs.apply
 from metalog.acl import Acl, PermissionType
 from shell.main import main
+from shell.output import Output
 from snapshot.exchange.formats.yaml import read_yaml
 from snapshot.exchange.source import Source
 
@@ -49,15 +51,15 @@ class Terminal(io.StringIO):
 def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
     """What ``memory`` names for both halves of apply."""
     made = MemoryTarget(acls_of(BEFORE))
-    original = shell.planning.opened_text
+    original = shell.planning.opened_source
 
-    def opened(text: str, arguments: object, output: object) -> Source:
-        if text != "memory":
-            return original(text, arguments, output)
-        return Source(text, "cluster", made, text, None, None)
+    def opened(arguments: Namespace, output: Output) -> Source:
+        if arguments.source != "memory":
+            return original(arguments, output)
+        return Source("memory", "cluster", made, "memory", None, None)
 
-    monkeypatch.setattr(shell.planning, "opened_text", opened)
-    monkeypatch.setattr(shell.verbs.apply, "opened_text", opened)
+    monkeypatch.setattr(shell.planning, "opened_source", opened)
+    monkeypatch.setattr(shell.verbs.apply, "opened_source", opened)
     monkeypatch.setattr(shell.verbs.apply, "target_of", lambda source: source.opened)
     return made
 

@@ -177,7 +177,7 @@ def test_what_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file = tmp_path / "a.yaml"
     file.write_text("acls: []")
     assert main(["passwd", str(file), "alice"]) == 2
-    assert "cannot be written to; give cluster://" in capsys.readouterr().err
+    assert "users cannot be changed there; give cluster://" in capsys.readouterr().err
 
 
 PROMPTS = ("New password for alice: ", "Once more: ")

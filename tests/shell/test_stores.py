@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shell.main import main
+from snapshot.exchange.source_kinds import LOGS
 
 FILE = """\
 acls:
@@ -75,10 +76,7 @@ def test_what_needs_a_log_says_so(
     assert main([arguments[0], path, *arguments[1:]]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == (
-        f"metalog: {path}: holds only what is now, without offsets and history; "
-        "this needs a metadata log\n"
-    )
+    assert printed.err == f"metalog: {LOGS.refusal(path)}\n"
 
 
 def test_a_store_tells_nothing_of_topics_without_acls(

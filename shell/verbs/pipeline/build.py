@@ -19,6 +19,7 @@ from shell.built import show_built
 from shell.context import SUPER_USERS_KEY, add_command_config
 from shell.output import Output, counted
 from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
+from snapshot.exchange.source_kinds import LOGS
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -51,7 +52,7 @@ def configure(parser: ArgumentParser) -> None:
         "--log",
         required=True,
         metavar="SOURCE",
-        help="a metadata log; a pattern in quotes is many folders of one log",
+        help=f"{LOGS}, or @NAME of metalog.toml; a pattern in quotes is many folders of one log",
     )
     group.add_argument(
         "--audit",

@@ -22,6 +22,7 @@ from shell.output import Output
 from shell.safe import safe
 from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
+from snapshot.exchange.source_kinds import FOLLOWED
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -55,7 +56,12 @@ _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is followed, and where to")
-    group.add_argument("--log", required=True, metavar="SOURCE", help="a log that is written")
+    group.add_argument(
+        "--log",
+        required=True,
+        metavar="SOURCE",
+        help=f"a log that is written: {FOLLOWED}, or @NAME of metalog.toml",
+    )
     group.add_argument(
         "--audit",
         required=True,

@@ -18,6 +18,11 @@ from metalog.wire.versions import NotSpoken
 PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)
 HASTY = PLAINTEXT._replace(connect_timeout_s=0.6)
 
+SILENT = (
+    "no answer in time: it takes the connection, and says nothing; is it Kafka's port? One with "
+    "TLS or SASL: set security.protocol (the command takes it from --command-config FILE)"
+)
+
 
 @contextmanager
 def silent() -> Iterator[Address]:
@@ -51,7 +56,7 @@ def test_ipv6() -> None:
         address = Address("::1", listener.getsockname()[1])
         with pytest.raises(Unreachable) as raised:
             first_connection([address], HASTY)
-    assert str(raised.value) == f"[::1]:{address.port}: no answer in time"
+    assert str(raised.value) == f"[::1]:{address.port}: {SILENT}"
 
 
 def test_each_is_named_with_what_happened_there() -> None:
@@ -63,7 +68,7 @@ def test_each_is_named_with_what_happened_there() -> None:
     ):
         first_connection([quiet, gone, closing_at_once, gone, too], HASTY)
     assert str(raised.value).split("; ") == [
-        f"none of 4 addresses can be used: {quiet}: no answer in time",
+        *f"none of 4 addresses can be used: {quiet}: {SILENT}".split("; "),
         f"{gone}, {too}: connection refused",
         f"{closing_at_once}: it hung up at our first bytes",
         "it may want TLS or SASL: set security.protocol (the command takes it from "
