@@ -56,12 +56,7 @@ _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is followed, and where to")
-    group.add_argument(
-        "--log",
-        required=True,
-        metavar="SOURCE",
-        help=f"a log that is written: {FOLLOWED}, or @NAME of metalog.toml",
-    )
+    group.add_argument("--log", required=True, metavar="SOURCE", help=f"{FOLLOWED}, or @NAME")
     group.add_argument(
         "--audit",
         required=True,
