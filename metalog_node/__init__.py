@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metalog_node.config import NodeConfig, config_of, read_config
+    from metalog_node.event_loop import new_event_loop
     from metalog_node.handlers.question import Api, Question, Services
     from metalog_node.node import Node
     from metalog_node.threaded import running
@@ -22,6 +23,7 @@ __all__ = [
     "Question",
     "Services",
     "config_of",
+    "new_event_loop",
     "read_config",
     "running",
     "trial_config",
@@ -29,6 +31,7 @@ __all__ = [
 
 _HOMES = {
     "Node": "metalog_node.node",
+    "new_event_loop": "metalog_node.event_loop",
     "running": "metalog_node.threaded",
     "trial_config": "metalog_node.trial",
     **dict.fromkeys(("NodeConfig", "config_of", "read_config"), "metalog_node.config"),

@@ -37,6 +37,7 @@ from metalog_node.handlers.question import (
     answer,
 )
 from metalog_node.listeners import Listener
+from metalog_node.loop_budget import LoopBudget
 from metalog_node.metrics import Metrics
 from metalog_node.principals import Rule, principal_of
 from metalog_node.refusal_log import RefusalLog
@@ -77,6 +78,7 @@ class Door(NamedTuple):
     seats: Seats
     refusals: RefusalLog
     turns: Turns
+    budget: LoopBudget
 
 
 class Client:
@@ -157,14 +159,13 @@ class Client:
                 data = await self._reader.read(CHUNK)
             if not data:
                 return
-            for step in self._connection.receive(data):
+            steps = self._connection.receive(data)
+            while (step := await self._on_loop(next, steps, None)) is not None:
                 self._is_asked = True
                 await self._send(step if isinstance(step, bytes) else await self._answer(step))
                 self._is_asked = False
                 if self._is_leaving:
                     return
-                await _others_turn()
-            await _others_turn()
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""
@@ -179,12 +180,15 @@ class Client:
             await asyncio.sleep(self._door.refused_after_s)
         async with asyncio.timeout_at(self._patient_until()):
             for at in range(0, len(data), _PIECE):
-                self._writer.write(data[at : at + _PIECE])
+                await self._on_loop(self._writer.write, data[at : at + _PIECE])
                 await self._writer.drain()
 
     async def _hang_up(self) -> None:
         """Once it has taken what is on its way to it; asyncio alone would wait forever."""
-        self._writer.close()
+        try:
+            await self._door.budget.turn(self._owner)
+        finally:
+            self._writer.close()
         try:
             async with asyncio.timeout(_FAREWELL_S):
                 await self._writer.wait_closed()
@@ -206,13 +210,13 @@ class Client:
         if api.short is None:
             if len(payload) > SHORT:
                 await self._apart(request.read)
-            answered = handle()
+            answered = await self._on_loop(handle)
         elif len(payload) > api.short:
             answered = await self._apart(handle)
         else:
-            answered = handle()
+            answered = await self._on_loop(handle)
             if not isinstance(answered, (Future, Later)):
-                return finish(answered)
+                return await self._on_loop(finish, answered)
         await _done(answered)
         return await self._apart(finish, answered)
 
@@ -229,13 +233,15 @@ class Client:
 
     async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
         """On a thread, so that the others are served meanwhile."""
-        owner = (self._connection.principal, self._host)
-        return await self._door.turns.run(owner, work, *arguments)
+        return await self._door.turns.run(self._owner, work, *arguments)
 
+    async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
+        """A short piece of work; the others are served meanwhile where there are many such."""
+        return await self._door.budget.run(self._owner, work, *arguments)
 
-async def _others_turn() -> None:
-    """However much one client has sent: TLS may bring it byte by byte, without a pause."""
-    await asyncio.sleep(0)
+    @property
+    def _owner(self) -> tuple[KafkaPrincipal | None, str]:
+        return self._connection.principal, self._host
 
 
 async def _done(answered: Answer) -> None:

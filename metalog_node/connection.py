@@ -22,7 +22,7 @@ from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import Head, Request, read_head, read_request, write_response
 from metalog.wire.schema import UnsupportedVersion, response_type
 from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
-from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_response
+from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_payload
 from metalog_node.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
@@ -177,8 +177,8 @@ class ServerConnection:
             self._check_version(head)
         except UnsupportedVersion:
             own = {API_VERSIONS: self._spoken[API_VERSIONS]}
-            body = versions_response(0, ErrorCode.UNSUPPORTED_VERSION, own)
-            return framed(write_response(body, head.correlation_id))
+            refusal = ErrorCode.UNSUPPORTED_VERSION
+            return framed(versions_payload(0, refusal, own, None, head.correlation_id))
         asked = read_request(frame).body
         code = ErrorCode.NONE
         if head.version >= _SOFTWARE_SINCE and not (
@@ -188,9 +188,7 @@ class ServerConnection:
             code = ErrorCode.INVALID_REQUEST
         told = self._spoken if code is ErrorCode.NONE else {}
         return framed(
-            write_response(
-                versions_response(head.version, code, told, self._features()), head.correlation_id
-            )
+            versions_payload(head.version, code, told, self._features(), head.correlation_id)
         )
 
     def _handshake(self, request: Request) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -30,14 +31,20 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 
 
 class Encrypted:
-    """In place of the two streams that it is made of, once ``agree`` has returned."""
+    """In place of the two streams that it is made of, once ``agree`` has returned. ``on_loop``
+    runs what OpenSSL computes, which is short, within the event loop's budget."""
 
     def __init__(
-        self, context: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        context: ssl.SSLContext,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        on_loop: Callable[..., Awaitable[Any]],
     ) -> None:
         self.transport = writer.transport
         self._reader = reader
         self._writer = writer
+        self._on_loop = on_loop
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._is_clear = True
@@ -48,10 +55,9 @@ class Encrypted:
     async def agree(self) -> None:
         """Shake hands. ``Malformed`` where what comes is no TLS or too long, ``ssl.SSLError``
         where OpenSSL does not take it, ``ConnectionError`` where the client is gone."""
-        while not self._has_agreed():
+        while not await self._on_loop(self._has_agreed):
             await self._send()
             await self._take_record()
-            await asyncio.sleep(0)  # the others' turn: a message may come in a thousand records
         await self._send()
 
     def get_extra_info(self, name: str) -> Any:
@@ -60,16 +66,14 @@ class Encrypted:
     async def read(self, most: int) -> bytes:
         """At most so many bytes; none where the client has hung up."""
         while True:
-            try:
-                return self._tls.read(most)
-            except ssl.SSLWantReadError:
-                await self._send()
-                received = await self._reader.read(most)
-                if not received:
-                    return b""
-                self._incoming.write(received)
-            except ssl.SSLZeroReturnError:
+            data: bytes | None = await self._on_loop(self._decrypted, most)
+            if data is not None:
+                return data
+            await self._send()
+            received = await self._reader.read(most)
+            if not received:
                 return b""
+            self._incoming.write(received)
 
     def write(self, data: bytes) -> None:
         for begin in range(0, len(data), _ANSWER_PIECE):
@@ -91,6 +95,15 @@ class Encrypted:
 
     async def wait_closed(self) -> None:
         await self._writer.wait_closed()
+
+    def _decrypted(self, most: int) -> bytes | None:
+        """None where more must come first."""
+        try:
+            return self._tls.read(most)
+        except ssl.SSLWantReadError:
+            return None
+        except ssl.SSLZeroReturnError:
+            return b""
 
     def _has_agreed(self) -> bool:
         try:

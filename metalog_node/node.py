@@ -38,6 +38,7 @@ from metalog_node.forward import Forwarder
 from metalog_node.handlers.question import Api, PasswordSetting, Services
 from metalog_node.listeners import ANY_ADDRESS, Listener
 from metalog_node.listings import Listings
+from metalog_node.loop_budget import LoopBudget
 from metalog_node.metrics import CountedAuthorizer, Metrics
 from metalog_node.node_state import NodeState
 from metalog_node.publishers import Credentials, OutOfTheCollector
@@ -104,6 +105,7 @@ class Node:
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
         self._turns = Turns(self._threads)
+        self._budget = LoopBudget()
         self._passwords = PasswordSetting(
             config.scram_passwords,
             _policy(config.scram_passwords),
@@ -327,6 +329,7 @@ class Node:
             self._seats,
             self._refusals,
             self._turns,
+            self._budget,
         )
         opened = OpenListener(door, self._services())
         bound = await opened.open()

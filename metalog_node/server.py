@@ -13,6 +13,7 @@ import logging
 import os
 import socket
 import ssl
+from functools import partial
 from typing import Final
 
 from metalog.client_host import peer_host
@@ -32,6 +33,8 @@ _ANSWERED_WITHIN_S: Final = 5.0
 """How long closing waits for answers that are under way."""
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
+_NEW_CLIENTS: Final = "new clients"
+"""Who owns the work of taking one: it is not yet known whose it is."""
 
 
 class OpenListener:
@@ -85,6 +88,7 @@ class OpenListener:
     async def _accept(self, listening: socket.socket) -> None:
         loop, name = asyncio.get_running_loop(), self._door.listener.name
         while True:
+            await self._door.budget.turn(_NEW_CLIENTS)
             try:
                 connected, peer = await loop.sock_accept(listening)
             except OSError as error:
@@ -105,7 +109,7 @@ class OpenListener:
         try:
             reader, writer = await self._streams(connected)
             try:
-                encrypted = await self._encrypted(reader, writer)
+                encrypted = await self._encrypted(reader, writer, host)
                 client = Client(
                     self._door,
                     self._spoken,
@@ -143,12 +147,13 @@ class OpenListener:
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
     async def _encrypted(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
     ) -> Encrypted | None:
         """What is agreed on; None where nothing need be."""
         if self._door.tls is None:
             return None
-        encrypted = Encrypted(self._door.tls.context, reader, writer)
+        on_loop = partial(self._door.budget.run, (None, host))
+        encrypted = Encrypted(self._door.tls.context, reader, writer, on_loop)
         async with asyncio.timeout(_HANDSHAKE_S):
             await encrypted.agree()
         return encrypted

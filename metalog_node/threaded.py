@@ -13,6 +13,7 @@ from threading import Thread
 
 from metalog.errors import LoadTimeout
 from metalog_node.config import NodeConfig
+from metalog_node.event_loop import new_event_loop
 from metalog_node.handlers.question import Api
 from metalog_node.node import Node
 
@@ -35,7 +36,7 @@ def running(
     """
     nodes: list[Node] = []
     opened: Future[Node] = Future()
-    loop = asyncio.new_event_loop()
+    loop = new_event_loop()
     done = asyncio.Event()
 
     async def run() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.wire.frames import Malformed
-from metalog.wire.messages import read_response
+from metalog.wire.messages import read_response, write_response
 from metalog.wire.schema import (
     Body,
     error_name,
@@ -26,6 +27,8 @@ from metalog.wire.schema import (
 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
+_REMEMBERED: Final = 32
+"""Answers: one for each version that clients ask, of each listener."""
 
 
 class VersionRange(NamedTuple):
@@ -106,6 +109,34 @@ def versions_response(
     return parts.ApiVersionsResponse(
         error_code=KafkaErrorCode(code), api_keys=ranges, **throttling, **more
     )
+
+
+def versions_payload(
+    version: int,
+    code: ErrorCode,
+    spoken: Versions,
+    features: Features | None,
+    correlation_id: int,
+) -> bytes:
+    """``versions_response`` as it is sent. It is written once and remembered: every client asks
+    before anything is known of it, and may ask again at once."""
+    told = None
+    if features is not None:
+        told = (*(tuple(each.items()) for each in features[:2]), features.epoch)
+    written = _written(version, code, tuple(spoken.items()), told)
+    return correlation_id.to_bytes(4, "big", signed=True) + written
+
+
+_Told = tuple[tuple[tuple[str, VersionRange], ...], tuple[tuple[str, int], ...], int]
+
+
+@lru_cache(_REMEMBERED)
+def _written(
+    version: int, code: ErrorCode, spoken: tuple[tuple[int, VersionRange], ...], told: _Told | None
+) -> bytes:
+    """Behind the correlation id, which is all that the header of this response has."""
+    features = None if told is None else Features(dict(told[0]), dict(told[1]), told[2])
+    return write_response(versions_response(version, code, dict(spoken), features), 0)[4:]
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:

@@ -97,6 +97,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[str, int]]) -> None:
     from metalog_node.config import read_config
+    from metalog_node.event_loop import new_event_loop
 
     if arguments.config is None:
         config = _to_try(arguments, output)
@@ -107,7 +108,8 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
     for note in config.notes:
         _log.warning("%s", note)
     _take_all_files()
-    asyncio.run(_serve(config, arguments.config is None, output, lost_lines))
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(_serve(config, arguments.config is None, output, lost_lines))
 
 
 def _take_all_files() -> None:

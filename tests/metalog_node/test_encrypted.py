@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from certificates import Certified, certified
@@ -43,7 +44,7 @@ async def served(
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await serve(Encrypted(context, reader, writer))
+            await serve(Encrypted(context, reader, writer, at_once))
             served.set_result(None)
         except Exception as error:
             served.set_exception(error)
@@ -54,6 +55,10 @@ async def served(
     async with listening:
         await visit(listening.sockets[0].getsockname()[1])
         await served
+
+
+async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
+    return work(*arguments)
 
 
 def limited(context: ssl.SSLContext, version: ssl.TLSVersion) -> ssl.SSLContext:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import hoarders
@@ -14,6 +13,7 @@ from hoarders import Hoarder, hoarding
 from kafka_tools import free_ports
 from scraping import scraped
 from served_node import served
+from waiting import eventually
 from written_log import formatted
 
 from metalog.wire.hosts import parse_addresses
@@ -54,11 +54,13 @@ def test_who_is_not_known_makes_a_node_hold_no_more_than_the_page_says(
         with hoarding(hoarder, address, TO_WARM):
             before = resident_bytes(watch)
         with hoarding(hoarder, address, CLIENTS):
-            time.sleep(0.3)
+            assert eventually(lambda: connected(watch) == CLIENTS)
             held = (resident_bytes(watch) - before) / CLIENTS / 1024
-            clients = scraped(f"127.0.0.1:{watch}")["metalog_connections", "CLIENT"]
-    assert clients == CLIENTS
     assert held < int(stated[bound]), f"{held:.1f} KiB each"
+
+
+def connected(watch: int) -> float:
+    return scraped(f"127.0.0.1:{watch}")["metalog_connections", "CLIENT"]
 
 
 def resident_bytes(watch: int) -> float:

@@ -5,9 +5,13 @@ The rule is 50 ms; what is measured is CPU, and the bounds here are wider, for s
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 
 import pytest
 from held_loop import ticking
@@ -24,7 +28,9 @@ from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of
 from metalog_node.connection import BEFORE_LOGIN_BYTES
-from metalog_node.handlers.question import SHORT, Api
+from metalog_node.handlers import quotas
+from metalog_node.handlers.question import SHORT, Answer, Api, Question, Services
+from metalog_node.loop_budget import MOST_UNITS
 from metalog_node.node import Node
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
@@ -32,6 +38,7 @@ CREATE_ACLS, API_VERSIONS = 30, 18
 BROKERS, CONTROLLERS = apis_of(is_controllers=False), apis_of(is_controllers=True)
 AT_ONCE = 4 << 10
 ACLS = 500
+MANY, QUOTAS = 5 * MOST_UNITS, quotas.DESCRIBE_QUOTAS
 AT_MOST_AT_ONCE = 60
 """Elements."""
 
@@ -151,6 +158,35 @@ def test_what_is_authorized_item_by_item_is_never_the_loops_own_work() -> None:
     assert [api.name for api in BROKERS.values() if api.short == 0] == [
         *("DescribeUserScramCredentials", "Metadata"),
     ]
+
+
+def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: Path) -> None:
+    """The first one holds the loop until all others have sent theirs."""
+    all_have_sent, api = Event(), quotas.APIS[QUOTAS]
+    rounds, served = [0], Counter[int]()
+
+    def begin_round() -> None:
+        rounds[0] += 1
+
+    def noting(services: Services, question: Question) -> Answer:
+        assert all_have_sent.wait(30)
+        asyncio.get_running_loop().call_soon(begin_round)
+        served[rounds[0]] += 1
+        return api.handle(services, question)
+
+    formatted(tmp_path)
+    properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
+    apis = {QUOTAS: api._replace(handle=noting, short=SHORT)}
+    with ExitStack() as stack:
+        node, _ = stack.enter_context(ticking(properties, apis))
+        clients = [stack.enter_context(connected_to(node)) for _ in range(MANY)]
+        for each in clients:
+            each.sendall(framed(request(request_type(QUOTAS, 1), Shape())))
+        all_have_sent.set()
+        for each in clients:
+            assert each.recv(4, socket.MSG_WAITALL)
+    assert served.total() == MANY
+    assert max(served.values()) <= MOST_UNITS
 
 
 def connected_to(node: Node) -> socket.socket:

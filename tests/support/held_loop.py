@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from metalog_node import Api, Node, config_of
+from metalog_node import Api, Node, config_of, new_event_loop
 
 TICK_S = 0.002
 
@@ -50,7 +50,7 @@ def ticking(
 ) -> Iterator[tuple[Node, Ticks]]:
     """A node all of whose listeners are open, and the ticks of its loop."""
     opened: Future[Node] = Future()
-    loop, done, ticks = asyncio.new_event_loop(), asyncio.Event(), Ticks()
+    loop, done, ticks = new_event_loop(), asyncio.Event(), Ticks()
 
     async def run() -> None:
         async with Node(config_of(properties), apis=apis) as node:

@@ -1,0 +1,87 @@
+"""Bounds how long the clients' work holds the event loop in one of its rounds.
+
+Whatever is computed for a client on the loop is a unit of work, and short: a frame, a small
+answer, a step of a TLS handshake. Any number of clients may each have a unit ready in the same
+round. Units run at once while the round's budget lasts; the others wait in a queue of their
+owner, owners take turns, and the loop comes round in between. For one event loop. This module
+must not know who an owner is, nor what the work is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeVar
+
+R = TypeVar("R")
+
+BUDGET_S: Final = 0.005
+"""Once so much has been used, no further unit begins in the round."""
+MOST_UNITS: Final = 64
+"""In a round: each wakes its client's task, which costs time too, in the next round."""
+
+_Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
+
+
+class LoopBudget:
+    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._spent_s = 0.0
+        self._units = 0
+        self._waiting: OrderedDict[Hashable, deque[_Unit]] = OrderedDict()
+        self._is_round_awaited = False
+
+    async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
+        """What ``work`` returns, computed on the loop in this round or a later one.
+
+        ``work`` must not raise ``StopIteration``, which no future can hold.
+        """
+        if not self._waiting and self._has_time():
+            return self._timed(lambda: work(*arguments))
+        done: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append((done, lambda: work(*arguments)))
+        return await done
+
+    async def turn(self, owner: Hashable) -> None:
+        """Return when the next unit may begin, for work that cannot be handed over: the part
+        of a coroutine up to where it waits again."""
+        await self.run(owner, _nothing)
+
+    def _has_time(self) -> bool:
+        return self._spent_s < BUDGET_S and self._units < MOST_UNITS
+
+    def _timed(self, work: Callable[[], R]) -> R:
+        if not self._is_round_awaited:
+            self._is_round_awaited = True
+            asyncio.get_running_loop().call_soon(self._next_round)
+        began = self._clock()
+        try:
+            return work()
+        finally:
+            self._spent_s += self._clock() - began
+            self._units += 1
+
+    def _next_round(self) -> None:
+        self._is_round_awaited = False
+        self._spent_s, self._units = 0.0, 0
+        while self._waiting and self._has_time():
+            owner, units = self._waiting.popitem(last=False)
+            done, work = units.popleft()
+            if units:
+                self._waiting[owner] = units
+            if not done.cancelled():
+                self._carry_out(done, work)
+
+    def _carry_out(self, done: asyncio.Future[Any], work: Callable[[], Any]) -> None:
+        try:
+            result = self._timed(work)
+        except Exception as error:
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
+
+def _nothing() -> None:
+    """Counts as a unit, whose time is not known."""

@@ -1,0 +1,66 @@
+"""A round of a node's event loop serves a few sockets, and all of them in turn."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain
+from selectors import EVENT_READ, EVENT_WRITE
+
+import pytest
+
+from metalog_node.event_loop import MOST_SOCKETS, FewAtATime
+
+SOCKETS = 3 * MOST_SOCKETS + 1
+CHANGED = -1
+
+
+@pytest.fixture
+def selector() -> Iterator[FewAtATime]:
+    with FewAtATime() as made:
+        yield made
+
+
+@pytest.fixture
+def sockets(selector: FewAtATime) -> Iterator[list[socket.socket]]:
+    """Each registered under its place; all have something to read."""
+    with ExitStack() as stack:
+        made: list[socket.socket] = []
+        for place in range(SOCKETS):
+            here, there = map(stack.enter_context, socket.socketpair())
+            there.send(b"x")
+            selector.register(here, EVENT_READ, place)
+            made.append(here)
+        yield made
+
+
+def told(selector: FewAtATime) -> list[int]:
+    return [key.data for key, _ in selector.select(0)]
+
+
+def test_all_have_their_turn_before_any_has_a_second(
+    selector: FewAtATime, sockets: list[socket.socket]
+) -> None:
+    """Though those that came first are ready all the time."""
+    for _ in range(2):
+        rounds = [told(selector) for _ in range(4)]
+        assert [len(each) for each in rounds] == [MOST_SOCKETS] * 3 + [1]
+        assert sorted(chain.from_iterable(rounds)) == list(range(SOCKETS))
+
+
+def test_who_is_not_waited_for_any_more_is_not_told_of(
+    selector: FewAtATime, sockets: list[socket.socket]
+) -> None:
+    """Its number may be another's by then, whose callback it would take away."""
+    seen = set(told(selector))
+    gone, changed, *_ = sorted(set(range(SOCKETS)) - seen)
+    selector.unregister(sockets[gone])
+    selector.modify(sockets[changed], EVENT_WRITE, CHANGED)
+    rest = {data for _ in range(2) for data in told(selector)}
+    assert rest == set(range(SOCKETS)) - seen - {gone, changed}
+    assert CHANGED in {data for _ in range(4) for data in told(selector)}
+
+
+def test_it_waits_where_nothing_is_ready(selector: FewAtATime) -> None:
+    assert selector.select(0.001) == []

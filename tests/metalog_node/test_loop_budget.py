@@ -1,0 +1,115 @@
+"""The work of any number of clients holds a round of the event loop for no longer than one's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from metalog_node.loop_budget import BUDGET_S, MOST_UNITS, LoopBudget
+
+UNIT_S = BUDGET_S / 2
+CLIENTS = 1_000
+
+
+class Worked:
+    """Units that take ``seconds`` each; ``rounds`` has what each round of the loop spent."""
+
+    def __init__(self, seconds: float) -> None:
+        self.now_s = 0.0
+        self.done: list[str] = []
+        self.rounds: list[tuple[float, int]] = []
+        self.budget = LoopBudget(clock=lambda: self.now_s)
+        self._seconds = seconds
+
+    def unit(self, name: str) -> str:
+        self.now_s += self._seconds
+        self.done.append(name)
+        return name
+
+    async def count(self) -> None:
+        """One round after another."""
+        while True:
+            began_s, began = self.now_s, len(self.done)
+            await asyncio.sleep(0)
+            self.rounds.append((self.now_s - began_s, len(self.done) - began))
+
+    def run(self, main: Callable[[], Awaitable[None]]) -> None:
+        async def beside() -> None:
+            counting = asyncio.create_task(self.count())
+            await main()
+            counting.cancel()
+
+        asyncio.run(beside())
+
+
+@pytest.mark.parametrize("seconds", [UNIT_S, 10 * BUDGET_S, 0.0])
+def test_a_round_ends_when_its_budget_is_spent(seconds: float) -> None:
+    """Whether few long units spend it, or many short ones. A round may see the end of one budget
+    and the beginning of the next."""
+    worked = Worked(seconds)
+
+    async def all_at_once() -> None:
+        asked = [worked.budget.run(name, worked.unit, str(name)) for name in range(CLIENTS)]
+        assert await asyncio.gather(*asked) == [str(name) for name in range(CLIENTS)]
+
+    worked.run(all_at_once)
+    assert max(spent for spent, _ in worked.rounds) <= 2 * (BUDGET_S + seconds)
+    assert max(units for _, units in worked.rounds) <= 2 * MOST_UNITS
+
+
+def test_a_client_that_yields_nowhere_else_gives_way_too() -> None:
+    worked = Worked(UNIT_S)
+
+    async def one_pipeline() -> None:
+        for _ in range(CLIENTS):
+            await worked.budget.run("one", worked.unit, "x")
+
+    worked.run(one_pipeline)
+    assert max(spent for spent, _ in worked.rounds) <= 2 * (BUDGET_S + UNIT_S)
+
+
+def test_owners_take_turns() -> None:
+    """Whoever has a thousand connections delays another by one unit, not by a thousand."""
+    worked = Worked(BUDGET_S)
+
+    async def many_and_one() -> None:
+        many = [worked.budget.run("many", worked.unit, "many") for _ in range(CLIENTS)]
+        await asyncio.gather(*many, worked.budget.run("one", worked.unit, "one"))
+
+    worked.run(many_and_one)
+    assert worked.done.index("one") <= 2
+
+
+def test_who_has_gone_is_not_worked_for() -> None:
+    worked = Worked(BUDGET_S)
+
+    async def one_gone() -> None:
+        asked = [
+            asyncio.create_task(worked.budget.run("a", worked.unit, str(each))) for each in range(3)
+        ]
+        await asyncio.sleep(0)
+        asked[1].cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    worked.run(one_gone)
+    assert worked.done == ["0", "2"]
+
+
+def test_what_a_unit_raises_reaches_who_asked_alone() -> None:
+    worked = Worked(BUDGET_S)
+
+    def failing() -> None:
+        raise ValueError("this one")
+
+    async def one_fails() -> None:
+        outcomes = await asyncio.gather(
+            worked.budget.run("a", worked.unit, "first"),
+            worked.budget.run("b", failing),
+            worked.budget.run("c", worked.unit, "last"),
+            return_exceptions=True,
+        )
+        assert [str(each) for each in outcomes] == ["first", "this one", "last"]
+
+    worked.run(one_fails)
