@@ -204,14 +204,12 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        kept: list[Publisher] = [
-            self._credentials,
-            self._listings,
-            OutOfTheCollector(),
-        ]
+        """Credentials before the authorizer, whose load opens the listeners: their first client
+        may be one that logs in. The listings after it, as they are made from what it has."""
+        kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
-            kept.insert(0, self.authorizer)
-        return kept
+            kept.append(self.authorizer)
+        return [*kept, self._listings, OutOfTheCollector()]
 
     def _replica(self) -> Replica:
         config = self._config

@@ -20,6 +20,7 @@ from running_node import BOTH_ROLES, running_in
 from waiting import eventually
 from written_log import formatted
 
+from authorizer import StandardAuthorizer
 from metalog.errors import ApiError
 from metalog.wire.frames import framed
 from metalog.wire.hosts import Address
@@ -28,6 +29,7 @@ from metalog.wire.schema import Body, request_type, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node import Api, Node, Question, config_of, running, server
 from metalog_node.handlers.question import Handle
+from metalog_node.publishers import Credentials
 from metalog_node.seats import seats_for
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
@@ -193,7 +195,6 @@ def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> Non
         serve("SASL_PLAINTEXT", **delay) as node,
         connected(node.addresses["SASL_PLAINTEXT"]) as client,
     ):
-        node.replica.loaded.result(30)
         hello = request_type(SASL_HANDSHAKE, 1)(mechanism="SCRAM-SHA-256")
         client.sendall(framed(write_request(hello, 1, "test")))
         assert client.recv(4096)
@@ -203,6 +204,23 @@ def test_a_refused_login_is_told_after_a_pause(serve: Callable[..., Any]) -> Non
         assert b"invalid credentials" in client.recv(4096)
         assert time.monotonic() - began >= 0.4
         assert is_hung_up_on(client)
+
+
+def test_users_are_known_before_the_gate_opens_the_listeners(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the first client of a listener could be told that the node is not ready."""
+    done: list[str] = []
+    for publisher in (Credentials, StandardAuthorizer):
+        complete = publisher.complete_initial_load
+
+        def noted(self: Any, complete: Any = complete, name: str = publisher.__name__) -> None:
+            complete(self)
+            done.append(name)
+
+        monkeypatch.setattr(publisher, "complete_initial_load", noted)
+    with serve("SASL_PLAINTEXT"):
+        assert done[:2] == ["Credentials", "StandardAuthorizer"]
 
 
 @pytest.mark.parametrize(
