@@ -260,6 +260,11 @@ class Replica(Submits):
         return self._loader.high_watermark
 
     @property
+    def kraft_version(self) -> int:
+        """The level of kraft.version that the log's control records said last."""
+        return self._loader.kraft_version
+
+    @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
         """The publishers that raised, with the last error of each."""
         return self._loader.publisher_faults

@@ -106,7 +106,7 @@ class Client:
             principal=_certified(door, writer),
             most_bytes=door.most_bytes,
             most_bytes_of={key: api.most_bytes for key, api in door.apis.items()},
-            features=lambda: features_of(services.replica.image),
+            features=lambda: features_of(services.replica),
         )
         self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
@@ -33,6 +33,7 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker, name_of
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Doubt, Screen, Skipped
+from metalog.loader.size import Size
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction, Transaction
 from metalog.ports import (
@@ -53,21 +54,13 @@ from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import (
     BeginTransactionRecord,
     EndTransactionRecord,
+    KRaftVersionRecord,
     LeaderChangeMessage,
     SnapshotHeaderRecord,
 )
 
 BUFFER_LIMIT: Final = 256 << 20
 """Bytes of batches that may wait above the last stable offset."""
-
-
-class _Size(NamedTuple):
-    batches: int = 0
-    records: int = 0
-    bytes: int = 0
-
-    def with_batch(self, batch: Batch) -> _Size:
-        return _Size(self.batches + 1, self.records + batch.record_count, self.bytes + batch.size)
 
 
 class Loader:
@@ -83,6 +76,8 @@ class Loader:
     ) -> None:
         self.image: MetadataImage = EMPTY
         self.high_watermark: int | None = None
+        self.kraft_version = 0
+        """The level of that feature, which control records say and no image has."""
         self._delivery = Delivery(publishers)
         self._screen = Screen(tolerant=tolerant)
         self._buffer_limit = buffer_limit
@@ -96,7 +91,7 @@ class Loader:
     def _begin_at(self, taken: Provenance, delta: MetadataDelta) -> None:
         """Forget all that was read past ``taken``, where ``delta`` leads."""
         self._delta = delta
-        self._size = _Size()
+        self._size = Size()
         self._snapshot: SnapshotId | None = None
         self._taken = taken
         self._read = taken.offset
@@ -199,13 +194,13 @@ class Loader:
         self._publish_if_due()
 
     def _replace(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
-        delta, size, headers = MetadataDelta(self.image, is_replacement=True), _Size(), []
+        delta, size, controls = MetadataDelta(self.image, is_replacement=True), Size(), []
 
         def measured() -> Iterator[Batch]:
             nonlocal size
             for batch in batches:
-                if size.batches == 0 and batch.is_control:
-                    headers.extend(batch.messages()[:1])
+                if batch.is_control:
+                    controls.extend(batch.messages())
                 size = size.with_batch(batch)
                 yield batch
 
@@ -215,9 +210,11 @@ class Loader:
                 has_records = True
                 self._replay_batch_of_snapshot(delta, batch)
         timestamp = max(
-            (h.last_contained_log_timestamp for h in headers if type(h) is SnapshotHeaderRecord),
+            (h.last_contained_log_timestamp for h in controls if type(h) is SnapshotHeaderRecord),
             default=NOTHING.timestamp,
         )
+        for each in controls:
+            self._take_control(each, id.epoch)
         self._begin_at(Provenance(id.end_offset, id.epoch, timestamp), delta)
         self._seen_record |= has_records
         self._size, self._snapshot = size, id
@@ -290,8 +287,7 @@ class Loader:
             parts = [*messages_of(parts)[first - base : end - base]]
         if batch.is_control:
             for part in self._screen.readable(batch, parts, first):
-                if isinstance(part, LeaderChangeMessage):
-                    self._leader = Leader(part.leader_id, batch.epoch)
+                self._take_control(part, batch.epoch)
         else:
             self._seen_record = True
             if self._transaction is None and MARKERS.isdisjoint(map(type, parts)):
@@ -300,6 +296,12 @@ class Loader:
             else:
                 self._take_transactions(batch, first, messages_of(parts))
         self._taken = Provenance(end, batch.epoch, batch.max_timestamp)
+
+    def _take_control(self, part: Any, epoch: int) -> None:
+        if isinstance(part, LeaderChangeMessage):
+            self._leader = Leader(part.leader_id, epoch)
+        elif isinstance(part, KRaftVersionRecord):
+            self.kraft_version = part.kraft_version
 
     def _take_transactions(self, batch: Batch, first: int, messages: Sequence[Any]) -> None:
         run: list[tuple[int, Any]] = []
@@ -378,7 +380,7 @@ class Loader:
         self._is_ready = True
         self._has_diverged = False
         self._delta = MetadataDelta(image)
-        self._size = _Size()
+        self._size = Size()
         self._snapshot = None
         self._delivery.publish(delta, image, manifest)
 

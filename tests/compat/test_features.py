@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from kafka_tools import KafkaTools
+import pytest
+from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 from running_node import running_in
-from written_log import formatted
 
 from metalog_node.features import SUPPORTED
 
 
+def described(tools: KafkaTools, *at: str) -> list[str]:
+    """A line for each feature, without the epoch."""
+    lines = tools.run("org.apache.kafka.tools.FeatureCommand", *at, "describe").splitlines()
+    return [line.partition("Epoch:")[0] for line in lines]
+
+
 def test_what_is_supported_is_what_kafkas_broker_supports(kafka_tools: KafkaTools) -> None:
-    """But for kraft.version, which is a quorum's own."""
     java = kafka_tools.classes
     theirs = java.org.apache.kafka.server.BrokerFeatures.createDefault(False).supportedFeatures()
     ranges = {name: (each.min(), each.max()) for name, each in theirs.features().items()}
-    ranges.pop("kraft.version")
     assert {name: tuple(each) for name, each in SUPPORTED.items()} == ranges
 
 
-def test_kafka_features_describes_a_node(kafka_tools: KafkaTools, tmp_path: Path) -> None:
-    formatted(tmp_path)
-    with running_in(tmp_path) as node:
-        described = kafka_tools.run(
-            "org.apache.kafka.tools.FeatureCommand",
-            *("--bootstrap-server", str(node.addresses["PLAINTEXT"]), "describe"),
-        )
-        epoch = node.replica.image.provenance.offset - 1
-    lines = [line.split() for line in described.splitlines()]
-    assert [line[1] for line in lines] == sorted(SUPPORTED)
-    [metadata_version] = [line[3::2] for line in lines if line[1] == "metadata.version"]
-    assert metadata_version == ["3.3-IV3", "4.3-IV0", "4.3-IV0", str(epoch)]
+@pytest.mark.xdist_group("real-kafka")
+@pytest.mark.parametrize("kraft_version", [0, 1])
+def test_kafka_features_describes_a_node_as_it_describes_kafka(
+    kafka_tools: KafkaTools, real_kafka: RealKafka, tmp_path: Path, kraft_version: int
+) -> None:
+    """The voters are configured (0), as this Kafka's are, or the log names them (1). Both ask
+    at either listener."""
+    config = tmp_path / "kafka.properties"
+    voters = "voters=1@127.0.0.1:9" if kraft_version == 0 else "bootstrap.servers=127.0.0.1:9"
+    config.write_text(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        f"listeners=PLAINTEXT://:0,CONTROLLER://:9\nlog.dirs={tmp_path / 'log'}\n"
+        f"controller.quorum.{voters}\n"
+    )
+    how = ["--standalone"] if kraft_version else []
+    kafka_tools.storage("format", "-t", CLUSTER_ID, "-c", config, *how)
+    theirs = described(kafka_tools, "--bootstrap-server", real_kafka.bootstrap)
+    expected = [
+        re.sub("(?<=FinalizedVersionLevel: ).", str(kraft_version), line)
+        if "kraft.version" in line
+        else line
+        for line in theirs
+    ]
+    with running_in(tmp_path / "log") as node:
+        for how_to_ask, listener in (("server", "PLAINTEXT"), ("controller", "CONTROLLER")):
+            at = (f"--bootstrap-{how_to_ask}", str(node.addresses[listener]))
+            assert described(kafka_tools, *at) == expected

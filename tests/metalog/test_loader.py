@@ -18,13 +18,14 @@ from tiny_log import (
 )
 
 from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
 from metalog.image.manifest import Leader, LogManifest, Provenance
 from metalog.loader import Diverged, Loader, Loading, Ready, Stale, feed
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, Gap, HighWatermark, LeaderChanged, Truncated
-from metalog.records.messages import (
-    RemoveAccessControlEntryRecord,
-)
+from metalog.records.batch import build_batch
+from metalog.records.checkpoint import snapshot_batches
+from metalog.records.messages import KRaftVersionRecord, RemoveAccessControlEntryRecord
 
 
 def test_nothing_is_published_before_the_high_water_mark_is_known_and_reached() -> None:
@@ -269,3 +270,17 @@ def test_what_waits_has_a_bound(mark: int) -> None:
     large = [Appended(batch(base, ace(base, "n" * 500))) for base in range(1, 100)]
     with pytest.raises(CorruptLog, match="wait above the last stable offset"):
         feed(loader, MemoryLog([]), large)
+
+
+def test_the_level_of_kraft_version_is_what_committed_control_records_said_last() -> None:
+    """Of the log, or of the snapshot that it begins with (KIP-853)."""
+    said = [(KRaftVersionRecord(0, 1), 0)]
+    loader = loaded(batch(0, NOTHING), mark=1)
+    loader.handle(Appended(build_batch(1, 1, 1000, said)))
+    assert loader.kraft_version == 0, "above the mark"
+    loader.handle(HighWatermark(2))
+    assert loader.kraft_version == 1
+    times = {"timestamp": 1, "last_contained_timestamp": 1}
+    loader = Loader()
+    loader.load_snapshot(SnapshotId(1, 1), snapshot_batches([], epoch=1, **times, control=said))
+    assert loader.kraft_version == 1
