@@ -15,6 +15,11 @@ MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24
 """As many as a salt that is made here has."""
+MOST_NAME_BYTES: Final = 1 << 10
+"""A node lets nobody log in by a longer name, in UTF-8: whatever is in it, and escaped, it fits
+into the frames that a node takes of strangers. So nobody is given one."""
+MOST_SALT_BYTES: Final = 1 << 10
+"""A node sends the salt to whoever names its user."""
 
 
 class ScramMechanism(IntEnum):

@@ -20,6 +20,7 @@ from metalog.ports import CredentialLookup
 from metalog.principal import KafkaPrincipal
 from metalog.scram import (
     MIN_ITERATIONS,
+    MOST_NAME_BYTES,
     SALT_BYTES,
     ScramCredential,
     ScramMechanism,
@@ -35,8 +36,6 @@ from metalog_node.scram_messages import (
 )
 
 PLAIN: Final = "PLAIN"
-MOST_NAME_BYTES: Final = 1 << 10
-"""A longer name logs in nowhere here, whoever has it."""
 
 _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (PLAIN, *_SCRAM)

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.jaas import PLAIN_MODULE, login_module
+from metalog.scram import MOST_NAME_BYTES
 from metalog_node.given import Given
 from metalog_node.listeners import Listener, SecurityProtocol
 from metalog_node.tls_limits import TlsLimits, limits, protocols
@@ -27,6 +28,9 @@ PLAIN: Final = "PLAIN"
 _SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
+_MOST_PASSWORD_BYTES: Final = 4 << 10
+"""With the longest name it fits into the frames that are taken before a login."""
+_SHOWN: Final = 100
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
     "ssl.truststore.location",
@@ -177,6 +181,17 @@ def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
         raise given.wrong(
             key, f"SASL PLAIN is enabled and nobody has a password; give {_PLAIN_FORM}"
         )
+    for user, password in users.items():
+        for what, text, most in (
+            ("name", user, MOST_NAME_BYTES),
+            ("password", password, _MOST_PASSWORD_BYTES),
+        ):
+            if len(text.encode()) > most or "\0" in text:
+                raise given.wrong(
+                    key,
+                    f"user {user[:_SHOWN]!r} can never log in: at most {most:,} bytes of a {what},"
+                    f" and no NUL, are taken; give {_PLAIN_FORM}",
+                )
     return users
 
 

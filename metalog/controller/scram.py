@@ -24,6 +24,8 @@ from metalog.records.text import text_problem
 from metalog.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
+    MOST_NAME_BYTES,
+    MOST_SALT_BYTES,
     ScramMechanism,
     credential_of,
     salted_password,
@@ -128,16 +130,34 @@ def describe_credentials(
 
 
 def name_problem(name: str) -> str | None:
-    """Why no user may have ``name``, or None."""
+    """Why no record can hold a user of that ``name``, or None."""
     if not name:
         return "Username must not be empty"
     problem = text_problem(name)
     return None if problem is None else f"Username {problem}"
 
 
+def new_user_problem(name: str, salt: bytes) -> str | None:
+    """Why nobody could log in by a credential of that ``name`` and ``salt``, or None. Logs that
+    hold one are read, and it can be deleted."""
+    if problem := name_problem(name):
+        return problem
+    if "\0" in name:
+        return "Username holds NUL, which no SCRAM message can (RFC 5802)"
+    size = len(name.encode())
+    if size > MOST_NAME_BYTES:
+        return f"Username has {size:,} bytes in UTF-8; at most {MOST_NAME_BYTES:,} can log in"
+    if len(salt) > MOST_SALT_BYTES:
+        return f"The salt has {len(salt):,} bytes; at most {MOST_SALT_BYTES:,} are taken"
+    return None
+
+
 def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiError:
-    mechanism = MECHANISMS.get(change.mechanism)
-    if problem := name_problem(change.name):
+    mechanism, name = MECHANISMS.get(change.mechanism), change.name
+    problem = name_problem(name)
+    if isinstance(change, ScramUpsertion):
+        problem = new_user_problem(name, change.salt)
+    if problem:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, problem)
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")

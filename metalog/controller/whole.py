@@ -12,7 +12,7 @@ from typing import NamedTuple
 from metalog.acl import Acl
 from metalog.controller.acl import creations, why_not
 from metalog.controller.result import ControllerResult
-from metalog.controller.scram import SCRAM_SINCE, name_problem
+from metalog.controller.scram import SCRAM_SINCE, new_user_problem
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.ids import Entropy
 from metalog.image.features import METADATA_VERSIONS
@@ -37,8 +37,8 @@ def change_whole(
     for acl in change.added:
         if error := why_not(acl):
             raise InvalidRequest(f"{error.code.name}: {error.message}")
-    for user, _, _ in change.credentials:
-        if problem := name_problem(user):
+    for user, _, credential in change.credentials:
+        if problem := new_user_problem(user, credential.salt):
             raise InvalidRequest(f"{ErrorCode.UNACCEPTABLE_CREDENTIAL.name}: {problem}")
     level = image.features.metadata_version or 0
     if change.credentials and level < SCRAM_SINCE:

@@ -150,6 +150,8 @@ def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, lin
         (f'{PLAIN} user_a="x"; {PLAIN} user_b="top-secret-1";', "it has 2 login modules"),
         ('com.example.Own required user_a="top-secret-1";', "is not Kafka's of PLAIN"),
         (f"{PLAIN};", "nobody has a password"),
+        (f'{PLAIN} user_{"n" * 1025}="x";', "can never log in: at most 1,024 bytes of a name"),
+        (f'{PLAIN} user_a="{"top-secret-1" * 342}";', "'a' can never log in: at most 4,096 bytes"),
         ('user_a="top-secret-1";', "write CLASS required|"),
         ("", "it has 0 login modules"),
     ],

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.scram import (
+    MOST_NAME_BYTES,
     ScramCredential,
     ScramMechanism,
     client_proof,
@@ -29,7 +30,7 @@ from metalog.wire.sasl import AuthenticationFailed, Credentials, LoginPutOff
 from metalog.wire.schema import request_type
 from metalog.wire.session import Session
 from metalog.wire.versions import VersionRange, Versions
-from metalog_node.authentication import MECHANISMS, MOST_NAME_BYTES, LoginRefused, Logins
+from metalog_node.authentication import MECHANISMS, LoginRefused, Logins
 from metalog_node.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
 from metalog_node.decoys import Decoys
 
@@ -262,8 +263,10 @@ def test_the_work_is_the_same_for_known_and_unknown_names(
 
 def test_names_are_taken_as_they_come_at_the_cost_of_their_length() -> None:
     """SASLprep would make 18 letters of each U+FDFA, and ends here for U+0378, which Unicode 3.2
-    has not assigned."""
-    for name in ("\ufdfa" * (MOST_NAME_BYTES // 3), "\u0378", "a\u00adb", "\x01"):
+    has not assigned. The longest takes three times its length where all of it is escaped."""
+    longest = "=" * MOST_NAME_BYTES
+    assert len(first_message(longest)) < BEFORE_LOGIN_BYTES / 2
+    for name in ("\ufdfa" * (MOST_NAME_BYTES // 3), longest, "\u0378", "a\u00adb", "\x01"):
 
         class Users(OneUser):
             def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:

@@ -65,6 +65,29 @@ def test_no_verb_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert TOO_LONG in capsys.readouterr().err
 
 
+def test_no_user_is_made_who_could_not_log_in_at_a_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka would take the name; a node reads no such login of a stranger."""
+    name, password, users = "n" * 1025, tmp_path / "password.txt", tmp_path / "users.jsonl"
+    password.write_text("al-secret")
+    users.write_text(
+        f'{{"user":"{name}","mechanism":"SCRAM_SHA_256","iterations":4096,'
+        '"salt":"c2FsdA==","storedKey":"c2FsdA==","serverKey":"c2FsdA=="}\n'
+    )
+    folder, new = str(formatted(tmp_path / "node")), str(tmp_path / "new")
+    for command in (
+        ["passwd", folder, name, "--password-file", str(password)],
+        ["format", new, "--add-scram", f"SCRAM-SHA-256=[name={name},password=al-secret]"],
+        ["format", new, "--import", str(users)],
+        ["apply", folder, str(users), "--include-credentials", "--yes"],
+    ):
+        assert main(command) == 2
+        assert "Username has 1,025 bytes in UTF-8; at most 1,024 can log in" in (
+            capsys.readouterr().err
+        )
+
+
 def test_a_log_that_holds_one_is_said_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

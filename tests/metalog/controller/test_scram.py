@@ -15,8 +15,8 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
 from metalog.image.scram import ScramImage
-from metalog.records.frame import encode_value
-from metalog.records.messages import FeatureLevelRecord
+from metalog.records.frame import decode_value, encode_value
+from metalog.records.messages import FeatureLevelRecord, UserScramCredentialRecord
 from metalog.scram import ScramMechanism, salted_password
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
@@ -65,6 +65,21 @@ def with_users(*names):
             "Username has 32,768 bytes in UTF-8, and Kafka takes at most 32,767",
         ),
         (
+            upsertion("n" * 1025),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "Username has 1,025 bytes in UTF-8; at most 1,024 can log in",
+        ),
+        (
+            upsertion("a\0b"),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "Username holds NUL, which no SCRAM message can (RFC 5802)",
+        ),
+        (
+            upsertion("u")._replace(salt=bytes(1025)),
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            "The salt has 1,025 bytes; at most 1,024 are taken",
+        ),
+        (
             upsertion("u", mechanism=3),
             ErrorCode.UNSUPPORTED_SASL_MECHANISM,
             "Unknown SCRAM mechanism",
@@ -83,11 +98,16 @@ def test_a_bad_upsertion_is_refused_alone(change, code, message):
     assert [record.name for record, _ in records] == ["good"]
 
 
-def test_the_longest_name_that_kafka_takes():
+def test_a_user_who_cannot_log_in_is_read_listed_and_deleted():
+    """Kafka takes names of up to 32,767 bytes, and its logs may hold one."""
     name = "a" + "ü" * 16_383
-    records, results = altered(TODAY, upsertions=[upsertion(name)])
+    held = UserScramCredentialRecord(name, 1, SALT, b"stored", b"server", 4096)
+    version, read = decode_value(encode_value(held, 0))
+    image = after(TODAY, read)
+    assert (version, list(describe_credentials(image.scram, None))) == (0, [name])
+    records, results = altered(image, deletions=[ScramDeletion(name, 1)])
     assert results == {name: SUCCESS}
-    assert encode_value(*records[0])
+    assert not after(image, records[0][0]).scram.mechanisms
 
 
 def test_deleting_what_is_not_there():
