@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from authorizer.insight.changes import Change, UserChange
 from authorizer.timeline import AclChange
 from metalog.errors import InvalidSource
-from metalog.loader import Stale
+from metalog.loader import Ready
 from metalog.ports import LiveLog
 from metalog.replica import Replica
 from metalog.scram import ScramMechanism
@@ -72,9 +72,10 @@ def follow(
                 yield handover.waiting.get(timeout=_WAIT_S)
             except Empty:
                 state = replica.state
-                if isinstance(state, Stale) and state.fault is not told:
-                    told = state.fault
-                    tell(told)
+                fault = None if isinstance(state, Ready) else state.fault
+                if fault is not None and fault is not told:
+                    told = fault
+                    tell(fault)
 
 
 def _changes_since(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:

@@ -17,6 +17,7 @@ from metalog.loader import Doubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord
+from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Do
     loader.handle(HighWatermark(replayed.offset))
     if base is not None:
         loader.load_snapshot(base, read_snapshot(replayed.source.log, base))
-    for batch in _batches(replayed, start):
-        loader.handle(Appended(batch))
+    for event in read_range(replayed.source.log, start, replayed.offset):
+        loader.handle(event)
     found = [*loader.doubts.values(), *replayed.doubts]
     return tuple({(each.fault.file, each.offset): each for each in found}.values())
 
@@ -139,8 +140,6 @@ def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[i
 
 
 def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:
-    for event in replayed.source.log.read(start):
+    for event in read_range(replayed.source.log, start, replayed.offset):
         if isinstance(event, Appended):
             yield event.batch
-            if event.batch.next_offset >= replayed.offset:
-                return

@@ -200,6 +200,7 @@ def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
     from shell.following import follow
 
     output.note("following; Ctrl-C ends it")
+    output.flush()
 
     def tell(fault: Exception) -> None:
         output.warn(f"{fault}; it is tried again")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from metalog.errors import CorruptLog, InvalidMoment
-from metalog.ports import Appended, Log, LogBounds
+from metalog.errors import CorruptLog, InvalidMoment, InvalidSource
+from metalog.ports import Appended, Log, LogBounds, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch
 from snapshot.reader import bases
 
@@ -199,9 +199,12 @@ class _Times:
 
 
 def _batches(log: Log) -> Iterator[Batch]:
+    """All of them. ``InvalidSource`` where the log is cut meanwhile: the rest has other times."""
     for event in log.read(log.bounds().start):
         if isinstance(event, Appended):
             yield event.batch
+        elif isinstance(event, SnapshotNeeded | Truncated):
+            raise InvalidSource("the log was cut while its times were read; ask again")
 
 
 def _refuse_unreachable(offset: int, said: str, log: Log) -> None:

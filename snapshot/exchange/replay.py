@@ -23,13 +23,14 @@ from metalog.log.directory import DirectoryLog
 from metalog.log.opening import OpenedLog
 from metalog.log.several import FoldersLog
 from metalog.log.single import CheckpointLog, SegmentLog
-from metalog.ports import Appended, CutShort, Gap, HighWatermark, LogBounds, Publisher
+from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
 from metalog.records.batch import Batch
 from metalog.records.bulk import AclRun
 from metalog.records.messages import AccessControlEntryRecord
 from snapshot.exchange.moment import Moment, ResolvedMoment, resolve_moment
 from snapshot.exchange.source import Source
 from snapshot.exchange.store import Store, image_of
+from snapshot.log_range import read_range
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
@@ -277,25 +278,9 @@ class _Replay:
         if self.base is None and (begin := self._log.bounds().start) > start:
             loader.handle(Gap(start, begin, lost=True))
             start = begin
-        if start >= self.limit:
-            return
-        for event in self._log.read(start):
-            if isinstance(event, Appended):
-                loader.handle(event)
-                yield event.batch.next_offset
-                if event.batch.next_offset >= self.limit:
-                    return
-            elif isinstance(event, Gap):
-                loader.handle(event)
-                yield event.end
-                if event.end >= self.limit:
-                    return
-            elif not isinstance(event, HighWatermark | CutShort):
-                break
-        raise InvalidSource(
-            f"{self._log.path}: the log was cut while it was read: what is between offsets"
-            f" {loader.position} and {self.limit} is not there any more; ask again"
-        )
+        for event in read_range(self._log, start, self.limit):
+            loader.handle(event)
+            yield event.end if isinstance(event, Gap) else event.batch.next_offset
 
     def _nothing_reaches(self) -> CorruptLog:
         bounds = self._log.bounds()

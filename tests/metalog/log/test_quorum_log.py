@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from tiny_log import ace, batch, leader_change
+from tiny_log import ace, batch, leader_change, snapshot
 from waiting import eventually
 
 from metalog.errors import ErrorCode, InvalidSource
@@ -31,7 +31,10 @@ from metalog.wire.messages import Request, read_request, write_response
 from metalog.wire.schema import response_parts
 from metalog.wire.security import client_settings
 from metalog.wire.versions import VersionRange, Versions, versions_response
+from shell.following import follow
 from shell.main import main
+from snapshot.exchange.replay import replay_source
+from snapshot.exchange.source import open_source
 
 CONTROLLERS_APIS: Versions = {
     1: VersionRange(0, 18),
@@ -78,14 +81,18 @@ def controller(answer: Answer, apis: Versions = CONTROLLERS_APIS) -> Iterator[st
         thread.join(timeout=10)
 
 
-def fetched(code: int = 0, *, leader: int = 1, mark: int = -1, records: bytes = b"") -> Any:
+def fetched(
+    code: int = 0, *, leader: int = 1, mark: int = -1, records: bytes = b"", snapshot: int = -1
+) -> Any:
     parts = response_parts(1, 18)
+    named = {"end_offset": snapshot, "epoch": 1} if snapshot >= 0 else {}
     partition = parts.PartitionData(
         partition_index=0,
         error_code=KafkaErrorCode(code),
         high_watermark=mark,
         log_start_offset=0,
         current_leader=parts.LeaderIdAndEpoch(leader_id=leader, leader_epoch=1),
+        snapshot_id=parts.SnapshotId(**named),
         aborted_transactions=None,
         records=records,
     )
@@ -110,6 +117,32 @@ def leading(mark: int) -> Answer:
     return answer
 
 
+SNAPSHOT = b"".join(map(encode_batch, snapshot(ace(1), ace(2))))
+
+
+def leading_with_snapshot(asked: Any) -> Any:
+    """A leader of all of LOG, and of a snapshot of it, to which it sends whoever asks for 0."""
+    place = asked.topics[0].partitions[0]
+    if hasattr(place, "position"):
+        parts = response_parts(59, 1)
+        partition = parts.PartitionSnapshot(
+            index=0,
+            error_code=KafkaErrorCode.none,
+            snapshot_id=parts.SnapshotId(end_offset=3, epoch=1),
+            current_leader=parts.LeaderIdAndEpoch(leader_id=1, leader_epoch=1),
+            size=len(SNAPSHOT),
+            position=0,
+            unaligned_records=SNAPSHOT,
+        )
+        topic = parts.TopicSnapshot(name="__cluster_metadata", partitions=(partition,))
+        return parts.FetchSnapshotResponse(
+            throttle_time=timedelta(), error_code=KafkaErrorCode.none, topics=(topic,)
+        )
+    if place.fetch_offset == 0 and place.current_leader_epoch == 1:
+        return fetched(mark=3, snapshot=3)
+    return leading(3)(asked)
+
+
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quorum, "PATIENCE_S", 0.3)
@@ -127,6 +160,33 @@ def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
         assert isinstance(rest, Appended)
         assert rest.batch.base_offset == 2
         assert log.poll(0.05) == ()
+
+
+@pytest.mark.parametrize("begin", ["0", "-1h", "1970-01-01"])
+def test_a_history_goes_back_beyond_the_leaders_snapshot(
+    begin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka has nobody fetch offset 0 once there is a snapshot; the records after it are there."""
+    with controller(leading_with_snapshot) as address:
+        assert main(["history", f"quorum://{address}", "--from", begin, "--json"]) == 0
+        assert '"at":2,' in capsys.readouterr().out
+        question = ("User:a", "Read", "topic:t")
+        assert main(["history", f"quorum://{address}", *question, "--from", begin]) == 0
+        assert main(["explain", f"quorum://{address}", *question]) == 0
+
+
+def test_a_fault_that_keeps_a_log_from_being_followed_is_told() -> None:
+    """Else whoever follows waits for nothing, and does not know it."""
+    answers = [leading(3)]
+
+    def tell(fault: Exception) -> None:
+        raise fault
+
+    with controller(lambda asked: answers[-1](asked)) as address:
+        replayed = replay_source(open_source(f"quorum://{address}", environ={}))
+        answers.append(lambda asked: fetched(31))
+        with pytest.raises(InvalidSource, match="needs CLUSTER_ACTION"):
+            next(follow(replayed, tell))
 
 
 def test_a_poll_without_news_takes_its_time_and_no_more() -> None:
