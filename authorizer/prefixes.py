@@ -12,13 +12,15 @@ This module must not know ACLs.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sortedcontainers import SortedDict
 
 CHUNK: Final = 256
+
+Value = TypeVar("Value")
 
 
 class Prefix:
@@ -36,6 +38,24 @@ def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
     while prefix is not None:
         yield prefix
         prefix = prefix.shorter
+
+
+def combined(
+    prefix: Prefix | None,
+    known: dict[Prefix | None, Value],
+    longer: Callable[[Value, Prefix], Value],
+) -> Value:
+    """What ``longer`` makes of ``prefix`` and all shorter ones, beginning with ``known[None]``:
+    called with the value of the next shorter one, and the prefix. ``known`` remembers all values,
+    so that no prefix is walked through twice."""
+    unknown = []
+    while prefix is not None and prefix not in known:
+        unknown.append(prefix)
+        prefix = prefix.shorter
+    value = known[prefix]
+    for each in reversed(unknown):
+        value = known[each] = longer(value, each)
+    return value
 
 
 class SortedNames:

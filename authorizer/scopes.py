@@ -27,7 +27,7 @@ from authorizer.decide import (
     session,
 )
 from authorizer.index import PATTERN_TYPES, AclIndex
-from authorizer.prefixes import Prefix
+from authorizer.prefixes import Prefix, combined
 from metalog.acl import WILDCARD, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest
 
@@ -292,15 +292,12 @@ class Scope:
         self, longest: Prefix | None, operation: Operation, known: dict[Prefix | None, bool]
     ) -> bool:
         """Whether ``longest`` or a shorter prefix denies; ``known`` spares each a second look."""
-        unknown: list[Prefix] = []
-        while longest is not None and longest not in known:
-            unknown.append(longest)
-            longest = longest.shorter
-        denies = known[longest]
-        for each in reversed(unknown):
-            bucket = self._prefixed.buckets[each.name]
-            denies = known[each] = denies or self._denies_by_type(bucket, operation)
-        return denies
+        buckets = self._prefixed.buckets
+        return combined(
+            longest,
+            known,
+            lambda denied, prefix: denied or self._denies_by_type(buckets[prefix.name], operation),
+        )
 
     def _denies_by_type(self, bucket: Bucket, operation: Operation) -> bool:
         """Unlike a decision on one name, Kafka skips permissions and patterns that it does not

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from authorizer.decide import ALLOWS, DENIES
-from authorizer.prefixes import Prefix, SortedNames, up_from
+from authorizer.prefixes import Prefix, SortedNames, combined, up_from
 from authorizer.trace import is_allow
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
@@ -108,7 +108,11 @@ class _Denies:
         denied = self._literals.get(name, 0) if is_literal else 0
         if is_literal and name == WILDCARD:
             return denied | self._prefixes.get("", 0)
-        denied |= self._masks_up_from(self._names.longest_prefix(name))
+        denied |= combined(
+            self._names.longest_prefix(name),
+            self._known,
+            lambda mask, prefix: mask | self._prefixes[prefix.name],
+        )
         if not name.startswith(WILDCARD) and (name or is_literal):
             denied |= self._literals.get(WILDCARD, 0)
         return denied
@@ -130,16 +134,6 @@ class _Denies:
         """The DENYs that lie there."""
         for mask, (start, end) in cuts:
             yield from self._by_mask[mask][start:end]
-
-    def _masks_up_from(self, prefix: Prefix | None) -> int:
-        known, unknown = self._known, []
-        while prefix is not None and prefix not in known:
-            unknown.append(prefix)
-            prefix = prefix.shorter
-        denied = known[prefix]
-        for each in reversed(unknown):
-            denied = known[each] = denied | self._prefixes[each.name]
-        return denied
 
 
 class _Alike:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from authorizer.decide import ALLOWS, DENIES
-from authorizer.prefixes import Prefix, SortedNames
+from authorizer.prefixes import Prefix, SortedNames, combined
 from authorizer.trace import reaches
 from metalog.acl import (
     WILDCARD,
@@ -86,20 +86,12 @@ class _Many:
         if prefix is not None and prefix.name == name:
             yield from self._prefixed[name]
             prefix = prefix.shorter
-        yield from self._up_from(prefix).values()
+        yield from combined(prefix, self._nearest, self._with_own).values()
         if not name.startswith(WILDCARD) and (name or is_literal):
             yield from self._literals.get(WILDCARD, ())
 
-    def _up_from(self, prefix: Prefix | None) -> dict[Operation, Acl]:
-        known, unknown = self._nearest, []
-        while prefix is not None and prefix not in known:
-            unknown.append(prefix)
-            prefix = prefix.shorter
-        nearest = known[prefix]
-        for each in reversed(unknown):
-            own = {acl.operation: acl for acl in self._prefixed[each.name]}
-            nearest = known[each] = {**nearest, **own}
-        return nearest
+    def _with_own(self, shorter: dict[Operation, Acl], prefix: Prefix) -> dict[Operation, Acl]:
+        return shorter | {acl.operation: acl for acl in self._prefixed[prefix.name]}
 
 
 def _reaches_all(wide: Acl, acl: Acl) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.prefixes import SortedNames, up_from
+from authorizer.prefixes import Prefix, SortedNames, combined, up_from
 
 names = st.text("ab\uffff\U0001f600", max_size=6)
 
@@ -30,3 +30,21 @@ def test_prefixes_may_be_nested_deeper_than_a_stack() -> None:
     stored = ["m" * depth for depth in range(1, 5_001)]
     found = SortedNames.of(stored)
     assert [each.name for each in up_from(found.longest_prefix("m" * 6_000))] == stored[::-1]
+
+
+@given(st.sets(names, max_size=30), st.lists(names, max_size=10))
+def test_what_prefixes_come_to_is_worked_out_once_for_each(
+    stored: set[str], asked: list[str]
+) -> None:
+    found = SortedNames.of(sorted(stored))
+    known: dict[Prefix | None, tuple[str, ...]] = {None: ()}
+    steps: list[str] = []
+
+    def longer(shorter: tuple[str, ...], prefix: Prefix) -> tuple[str, ...]:
+        steps.append(prefix.name)
+        return (*shorter, prefix.name)
+
+    for name in asked:
+        expected = tuple(sorted((each for each in stored if name.startswith(each)), key=len))
+        assert combined(found.longest_prefix(name), known, longer) == expected
+    assert len(steps) == len(set(steps)) == len(known) - 1
