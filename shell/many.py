@@ -63,7 +63,7 @@ class Many:
         return sorted(grouped.values(), key=lambda group: (-group.times, group.line))
 
     def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
-        read = read_audit_line if self.is_audit else _read_json
+        read = read_audit_line if self.is_audit else read_json_line
         asked = 0
         with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
             for number, line in enumerate(lines, 1):
@@ -111,7 +111,8 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _read_json(text: str) -> Asked:
+def read_json_line(text: str) -> Asked:
+    """The question of a line of a requests file; ``InvalidRequest`` where it is none."""
     from json import JSONDecodeError, loads
 
     try:

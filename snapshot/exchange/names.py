@@ -16,6 +16,7 @@ what a name names.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
@@ -28,6 +29,11 @@ from metalog.log.folder import unreadable
 
 SOURCE_VARIABLE: Final = "METALOG_SOURCE"
 NAMES_FILE: Final = "metalog.toml"
+
+_MOST_PARTS: Final = 32
+_DEEP_KEY: Final = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
+)
 
 _USER_FOLDER: Final = "metalog"
 _KEYS: Final = {"url", "config", "command-config"}
@@ -124,12 +130,22 @@ def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
 
 
 def _sources(path: Path, files: Files) -> dict[str, Any]:
+    try:
+        return sources_in(read_whole(files, path), path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def sources_in(data: bytes, path: Path) -> dict[str, Any]:
+    """The tables of the names in ``data``, which ``path`` holds; ``InvalidSource`` if it is no
+    TOML. For a key of many parts Python's reader remembers each of its beginnings."""
     import tomllib
 
     try:
-        document = tomllib.loads(read_whole(files, path).decode())
-    except OSError as error:
-        raise unreadable(path, error) from None
+        text = data.decode()
+        if _DEEP_KEY.search(text):
+            raise ValueError(f"a key of more than {_MOST_PARTS} parts")
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidSource(f"{path}: not TOML ({' '.join(str(error).split())})") from None
     sources = document.get("sources", {})

@@ -5,26 +5,31 @@ from __future__ import annotations
 import time
 import tracemalloc
 import zlib
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import cramjam
 import pytest
-from memory_disk import MemoryReadable
+from memory_disk import MemoryDisk, MemoryReadable
 from tiny_log import ace
 
 from authorizer.audit import parse_line
 from authorizer.audit_layout import read_entry
+from authorizer.config import from_properties
 from metalog.acl import PatternType, ResourceType
 from metalog.errors import MetalogError
 from metalog.ids import SnapshotId
+from metalog.jaas import login_modules
 from metalog.log import layout
+from metalog.log.reach import find_reaches
 from metalog.log.segment import SegmentReader
 from metalog.log.succession import Succession
-from metalog.properties import parse_properties
+from metalog.properties import parse_properties, properties_mapping
 from metalog.records.avro import from_avro, to_avro
 from metalog.records.avro_snapshot import avro_snapshot, read_avro_snapshot
 from metalog.records.batch import Batch, assemble_batch, batch_bytes
@@ -34,18 +39,24 @@ from metalog.records.frame import decode_value
 from metalog.records.messages import ClientQuotaRecord
 from metalog.records.record import RawRecord, write_records
 from metalog.records.varint import write_unsigned_varint
+from metalog_spark.auditfiles import Part, read_blocks
 from shell.expectations import expectations_of
+from shell.many import read_json_line
+from snapshot.exchange.client_file import wire_settings
 from snapshot.exchange.formats import znodes
 from snapshot.exchange.formats.avro import read_avro
 from snapshot.exchange.formats.csv import read_csv
 from snapshot.exchange.formats.json import read_json
 from snapshot.exchange.formats.kafka_acls import read_kafka_acls
 from snapshot.exchange.formats.yaml import read_yaml
+from snapshot.exchange.names import sources_in
+from snapshot.exchange.plan import VERSION, read_saved
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "limits.md"
 SMALL, TIMES = 5_000, 8
 ALWAYS = 1 << 20
 INFLATED = 64 << 20
+LINES = 8 << 20
 SLOWEST = 4 * TIMES
 """Of a reader that is linear eight times the work is eight times the time; of one that goes
 through all of it again for each part, sixty-four times."""
@@ -134,6 +145,27 @@ def snapshot(size: int) -> bytes:
     return b"".join(avro_snapshot(SnapshotId(9, 1), 1, 1, [(ace(1, "t"), 0)] * (size // 40)))
 
 
+def client_file(data: bytes) -> None:
+    path = Path("client.properties")
+    wire_settings(path, MemoryDisk({path: data}))
+
+
+def server_file(data: bytes) -> None:
+    from_properties(properties_mapping(parse_properties(data)))
+
+
+def index_file(data: bytes) -> None:
+    path = Path("p") / layout.index_name(0)
+    find_reaches(path.parent, [layout.segment_name(0), path.name], MemoryDisk({path: data}))
+
+
+def packed_audit_file(data: bytes) -> None:
+    with NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        deque(read_blocks(Part(file.name, True, 0, len(data))), maxlen=0)
+
+
 def avro_value(data: bytes) -> object:
     return from_avro(FINGERPRINT, data)
 
@@ -141,12 +173,21 @@ def avro_value(data: bytes) -> object:
 REFUSING: dict[Reader, tuple[type[Exception], ...]] = {
     avro_value: (ValueError,),
     parse_properties: (ValueError,),
+    server_file: (ValueError,),
+    login_modules: (ValueError,),
 }
 """Those whose callers say which file it was."""
 FINGERPRINT, _ = to_avro(ClientQuotaRecord((), "k", 0.0, False), 0)
 NESTED = (repeated(b"["), repeated(b'{"a":'), repeated(b"{"))
 ACL = '{{"resourceType":"TOPIC","resourceName":"t{}","principal":"User:a","operation":"READ"}}'
 EXPECTED = '{{"principal":"User:a","operation":"Read","resource":"topic:t{}"}}'
+SAVED_ACL = (
+    '{{"resourceType":"TOPIC","resourceName":"t{}","patternType":"LITERAL","principal":"User:a",'
+    '"host":"*","operation":"READ","permissionType":"ALLOW"}}'
+)
+SAVED_HEAD = f'{{"metalogPlan":"{VERSION}","target":"a","owns":[],'
+SAVED_TAIL = '],"steps":[]}'
+JAAS = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=m required"
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
 LINE = "Principal = User:a is Denied operation = READ from host = h on resource = Topic:LITERAL:"
 READERS: dict[str, tuple[Reader, tuple[Hostile, ...]]] = {
@@ -264,6 +305,70 @@ READERS: dict[str, tuple[Reader, tuple[Hostile, ...]]] = {
         lambda data: layout.parse_archive_properties(data, "a"),
         (numbered("k{}=v\n"), repeated(b"\\\n")),
     ),
+    "requests": (
+        lambda data: read_json_line(data.decode()),
+        (numbered('"k{}":"v",', "{", '"k":1}'), repeated(b"9"), *NESTED),
+    ),
+    "saved plan": (
+        lambda data: read_saved(data.decode(), "a"),
+        (
+            numbered(SAVED_ACL + ",", SAVED_HEAD + '"before":[', SAVED_ACL.format(0) + SAVED_TAIL),
+            repeated(b"[],", f'{SAVED_HEAD}"steps":['.encode()),
+            *NESTED,
+        ),
+    ),
+    "audit log, packed": (
+        packed_audit_file,
+        (
+            lambda size: zlib.compress(bytes(size * 900), wbits=31),
+            lambda size: zlib.compress(b"\n" * size * 900, wbits=31),
+            repeated(zlib.compress(b"", wbits=31)),
+            repeated(b"\0", zlib.compress(b"a\n", wbits=31)),
+        ),
+    ),
+    "metalog.toml": (
+        lambda data: sources_in(data, Path("metalog.toml")),
+        (
+            numbered("[sources.n{}]\nurl = 'a'\n"),
+            numbered("k{}.a = 1\n", "[" + "a." * 30 + "a]\n"),
+            repeated(b"a.", tail=b"a = 1"),
+            repeated(b"'a' . ", tail=b"a = 1"),
+            repeated(b"a.", b"[", b"a]"),
+            repeated(b"a"),
+            repeated(b"'"),
+            repeated(b"[", b"a="),
+            repeated(b"{a=", b"a="),
+            repeated(b"9", b"a="),
+        ),
+    ),
+    "client properties": (
+        client_file,
+        (
+            numbered("ssl.truststore.locatio{}=v\n"),
+            numbered(" a{}=b", JAAS, ";"),
+            repeated(b"\\\n", JAAS.encode()),
+        ),
+    ),
+    "JAAS": (
+        lambda data: login_modules(data.decode()),
+        (
+            numbered("m{} required a=b;\n"),
+            numbered(" a{}=b", "m required", ";"),
+            repeated(b"\\", b'm required a="'),
+            repeated(b"/*"),
+            repeated(b"/", b"m "),
+            repeated(b"'"),
+        ),
+    ),
+    "server.properties": (
+        server_file,
+        (
+            numbered("User:u{};", "super.users="),
+            numbered("super.user{}=v\n"),
+            repeated(b";", b"super.users="),
+        ),
+    ),
+    "index": (index_file, (repeated(b"\1"), repeated(b"\0"))),
     "expectations": (
         lambda data: list(expectations_of(data.decode(), "a")),
         (
@@ -323,4 +428,5 @@ def test_hostile_input_costs_no_more_than_is_said(name: str) -> None:
         finally:
             tracemalloc.stop()
         always = INFLATED if name.startswith("record batch, ") else ALWAYS
+        always = LINES if name == "audit log, packed" else always
         assert peak <= always + allowed()[name] * len(half), half[:60]
