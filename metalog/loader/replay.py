@@ -15,7 +15,7 @@ This module must not know files, threads, clocks, nor what publishers do.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, CorruptSnapshot
@@ -30,10 +30,11 @@ from metalog.image.manifest import (
     SnapshotManifest,
 )
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.image.policy import MARKERS, may_be_marker, name_of
+from metalog.image.policy import MARKERS, may_be_marker
 from metalog.loader.delivery import Delivery, PublisherFault
 from metalog.loader.screen import Doubt, Screen, Skipped
 from metalog.loader.size import Size
+from metalog.loader.snapshot_replay import replay_snapshot
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction, Transaction
 from metalog.ports import (
@@ -50,13 +51,11 @@ from metalog.ports import (
 )
 from metalog.records.batch import Batch
 from metalog.records.bulk import messages_of, numbered
-from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import (
     BeginTransactionRecord,
     EndTransactionRecord,
     KRaftVersionRecord,
     LeaderChangeMessage,
-    SnapshotHeaderRecord,
 )
 
 BUFFER_LIMIT: Final = 256 << 20
@@ -194,39 +193,13 @@ class Loader:
         self._publish_if_due()
 
     def _replace(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
-        delta, size, controls = MetadataDelta(self.image, is_replacement=True), Size(), []
-
-        def measured() -> Iterator[Batch]:
-            nonlocal size
-            for batch in batches:
-                if batch.is_control:
-                    controls.extend(batch.messages())
-                size = size.with_batch(batch)
-                yield batch
-
-        has_records = False
-        for batch in check_snapshot(measured(), id.epoch):
-            if not batch.is_control:
-                has_records = True
-                self._replay_batch_of_snapshot(delta, batch)
-        timestamp = max(
-            (h.last_contained_log_timestamp for h in controls if type(h) is SnapshotHeaderRecord),
-            default=NOTHING.timestamp,
-        )
-        for each in controls:
+        delta = MetadataDelta(self.image, is_replacement=True)
+        contents = replay_snapshot(id, batches, delta, self._screen)
+        for each in contents.controls:
             self._take_control(each, id.epoch)
-        self._begin_at(Provenance(id.end_offset, id.epoch, timestamp), delta)
-        self._seen_record |= has_records
-        self._size, self._snapshot = size, id
-
-    def _replay_batch_of_snapshot(self, delta: MetadataDelta, batch: Batch) -> None:
-        parts = batch.parts()
-        for offset, part in numbered(parts, batch.base_offset):
-            if type(part) in MARKERS:
-                problem = f"{name_of(part)} has no place in a snapshot"
-                raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
-        span = range(batch.base_offset, batch.next_offset)
-        self._screen.replay(delta, numbered(parts, batch.base_offset), span, [batch])
+        self._begin_at(Provenance(id.end_offset, id.epoch, contents.timestamp), delta)
+        self._seen_record |= contents.has_records
+        self._size, self._snapshot = contents.size, id
 
     def _append(self, batch: Batch) -> None:
         if batch.next_offset <= self._read:

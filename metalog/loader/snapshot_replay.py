@@ -1,0 +1,72 @@
+"""Replays a snapshot into a delta: all of it, or ``CorruptLog``.
+
+Header and footer are checked here, and a transaction has no place between them. This module must
+not know what is published, nor what comes after the snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from metalog.errors import CorruptSnapshot
+from metalog.ids import SnapshotId
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import NOTHING
+from metalog.image.policy import MARKERS, name_of
+from metalog.loader.screen import Screen
+from metalog.loader.size import Size
+from metalog.records.batch import Batch
+from metalog.records.bulk import numbered
+from metalog.records.checkpoint import check_snapshot
+from metalog.records.messages import SnapshotHeaderRecord
+
+
+class SnapshotContents(NamedTuple):
+    """What a snapshot held; ``timestamp`` is that of the last record of the log below it, and
+    ``controls`` are its control records."""
+
+    size: Size
+    has_records: bool
+    timestamp: int
+    controls: Sequence[Any]
+
+
+def replay_snapshot(
+    id: SnapshotId, batches: Iterable[Batch], delta: MetadataDelta, screen: Screen
+) -> SnapshotContents:
+    """Apply all records of ``batches``, the snapshot's with header and footer, to ``delta``.
+
+    Where it raises ``CorruptLog``, ``delta`` holds some of them and is of no use any more.
+    """
+    size = Size()
+    controls: list[Any] = []
+
+    def measured() -> Iterator[Batch]:
+        nonlocal size
+        for batch in batches:
+            if batch.is_control:
+                controls.extend(batch.messages())
+            size = size.with_batch(batch)
+            yield batch
+
+    has_records = False
+    for batch in check_snapshot(measured(), id.epoch):
+        if not batch.is_control:
+            has_records = True
+            _replay_batch(delta, batch, screen)
+    timestamp = max(
+        (h.last_contained_log_timestamp for h in controls if type(h) is SnapshotHeaderRecord),
+        default=NOTHING.timestamp,
+    )
+    return SnapshotContents(size, has_records, timestamp, controls)
+
+
+def _replay_batch(delta: MetadataDelta, batch: Batch, screen: Screen) -> None:
+    parts = batch.parts()
+    for offset, part in numbered(parts, batch.base_offset):
+        if type(part) in MARKERS:
+            problem = f"{name_of(part)} has no place in a snapshot"
+            raise CorruptSnapshot(problem, file=batch.file, offset=offset, byte=batch.position)
+    span = range(batch.base_offset, batch.next_offset)
+    screen.replay(delta, numbered(parts, batch.base_offset), span, [batch])
