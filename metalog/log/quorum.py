@@ -1,6 +1,6 @@
 """The log of a live KRaft quorum, followed as a read-only observer.
 
-What to ask is decided by ``Follower``; this is its socket: one connection, to whoever leads.
+What to ask is decided by ``Follower``, and goes over a ``ControllerConnection`` to whoever leads.
 Nothing that it sends changes anything at the quorum, which does not even know it by a number.
 ``read`` stops at the high-water mark. ``poll`` also yields uncommitted batches, and a
 ``Truncated`` event when they are lost. This module must not apply any record.
@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.commit import Proven
 from metalog.log.contact import Contact
+from metalog.log.controller_connection import ControllerConnection
 from metalog.log.download import Download
 from metalog.log.following import Follower, Verdict
 from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
-from metalog.wire.bootstrap import first_connection
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client import Unreachable
 from metalog.wire.fetch import (
     FETCH,
     FETCH_SNAPSHOT,
@@ -38,12 +37,9 @@ from metalog.wire.fetch import (
     read_fetched,
     snapshot_request,
 )
-from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address, parse_addresses
-from metalog.wire.sasl import AuthenticationFailed
-from metalog.wire.schema import Body, request_type
+from metalog.wire.schema import Body
 from metalog.wire.security import PLAINTEXT, ClientSettings
-from metalog.wire.versions import NotSpoken
 
 SCHEME: Final = "quorum://"
 PATIENCE_S: Final = 10.0
@@ -53,9 +49,6 @@ NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?
 
 _PAUSE_S: Final = 0.1
 _READ_WAIT_S: Final = 0.5
-DESCRIBE_CLUSTER: Final = 60
-_DESCRIBE_VERSIONS: Final = (1,)
-_CONTROLLERS: Final = 2
 
 
 class Survey(NamedTuple):
@@ -83,12 +76,11 @@ class QuorumLog:
         self.path = SCHEME + bootstrap
         self._settings = settings
         self._follower = Follower(parse_addresses(bootstrap))
-        self._connection: Connection | None = None
+        self._controller = ControllerConnection(
+            self.path, self._follower, settings, identifies=identifies
+        )
         self._survey: Survey | None = None
-        self._cluster_id: str | None = None
-        self._asks_id = identifies
         self._pending: deque[LogEvent] = deque()
-        self._was_connected = False
         self._contact = Contact()
         self._failing_since_s: float | None = None
         self._trouble = NOBODY_LEADS
@@ -123,29 +115,17 @@ class QuorumLog:
     def cluster_id(self) -> str | None:
         """None where the controllers do not tell it: that needs ALTER on the cluster."""
         self._surveyed()
-        if self._cluster_id is None and not self._asks_id:
-            self._asks_id = True
-            self._cluster_id = self._told_id()
-        return self._cluster_id
-
-    def _told_id(self) -> str | None:
-        asked = self._follower.target
-        with self._failing_as_source(asked):
-            try:
-                return _cluster_of(self._connected(asked))
-            except Unreachable as error:
-                self.close()
-                raise InvalidSource(f"{self.path}: {error}") from None
+        return self._controller.ask_id()
 
     def expect_cluster(self, cluster_id: str) -> None:
         """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka
         refuses to be asked for another one's log."""
-        self._cluster_id = cluster_id
+        self._controller.cluster_id = cluster_id
 
     @property
     def known_cluster_id(self) -> str | None:
         """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
-        return self._cluster_id
+        return self._controller.cluster_id
 
     @property
     def silent_for_s(self) -> float | None:
@@ -219,9 +199,7 @@ class QuorumLog:
 
     def close(self) -> None:
         """Let go of the connection; the next call makes another."""
-        held, self._connection = self._connection, None
-        if held is not None:
-            held.close()
+        self._controller.close()
 
     def _surveyed(self) -> Survey:
         """Asked for offset 0, a leader tells where its log begins and of its snapshot."""
@@ -245,14 +223,13 @@ class QuorumLog:
 
     def _ask_leader(self, place: Place, wait_s: float) -> tuple[Address, Fetched] | None:
         """Who leads, and its answer; None where another is to be asked."""
-        if not self._was_connected:
-            self._meet()
+        if not self._controller.was_connected:
+            self._controller.meet()
         asked = self._follower.target
         try:
             fetched = self._fetched(asked, place, wait_s)
         except Unreachable as error:
-            self._trouble = str(error)
-            verdict = self._after_loss(asked)
+            verdict, self._trouble = self._controller.after_loss(asked, str(error))
         else:
             verdict = self._judged(asked, fetched)
         if verdict is Verdict.LEADS:
@@ -278,16 +255,17 @@ class QuorumLog:
         """Raise what troubles us where it lasts, or where no controller was ever there."""
         now_s = time.monotonic()
         self._failing_since_s = self._failing_since_s or now_s
-        if not self._was_connected or now_s - self._failing_since_s > PATIENCE_S:
+        if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:
             self._follower.forget_leader()
             raise InvalidSource(f"{self.path}: {trouble}")
         time.sleep(_PAUSE_S)
 
     def _fetched(self, asked: Address, place: Place, wait_s: float) -> Fetched:
         def request(version: int) -> Body:
-            return fetch_request(version, place, cluster_id=self._cluster_id, wait_s=wait_s)
+            cluster_id = self._controller.cluster_id
+            return fetch_request(version, place, cluster_id=cluster_id, wait_s=wait_s)
 
-        return read_fetched(self._ask(asked, FETCH, FETCH_VERSIONS, request, wait_s))
+        return read_fetched(self._controller.ask(asked, FETCH, FETCH_VERSIONS, request, wait_s))
 
     def _chunk(self, download: Download) -> Chunk:
         def request(version: int) -> Body:
@@ -296,104 +274,12 @@ class QuorumLog:
                 download.id,
                 download.position,
                 leader_epoch=self._follower.leader.epoch,
-                cluster_id=self._cluster_id,
+                cluster_id=self._controller.cluster_id,
             )
 
         asked = self._follower.target
-        return read_chunk(self._ask(asked, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0))
-
-    def _ask(
-        self,
-        asked: Address,
-        api_key: int,
-        versions: Iterable[int],
-        request: Callable[[int], Body],
-        wait_s: float,
-    ) -> Body:
-        """The answer; ``Unreachable`` where there is none, ``InvalidSource`` where there will be
-        none."""
-        with self._failing_as_source(asked):
-            try:
-                connection = self._connected(asked)
-                body = request(connection.version(api_key, versions))
-                return connection.ask(body, wait_s + self._settings.request_timeout_s)
-            except Unreachable:
-                self.close()
-                raise
-
-    @contextmanager
-    def _failing_as_source(self, asked: Address) -> Iterator[None]:
-        try:
-            yield
-        except (AuthenticationFailed, Malformed, NotSpoken) as error:
-            self.close()
-            self._follower.no_answer(asked)
-            raise InvalidSource(f"{self.path}: {error}") from None
-
-    def _after_loss(self, asked: Address) -> Verdict:
-        """Go on with the first of the other controllers that takes a connection: in turn, each
-        silent one would take the time of a connection."""
-        verdict = self._follower.no_answer(asked)
-        others = [each for each in self._follower.controllers if each != asked]
-        if verdict is Verdict.PAUSE or not others:
-            return verdict
-        with self._failing_as_source(asked):
-            try:
-                met = first_connection(others, self._settings, check=_refuse_a_broker)
-            except Unreachable as error:
-                self._trouble = f"{self._trouble}; {error}"
-                return self._follower.nobody_answers()
-            self._follower.begin_with(met.address)
-            self._take(met)
-        return verdict
-
-    def _meet(self) -> None:
-        """Connect to the first controller that takes a connection."""
-        try:
-            met = first_connection(
-                self._follower.controllers, self._settings, check=_refuse_a_broker
-            )
-            self._follower.begin_with(met.address)
-            self._take(met)
-        except InvalidRequest as error:
-            raise InvalidSource(f"{self.path}: {error}") from None
-
-    def _connected(self, address: Address) -> Connection:
-        held = self._connection
-        if held is not None and held.address == address:
-            return held
-        self.close()
-        return self._take(Connection(address, self._settings))
-
-    def _take(self, connection: Connection) -> Connection:
-        self._connection = connection
-        _refuse_a_broker(connection)
-        if not self._was_connected and self._asks_id:
-            self._cluster_id = _cluster_of(connection) or self._cluster_id
-        self._was_connected = True
-        return connection
-
-
-def _refuse_a_broker(connection: Connection) -> None:
-    if FETCH_SNAPSHOT not in connection.versions:
-        raise NotSpoken(
-            f"{connection.address} is a broker's listener; give a controller's, as in "
-            "controller.quorum.bootstrap.servers"
-        )
-
-
-def _cluster_of(connection: Connection) -> str | None:
-    """Sent along from then on, so that another cluster on an old address is found out."""
-    try:
-        version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
-    except NotSpoken:
-        return None
-    described = connection.ask(
-        request_type(DESCRIBE_CLUSTER, version)(
-            include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
-        )
-    )
-    return described.cluster_id if described.error_code == ErrorCode.NONE else None
+        body = self._controller.ask(asked, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0)
+        return read_chunk(body)
 
 
 def _is_above(event: LogEvent, end: int) -> bool:
