@@ -14,17 +14,13 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from authorizer import audit
-from authorizer.api import (
-    Action,
-    RequestContext,
-    ResourcePattern,
-)
+from authorizer.answers import AUDIT_LOG, audit_all, decision_of, results_of, scope_of
+from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
-from authorizer.scopes import Decider, Identity, Scope
+from authorizer.scopes import Decider
 from metalog.acl import (
     ANY_ACL,
     Acl,
@@ -47,15 +43,13 @@ if TYPE_CHECKING:
     from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
 
 _log = logging.getLogger(__name__)
-_audit_log: Final = logging.getLogger(audit.LOGGER)
-_audit_levels: Final[dict[int, bool]] = getattr(_audit_log, "_cache", {})
+_audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
 """What ``isEnabledFor`` remembers until a level changes: False spares every decision the call.
 A Python whose loggers remember nothing only loses the time."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
 INFO: Final = logging.INFO
-DEBUG: Final = logging.DEBUG
 WORTH_LOADING_ANEW: Final = 16
 """A delta of more than one change to so many ACLs: loading all of them is cheaper."""
 
@@ -158,13 +152,13 @@ class StandardAuthorizer(Authorizer):
             resource = action.resource
             scope = decider.scopes[resource.resource_type].get(context.identity)
             if scope is None or resource.pattern_type is not LITERAL:
-                scope = _scope(decider, context.identity, resource)
+                scope = scope_of(decider, context.identity, resource)
             verdicts = scope.verdicts.get(resource.name) or scope.on(resource.name)
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED
         else:
-            results = AuthorizationResults(_results(decider, context.identity, actions))
+            results = AuthorizationResults(results_of(decider, context.identity, actions))
         if _audit_levels.get(INFO) is not False:
-            _audit_all(decider, context, actions, results)
+            audit_all(decider, context, actions, results)
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
@@ -181,9 +175,9 @@ class StandardAuthorizer(Authorizer):
             )
         decider, identity = self._decider, context.identity
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"), 0, True, False)
-        [result] = _results(decider, identity, (hardcode,))
+        [result] = results_of(decider, identity, (hardcode,))
         if _audit_levels.get(INFO) is not False:
-            _audit_all(decider, context, (hardcode,), (result,))
+            audit_all(decider, context, (hardcode,), (result,))
         scope = decider.scope(resource_type, identity)
         if result is ALLOWED or scope.is_allowed_on_some(operation):
             return ALLOWED
@@ -191,7 +185,7 @@ class StandardAuthorizer(Authorizer):
 
     def decide(self, context: RequestContext, action: Action) -> Decision:
         """The result with its rule; not audited."""
-        return _decision(self._decider, context, action)
+        return decision_of(self._decider, context, action)
 
     @property
     def index(self) -> AclIndex:
@@ -325,54 +319,6 @@ class StandardAuthorizer(Authorizer):
             self._config.allow_everyone,
             self._is_loaded and not self._is_stale,
         )
-
-
-def _results(
-    decider: Decider, identity: Identity, actions: Sequence[Action]
-) -> list[AuthorizationResult]:
-    """Actions that follow each other are mostly on resources of one type: one scope."""
-    results = []
-    resource_type: ResourceType | None = None
-    for action in actions:
-        resource = action.resource
-        if resource.resource_type is not resource_type or resource.pattern_type is not LITERAL:
-            scope = _scope(decider, identity, resource)
-            known, resource_type = scope.verdicts, resource.resource_type
-        verdicts = known.get(resource.name) or scope.on(resource.name)
-        results.append(verdicts[action.operation])
-    return results
-
-
-def _decision(decider: Decider, context: RequestContext, action: Action) -> Decision:
-    scope = _scope(decider, context.identity, action.resource)
-    return scope.decide(action.operation, action.resource.name)
-
-
-def _scope(decider: Decider, identity: Identity, resource: ResourcePattern) -> Scope:
-    if resource.pattern_type is not LITERAL:
-        raise InvalidRequest(
-            f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
-        )
-    return decider.scope(resource.resource_type, identity)
-
-
-def _audit_all(
-    decider: Decider,
-    context: RequestContext,
-    actions: Sequence[Action],
-    results: Sequence[AuthorizationResult],
-) -> None:
-    """Log as Kafka does; the rule is found only if the line is wanted."""
-    if not _audit_log.isEnabledFor(INFO):
-        return
-    for action, result in zip(actions, results, strict=True):
-        if result is ALLOWED:
-            level = DEBUG if action.log_if_allowed else audit.TRACE
-        else:
-            level = INFO if action.log_if_denied else audit.TRACE
-        if _audit_log.isEnabledFor(level):
-            line = audit.format_line(context, action, _decision(decider, context, action))
-            _audit_log.log(level, "%s", line)
 
 
 def _check_acl(number: int, acl: Acl) -> None:
