@@ -1,6 +1,7 @@
 """Saved plans: read, made, and held against the target as it is now.
 
-A plan stays good while what its files own is as it was, and while it turns the same answers.
+A plan stays good while what its files own is as it was, and while it turns the same answers by
+the same super users and default rule.
 This module must not change a target.
 """
 
@@ -13,16 +14,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from shell.acls import resource_kind, sentence
+from shell.context import read_config
 from shell.safe import shown
 from snapshot.exchange.formats.document import acl_order, is_owned
 from snapshot.exchange.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from authorizer.config import AuthorizerConfig
     from authorizer.insight.effect import OtherEffect
     from metalog.acl import Acl
     from shell.output import Output
     from snapshot.exchange.plan import Plan
+    from snapshot.exchange.source import Source
 
 _NAMED: Final = 20
 _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
@@ -57,10 +62,45 @@ def _begins_as_plan(path: Path) -> bool:
         return file.read_at(0, len(SAVED_BEGINNING)) == SAVED_BEGINNING
 
 
-def plan_to_save(target: str, current: Collection[Acl], plan: Plan) -> SavedPlan:
+def plan_to_save(
+    target: str, current: Collection[Acl], plan: Plan, config: AuthorizerConfig
+) -> SavedPlan:
     from authorizer.insight.effect import reached_by
 
-    return saved(target, reached_by(current, [step.acl for step in plan.steps]), current, plan)
+    reached = reached_by(current, [step.acl for step in plan.steps])
+    return saved(
+        target,
+        reached,
+        current,
+        plan,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+    )
+
+
+def config_of(
+    plan: SavedPlan, source: Source, arguments: Namespace, output: Output
+) -> AuthorizerConfig:
+    """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
+    another one, by which lock-out and effect would have been judged otherwise."""
+    from authorizer.config import AuthorizerConfig
+
+    made_with = AuthorizerConfig(frozenset(plan.super_users), plan.allow_everyone)
+    options = arguments.config, arguments.super_users, arguments.allow_everyone
+    if source.config is None and options == (None, None, None):
+        return made_with
+    config = read_config(arguments, source, output).config
+    if made_with[:2] != config[:2]:
+        raise InvalidRequest(
+            f"this plan was made with {_config_said(made_with)}, and now there is "
+            f"{_config_said(config)}; make a new one with metalog plan"
+        )
+    return config
+
+
+def _config_said(config: AuthorizerConfig) -> str:
+    users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
+    return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
 
 
 def refuse_changed(

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from shell.asking import need_somebody, says_yes
-from shell.context import opened_source, read_config
+from shell.context import opened_source
 from shell.moved import add_credentials, moves
 from shell.output import Output, counted
 from shell.plan_checks import refusal_of
 from shell.planning import Planned, add_planning, current_acls, planned, print_steps
 from shell.safe import shown
-from shell.saved_plans import plan_to_save, refuse_changed, saved_plan
+from shell.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
 from snapshot.exchange.plan import Plan, SavedPlan, Step, remaining, step_fields
 from snapshot.exchange.target import carry_out, target_of
 
@@ -37,7 +37,8 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 To a folder all of it is one metadata transaction. Elsewhere DENYs are added first, then ALLOWs;
 ALLOWs are removed, then DENYs. A saved plan is refused if what its files own has changed since,
-or if it would turn other answers than it did; other changes do not matter to it.
+if it would turn other answers than it did, or if other super users or another default rule are
+given; other changes do not matter to it.
 Exit code: 0 done or nothing to do, 2 not done."""
 
 
@@ -105,7 +106,7 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
         output.warn(f"this plan was made for {shown(plan.target)}, not {shown(arguments.source)}")
     current = current_acls(source, arguments, output)
     steps = remaining(plan, current)
-    config = read_config(arguments, source, output).config
+    config = config_of(plan, source, arguments, output)
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns))
 
 
@@ -122,7 +123,7 @@ def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned
     if state.doubts:
         raise InvalidRequest("the target has changed meanwhile; nothing was done, run it again")
     current = frozenset(state.document.acls)
-    shown_plan = plan_to_save("", made.current, made.plan)
+    shown_plan = plan_to_save("", made.current, made.plan, made.config)
     refuse_changed(shown_plan, current, made.config, output, "nothing was done, run it again")
     steps = tuple(remaining(shown_plan, current))
     return made._replace(current=current, plan=made.plan._replace(steps=steps))

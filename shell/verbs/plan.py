@@ -99,7 +99,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if refusal is not None:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
-        text = write_saved(plan_to_save(arguments.source, made.current, made.plan))
+        text = write_saved(plan_to_save(arguments.source, made.current, made.plan, made.config))
         replace_whole(LOCAL_FILES, Path(arguments.save), text.encode())
     if audit is not None and audit.bad:
         return 2

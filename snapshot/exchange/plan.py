@@ -35,10 +35,18 @@ from snapshot.exchange.formats.json_nodes import json_values
 from snapshot.exchange.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
 from snapshot.exchange.formats.rules import NOTE_KEYS, own_fields, read_own, read_rule
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 SAVED_BEGINNING: Final = b'{"metalogPlan"'
 """Of a saved plan as it is written here."""
-_SAVED_KEYS: Final = ("metalogPlan", "target", "owns", "before", "steps")
+_SAVED_KEYS: Final = (
+    "metalogPlan",
+    "target",
+    "superUsers",
+    "allowEveryone",
+    "owns",
+    "before",
+    "steps",
+)
 
 
 class Change(Enum):
@@ -119,9 +127,12 @@ def after(current: Iterable[Acl], steps: Iterable[Step]) -> set[Acl]:
 
 class SavedPlan(NamedTuple):
     """``before`` are the ACLs that the plan depends on, as its target had them: those that its
-    files own (``owns``), and those that reach a resource which one of its steps reaches."""
+    files own (``owns``), and those that reach a resource which one of its steps reaches.
+    ``super_users`` and ``allow_everyone`` are the configuration by which its effect was judged."""
 
     target: str
+    super_users: tuple[str, ...]
+    allow_everyone: bool
     owns: tuple[Own, ...]
     before: tuple[Acl, ...]
     steps: tuple[Step, ...]
@@ -135,11 +146,21 @@ class SavedPlan(NamedTuple):
         return frozenset(step.acl for step in self.steps if step.change is Change.REMOVE)
 
 
-def saved(target: str, reached: Iterable[Acl], current: Iterable[Acl], plan: Plan) -> SavedPlan:
-    """The plan with what it depends on: of ``current`` what is owned, and ``reached``."""
+def saved(
+    target: str,
+    reached: Iterable[Acl],
+    current: Iterable[Acl],
+    plan: Plan,
+    *,
+    super_users: Iterable[str] = (),
+    allow_everyone: bool = False,
+) -> SavedPlan:
+    """The plan with what it depends on: the configuration, of ``current`` what is owned, and
+    ``reached``."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
-    return SavedPlan(target, plan.owns, before, plan.steps)
+    users = tuple(sorted(super_users))
+    return SavedPlan(target, users, allow_everyone, plan.owns, before, plan.steps)
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[Step]:
@@ -150,7 +171,13 @@ def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[Step]:
 
 def write_saved(plan: SavedPlan) -> str:
     """A plan as JSON, a line for each step, ACL and thing owned."""
-    head = json.dumps({"metalogPlan": VERSION, "target": plan.target}, separators=(",", ":"))
+    fields = {
+        "metalogPlan": VERSION,
+        "target": plan.target,
+        "superUsers": plan.super_users,
+        "allowEveryone": str(plan.allow_everyone).lower(),
+    }
+    head = json.dumps(fields, separators=(",", ":"))
     lists = {
         "owns": map(dict, map(own_fields, plan.owns)),
         "before": map(acl_fields, plan.before),
@@ -192,10 +219,19 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
             raise fault(node.place, f"a saved plan has no {key}")
     return SavedPlan(
         text_of(found["target"], "target"),
+        tuple(text_of(each, "superUsers") for each in items_of(found["superUsers"], "superUsers")),
+        _read_boolean(found["allowEveryone"], "allowEveryone"),
         tuple(map(_read_own, items_of(found["owns"], "owns"))),
         tuple(map(_read_acl, items_of(found["before"], "before"))),
         tuple(map(_read_step, items_of(found["steps"], "steps"))),
     )
+
+
+def _read_boolean(node: Node, key: str) -> bool:
+    text = text_of(node, key)
+    if text not in ("true", "false"):
+        raise fault(node.place, f"{key} is {text}; it is true or false")
+    return text == "true"
 
 
 def _read_own(node: Node) -> Own:

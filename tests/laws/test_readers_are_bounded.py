@@ -185,7 +185,9 @@ SAVED_ACL = (
     '{{"resourceType":"TOPIC","resourceName":"t{}","patternType":"LITERAL","principal":"User:a",'
     '"host":"*","operation":"READ","permissionType":"ALLOW"}}'
 )
-SAVED_HEAD = f'{{"metalogPlan":"{VERSION}","target":"a","owns":[],'
+SAVED_HEAD = (
+    f'{{"metalogPlan":"{VERSION}","target":"a","superUsers":[],"allowEveryone":"false","owns":[],'
+)
 SAVED_TAIL = '],"steps":[]}'
 JAAS = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=m required"
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"

@@ -39,7 +39,7 @@ def acl(principal: str, operation: str, name: str, more: str = "") -> set[Acl]:
 def plan() -> SavedPlan:
     current = acls_of(CURRENT)
     made = make_plan(current, read_yaml(WANTED, "wanted.yaml"), prune=True)
-    return plan_to_save("memory", current, made)
+    return plan_to_save("memory", current, made, AuthorizerConfig())
 
 
 def said_since(plan: SavedPlan, now: set[Acl]) -> Sequence[str]:
@@ -98,7 +98,7 @@ def test_a_plan_that_would_take_a_last_grant_is_refused() -> None:
     """It took one of two, and somebody else has taken the other one."""
     current = acl("User:app", "Read", "pay-eu") | acl("User:app", "Read", "*")
     made = make_plan(current, read_yaml(WANTED.partition("acls:")[0], "w"), prune=True)
-    plan = plan_to_save("memory", current, made)
+    plan = plan_to_save("memory", current, made, AuthorizerConfig())
     (said,) = said_since(plan, acl("User:app", "Read", "pay-eu"))
     assert said.startswith("ALLOW User:app READ on topic * from any host was removed: ")
     assert said.endswith(" on topic pay-eu for User:app would become DENIED, which was not planned")
@@ -112,5 +112,27 @@ def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
     assert main(["apply", str(target), str(plan)]) == 2
     assert capsys.readouterr().err == (
         f"metalog: {plan}, line 1, column 1: a saved plan of version 1, and this metalog takes "
-        "version 2; make a new one with metalog plan --save\n"
+        "version 3; make a new one with metalog plan --save\n"
     )
+
+
+def test_a_plan_is_bound_to_the_configuration_by_which_it_was_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether it locks everybody out, and what it turns, depends on super users and default."""
+    target, wanted = str(formatted(tmp_path / "node")), tmp_path / "wanted.yaml"
+    plan = str(tmp_path / "plan.json")
+    admin = "principal: User:admin, operation: All, resourceType: Cluster"
+    wanted.write_text(
+        f"owns: [{{resourceType: Cluster}}]\nacls:\n- {{{admin}, resourceName: kafka-cluster}}\n"
+    )
+    assert main(["apply", target, str(wanted), "--yes"]) == 0
+    wanted.write_text("owns: [{resourceType: Cluster}]\nacls: []\n")
+    judged = ("--super-users", "User:root")
+    assert main(["plan", target, str(wanted), "--prune", "--save", plan, *judged]) == 0
+    capsys.readouterr()
+    for other in (("--super-users", ""), (*judged, "--allow-everyone")):
+        assert main(["apply", target, plan, *other]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert "this plan was made with super.users User:root and the default DENIED" in said
+    assert main(["apply", target, plan]) == 0

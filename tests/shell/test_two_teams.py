@@ -95,7 +95,7 @@ class Week:
 
     def plan_of(self, team: Team) -> None:
         plan = make_plan(self.target.acls, team.document, prune=True)
-        team.plan = plan_to_save("memory", self.target.acls, plan)
+        team.plan = plan_to_save("memory", self.target.acls, plan, AuthorizerConfig())
         team.reviewed = set(team.wanted)
         self.meddled.discard(team.prefix)
 

@@ -36,7 +36,7 @@ ACL = Acl(
     PermissionType.ALLOW,
 )
 EVERYTHING = (Own(),)
-HEAD = '{"metalogPlan":"2","target":"x","owns":[]'
+HEAD = '{"metalogPlan":"3","target":"x","superUsers":[],"allowEveryone":"false","owns":[]'
 
 
 def wanting(acls: list[Acl], owned: tuple[Own, ...] = EVERYTHING) -> Document:
@@ -142,11 +142,15 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
     [
         (
             '{"metalogPlan":"1","target":"x","before":"","steps":[]}',
-            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 2; "
+            "p, line 1, column 1: a saved plan of version 1, and this metalog takes version 3; "
             "make a new one with metalog plan --save",
         ),
-        ('{"metalogPlan":"3","more":[]}', "a saved plan of version 3, and this metalog takes"),
-        ('{"metalogPlan":"2","target":"x","owns":[],"steps":[]}', "a saved plan has no before"),
+        ('{"metalogPlan":"4","more":[]}', "a saved plan of version 4, and this metalog takes"),
+        (HEAD + ',"steps":[]}', "a saved plan has no before"),
+        (
+            HEAD.replace('"false"', '"no"') + ',"before":[],"steps":[]}',
+            "allowEveryone is no; it is true or false",
+        ),
         (f'{HEAD},"before":[],"steps":[{{"change":"ad"}}]}}', "is add or remove, not 'ad'"),
         (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step has no change"),
         (f'{HEAD},"before":[{{}}],"steps":[]}}', "an ACL has no resourceType"),
