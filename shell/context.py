@@ -199,13 +199,23 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """``InvalidSource`` where ``--committed`` leaves out all of the log: it holds more than
-    nothing, though nobody can tell how much."""
-    if arguments.committed and replayed.proven.offset == 0 and replayed.bounds.end > 0:
-        raise InvalidSource(
-            f"{replayed.source.text}: --committed leaves out all of it, since nothing in it is "
-            f"proven to be committed: {replayed.proven.why}"
-        )
+    """``InvalidSource`` where only what is proven to be committed counts, by ``--committed`` or
+    since several folders are read as one, and nothing is: the log holds more than nothing, though
+    nobody can tell how much."""
+    from metalog.log.several import FoldersLog
+
+    if replayed.source.store is not None or replayed.proven.offset > 0:
+        return
+    log = replayed.source.log
+    why = f"since nothing in it is proven to be committed: {replayed.proven.why}"
+    if isinstance(log, FoldersLog):
+        if log.longest_end > 0:
+            raise InvalidSource(
+                f"{replayed.source.text}: no answer, {why}; give more of the voters' folders, or "
+                "one of them alone"
+            )
+    elif arguments.committed and replayed.bounds.end > 0:
+        raise InvalidSource(f"{replayed.source.text}: --committed leaves out all of it, {why}")
 
 
 def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: Output) -> None:

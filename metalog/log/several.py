@@ -50,6 +50,11 @@ class FoldersLog:
         return Proven(self.agreement.committed, self.agreement.why)
 
     @property
+    def longest_end(self) -> int:
+        """The highest offset that any of the folders reaches, proven to be committed or not."""
+        return max(log.bounds().end for log in self._logs)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         found = [str(divergence) for divergence in self.agreement.divergences]
         for log in self._logs:

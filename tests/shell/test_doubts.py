@@ -31,6 +31,7 @@ from shell.main import TABLE
 ACL = raw(ace(9, "secret"))
 USER = raw(UserScramCredentialRecord("a\ufffdb", 1, b"s", b"k", b"v", 4096))
 SEGMENT = f"{0:020d}.log"
+SOURCE = Path("SOURCE")
 
 
 ANSWERS = {
@@ -202,6 +203,55 @@ def test_with_a_doubt_none_answers(line: str, world: World, run: Run) -> None:
         is_nobodys = f"{source}: not written to, since nothing says who votes" in last
         assert is_nobodys or f"{source}/__cluster_metadata-0/{SEGMENT}, offset " in last, kind
         assert fingerprint(source) == before
+        assert not world.new.exists()
+
+
+def of_partition(world: World) -> str:
+    return str(world.doubtful(DOUBTS["a removal of nothing"]) / "__cluster_metadata-0")
+
+
+def of_segment(world: World) -> str:
+    return str(world.doubtful(DOUBTS["an ACL cut short"]) / "__cluster_metadata-0" / SEGMENT)
+
+
+def of_two_folders(world: World) -> str:
+    return "+".join(str(world.doubtful(DOUBTS["a key"], name)) for name in ("one", "two"))
+
+
+def of_two_folders_that_prove_nothing(world: World) -> str:
+    """The control record may have named other voters."""
+    doubtful = DOUBTS["a control record of type 99"]
+    return "+".join(str(world.doubtful(doubtful, name)) for name in ("one", "two"))
+
+
+def of_checkpoint(world: World) -> str:
+    head, data, foot = snapshot(ace(1), ace(2))
+    odd = values(data.base_offset, raw(ace(1)), bytes((1, 18, 9)))
+    path = world.plain.parent / f"{3:020d}-{1:010d}.checkpoint"
+    path.write_bytes(b"".join(map(encode_batch, (head, odd, foot))))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        of_partition,
+        of_segment,
+        of_two_folders,
+        of_two_folders_that_prove_nothing,
+        of_checkpoint,
+    ],
+)
+def test_with_a_doubt_no_kind_of_source_answers(
+    kind: Callable[[World], str], world: World, run: Run
+) -> None:
+    source = kind(world)
+    for verb in (*ANSWERS, *WRITES):
+        line = (WRITES if verb in WRITES else ANSWERS)[verb][-1]
+        if kind is of_checkpoint and verb == "history":
+            continue
+        done = run(*(source if word == str(SOURCE) else word for word in world.words(line, SOURCE)))
+        assert (done.returncode, done.stdout) == (2, ""), (line, done.stdout)
         assert not world.new.exists()
 
 
