@@ -15,7 +15,7 @@ from metalog.acl import Acl, Operation
 from shell.acls import sentence
 from shell.checklist import Checklist, Line, check
 from shell.output import Output
-from shell.remedy_lines import command_lines
+from shell.pasted_commands import command_lines, place_lines
 
 if TYPE_CHECKING:
     from shell.judge import Judge
@@ -25,6 +25,7 @@ def checklist_remedy(checklist: Checklist, judge: Judge) -> Remedy | None:
     """The changes with which nothing that the task needs is denied; None where there are none, or
     where none need be made."""
     acls = dict.fromkeys(judge.acls)
+    powers: dict[str, None] = {}
     shuts_out = False
     needs = len(checklist.steps)
     for _ in range(needs + 1):
@@ -34,12 +35,14 @@ def checklist_remedy(checklist: Checklist, judge: Judge) -> Remedy | None:
             before = frozenset(judge.acls)
             add = tuple(acl for acl in acls if acl not in before)
             remove = tuple(acl for acl in dict.fromkeys(judge.acls) if acl not in acls)
-            return Remedy(remove, add, (), shuts_out) if add or remove else None
+            found = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
+            return found if add or remove else None
         missing.sort(key=_weakest_last)
         remedy = _remedy_of(missing[0], checklist, judge, tuple(acls))
         if remedy is None:
             return None
         shuts_out = shuts_out or remedy.ends_default
+        powers |= dict.fromkeys(remedy.powers)
         for acl in remedy.remove:
             del acls[acl]
         acls.update(dict.fromkeys(remedy.add))
@@ -90,3 +93,4 @@ def checklist_remedy_lines(remedy: Remedy, judge: Judge, output: Output) -> Iter
     for acl in remedy.remove:
         yield f"  it takes away: {sentence(acl)}"
     yield from command_lines(remedy.commands or (), judge.place, output, own=True)
+    yield from place_lines(judge.place)

@@ -19,8 +19,9 @@ from authorizer.trace import Attribute, Candidate, Question, Standing
 from shell.acls import host_said, permission_cell, resource_kind, sentence
 from shell.known import Unknown
 from shell.output import Cell, Output
+from shell.pasted_commands import CommandLine
 from shell.question import Asked
-from shell.remedy_lines import CommandLine, remedy_lines
+from shell.remedy_lines import remedy_lines
 from shell.safe import shown
 
 if TYPE_CHECKING:
@@ -320,7 +321,10 @@ def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
 
 
 def _remedies(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
-    if explanation.remedies:
+    if not explanation.remedies and not explanation.trace.allowed:
+        said = "no narrow change does: ask about one principal and one operation"
+        section("to allow", [said], output)
+    elif explanation.remedies:
         label = "to deny" if explanation.trace.allowed else "to allow"
         remedies, question = explanation.remedies, explanation.question
         section(label, remedy_lines(remedies, question, judge.place, output, whole=whole), output)

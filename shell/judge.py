@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from authorizer.insight.explain import Explanation
     from authorizer.standard import StandardAuthorizer
     from shell.output import Output
-    from shell.remedy_lines import Place
+    from shell.pasted_commands import Place
     from snapshot.exchange.replay import Replayed
     from snapshot.exchange.source import Source
 
@@ -73,8 +73,11 @@ class Judge:
         self.check_ready(question)
         return trace(self.acls, self.context.config, question)
 
-    def explain(self, question: Question, *, since: bool = True) -> Explanation:
-        """All there is to say about one question; ``since`` reads the log once more."""
+    def explain(
+        self, question: Question, *, since: bool = True, request: str | None = None
+    ) -> Explanation:
+        """All there is to say about one question that came of ``request``; ``since`` reads the log
+        once more."""
         from authorizer.insight.explain import explain
         from shell.history import answer_since
 
@@ -84,6 +87,7 @@ class Judge:
             self.context.config,
             question,
             assumed=self.context.assumed,
+            request=request,
         )
         if not since:
             return explanation
@@ -143,7 +147,7 @@ class Judge:
     @property
     def place(self) -> Place:
         """Where commands go that change what was read."""
-        from shell.remedy_lines import Place
+        from shell.pasted_commands import Place
 
         return Place.of(self._replayed.source)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from authorizer.insight.lint.finding import Notes, Subject
 from metalog.ids import uuid_text
 from shell.context import opened_source, read_config, replayed_source, store_document
+from shell.pasted_commands import Place as CommandPlace
 from snapshot.exchange.ownership import added_outside, outside_said, overlap_said, owned_twice
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ _YAML = (".yaml", ".yml")
 
 
 class Looked(NamedTuple):
-    """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids."""
+    """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids.
+    Commands that mend a finding go to ``target``."""
 
     subject: Subject
     places: Mapping[Acl, Place]
     acls: AclsImage | None
+    target: CommandPlace
 
     def ids(self, acl: Acl) -> list[str]:
         return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
@@ -54,7 +57,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
     )
-    return Looked(subject, {}, image.acls)
+    return Looked(subject, {}, image.acls, CommandPlace.of(source))
 
 
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
@@ -77,7 +80,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     )
     places = {each.acl: each.place for each in entries if each.place}
     places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
-    return Looked(subject, places, None)
+    return Looked(subject, places, None, CommandPlace.of(source))
 
 
 def _has_notes(source: Source, document: Document) -> bool:

@@ -103,14 +103,14 @@ def build_parser(name: str, line: str, module: ModuleType) -> ArgumentParser:
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     """The arguments as a namespace; ``InvalidRequest`` where they cannot be read.
 
-    What follows ``--`` is not read: it is the namespace's ``rest``.
+    What follows ``--`` is not read: it is the namespace's ``rest``, and all before it ``typed``.
     """
     own = list(arguments)
     rest: list[str] = []
     if "--" in own:
         cut = own.index("--")
         own, rest = own[:cut], own[cut + 1 :]
-    parsed = parser.parse_intermixed_args(_joined(own), Namespace(rest=rest))
+    parsed = parser.parse_intermixed_args(_joined(own), Namespace(rest=rest, typed=tuple(own)))
     _refuse_half_pairs(parser, parsed)
     return parsed
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from shell.moved import Move
     from shell.output import Output
+    from shell.pasted_commands import Place
     from snapshot.exchange.source import Source
 
 SIGNS: Final = {Change.ADD: Cell("+", "good"), Change.REMOVE: Cell("-", "bad")}
@@ -168,8 +169,8 @@ def _row(step: Step) -> tuple[str, ...]:
     )
 
 
-def print_commands(steps: Sequence[Step], output: Output) -> None:
-    """In the order of the steps, all that there are; a removal asks, as kafka-acls does."""
+def print_commands(steps: Sequence[Step], place: Place, output: Output) -> None:
+    """In the order of the steps, all that there are, to be run at ``place``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.unsayable:
         why = why_no_command(acl)
@@ -180,7 +181,7 @@ def print_commands(steps: Sequence[Step], output: Output) -> None:
             "alone would take away what was to stay, or open what was to stay shut; "
             "metalog apply can do all"
         )
-    for line in said.lines:
+    for line in place.commands(said.lines):
         output.line(line)
 
 

@@ -45,6 +45,11 @@ class Asked(NamedTuple):
     """When a pasted line was written, as ``--at`` takes it."""
 
     @property
+    def request(self) -> str | None:
+        """Kafka's name of the request that was answered, from the audit line."""
+        return None if self.audit is None else self.audit.request_name
+
+    @property
     def lines(self) -> Sequence[AuditLine]:
         """The audit line, if there is one."""
         return () if self.audit is None else (self.audit,)

@@ -1,71 +1,32 @@
-"""What turns an answer, in words and as commands that run as they are pasted.
+"""What turns an answer, in words and as commands.
 
-A command is for the place that SOURCE names, with the client's settings, where it names one;
-else it takes both from the reader's shell. This module must not know how a remedy is found.
+This module must not know how a remedy is found, nor where its commands go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from authorizer.insight.commands import BOOTSTRAP, quoted
-from authorizer.trace import Attribute, Question
+from authorizer.trace import Attribute, Question, is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from shell.acls import host_said, resource_kind
 from shell.output import Output
+from shell.pasted_commands import Place, command_lines, place_lines
 from shell.safe import shown
 
 if TYPE_CHECKING:
     from authorizer.insight.remedies import Remedy
-    from snapshot.exchange.source import Source
 
 _SHOWN: Final = 3
-_KAFKA_ACLS: Final = f"kafka-acls {BOOTSTRAP} "
-_OPTIONS: Final = {"cluster": "--bootstrap-server", "quorum": "--bootstrap-controller"}
+_ANONYMOUS: Final = "User:ANONYMOUS"
 _USES: Final = {
     (Operation.READ, ResourceType.TOPIC): "if it reads the topic",
     (Operation.WRITE, ResourceType.TOPIC): "if it writes to the topic",
+    (Operation.DELETE, ResourceType.TOPIC): "if it deletes the topic",
     (Operation.READ, ResourceType.GROUP): "if it joins the group",
     (Operation.WRITE, ResourceType.TRANSACTIONAL_ID): "if it writes in transactions",
 }
-
-
-class CommandLine(str):
-    """A line to copy: on a terminal too it stays one."""
-
-
-class Place(NamedTuple):
-    """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb."""
-
-    options: str
-    target: str
-
-    @classmethod
-    def of(cls, source: Source) -> Place:
-        """The cluster or the controllers that ``source`` is connected to, by its settings."""
-        option = _OPTIONS.get(source.kind)
-        if option is None:
-            return ANY_PLACE
-        config = source.command_config
-        settings = "" if config is None else f" --command-config {quoted(str(config))}"
-        address = quoted(source.describe.partition("://")[2])
-        target = quoted(source.text) if source.kind == "cluster" else ANY_CLUSTER
-        return cls(f"{option} {address}{settings}", f"{target}{settings}")
-
-    def commands(self, lines: Iterable[str]) -> list[str]:
-        return [line.replace(BOOTSTRAP, self.options, 1) for line in lines]
-
-    def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The same by ``metalog kafka-acls``."""
-        own = f"metalog kafka-acls {self.target} "
-        return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
-
-
-ANY_CLUSTER: Final = 'cluster://"$BOOTSTRAP"'
-_OF_THE_SHELL: Final = '--command-config "$CLIENT_CONFIG"'
-ANY_PLACE: Final = Place(f"{BOOTSTRAP} {_OF_THE_SHELL}", f"{ANY_CLUSTER} {_OF_THE_SHELL}")
-"""Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
 
 
 def remedy_lines(
@@ -73,13 +34,18 @@ def remedy_lines(
 ) -> Iterator[str]:
     """All of ``remedies``, or the first few."""
     shown_ones = remedies if whole else remedies[:_SHOWN]
+    if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
+        yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
     if shown_ones and shown_ones[0].powers:
-        yield "have somebody do it who may already: all that follows makes a super user of whoever"
-        yield "  is allowed it, or nearly one"
+        yield "let somebody do it who already may: each change below gives more than an"
+        yield "  application should have"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
         yield f"clients look a {kind} up before they use it, and DESCRIBE lets them do no more;"
-        yield "  --producer or --consumer gives all that an application needs"
+        if shown_ones[0].use is Operation.DELETE:
+            yield "  deleting it is asked for next"
+        else:
+            yield "  --producer or --consumer gives all that an application needs"
     for number, remedy in enumerate(shown_ones):
         yield f"{_change_said(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
@@ -89,19 +55,11 @@ def remedy_lines(
             continue
         own = number == 0 or remedy.use is not None
         yield from command_lines(remedy.commands, place, output, own=own)
+    yield from place_lines(place)
 
 
-def command_lines(
-    commands: Iterable[str], place: Place, output: Output, *, own: bool
-) -> Iterator[str]:
-    """kafka-acls' commands, and, if ``own``, the same by metalog."""
-    listed = list(commands)
-    for command in place.commands(listed):
-        yield CommandLine(f"  {output.paint(command, 'strong')}")
-    if own:
-        yield "  or, without Kafka's tools:"
-        for command in place.own_commands(listed):
-            yield CommandLine(f"  {output.paint(command, 'strong')}")
+def _added(remedies: Iterable[Remedy]) -> Iterator[Acl]:
+    return (acl for remedy in remedies for acl in remedy.add)
 
 
 def _change_said(remedy: Remedy) -> str:

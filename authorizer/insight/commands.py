@@ -25,7 +25,7 @@ from metalog.acl import (
     camel,
 )
 
-BOOTSTRAP: Final = '--bootstrap-server "$BOOTSTRAP"'
+CONNECTION: Final = '--bootstrap-server "$BOOTSTRAP" --command-config "$CLIENT_CONFIG"'
 """Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
 
 
@@ -79,12 +79,17 @@ def acl_comment(acl: Acl) -> str:
 
 
 def kafka_acls_command(change: Change, acl: Acl) -> str | None:
-    """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot."""
+    """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot.
+
+    A removal does not ask: kafka-acls would take the next line that is pasted for the answer.
+    """
     resource = _resource_words(acl)
     if resource is None or why_no_command(acl) is not None:
         return None
     permission = acl.permission_type.name.lower()
-    words = ["kafka-acls", BOOTSTRAP, change.value]
+    words = ["kafka-acls", CONNECTION, change.value]
+    if change is Change.REMOVE:
+        words.append("--force")
     words.append(_option(f"--{permission}-principal", acl.principal))
     if acl.host != WILDCARD:
         words.append(_option(f"--{permission}-host", acl.host))

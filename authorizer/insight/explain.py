@@ -45,8 +45,12 @@ def explain(
     *,
     assumed: Iterable[str] = (),
     limit: int = NEAR_MISSES_SHOWN,
+    request: str | None = None,
 ) -> Explanation:
     """Explain the answer to ``question`` under ``acls``, with at most ``limit`` near misses.
+
+    ``request`` is Kafka's name of the request that asked, such as ``Metadata``, where it is known:
+    it tells what a client goes on to do.
 
     ``since`` is left open: ``explanation._replace(since=since(...))`` where there is a log.
     """
@@ -57,7 +61,7 @@ def explain(
         question,
         traced,
         tuple(near),
-        remedies(traced, config, question, near),
+        remedies(traced, config, question, near, request),
         changing_hosts(traced) if question.host is None else (),
         tuple(assumed),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 IdOf = Callable[[Acl], Uuid | None]
 """An id under which the log holds an ACL; None for one that it does not hold."""
+Commands = tuple[str, ...] | None
 
 
 def acl_json(acl: Acl, id_of: IdOf) -> Json:
@@ -46,8 +47,18 @@ def answer_json(
     }
 
 
-def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
-    """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it."""
+def commands_json(commands: Commands) -> Json:
+    """The keys of a remedy's commands, that take the cluster's address from the reader's shell."""
+    return {"commands": None if commands is None else list(commands)}
+
+
+def to_json(
+    explanation: Explanation,
+    id_of: IdOf = lambda acl: None,
+    as_commands: Callable[[Commands], Json] = commands_json,
+) -> Json:
+    """``explanation`` as one JSON object; ACLs carry their id where ``id_of`` knows it, and
+    remedies the commands that ``as_commands`` makes of them."""
     traced, since = explanation.trace, explanation.since
     answer = answer_json(explanation.question, traced.decision, explanation.assumed, id_of)
     return answer | {
@@ -60,7 +71,7 @@ def to_json(explanation: Explanation, id_of: IdOf = lambda acl: None) -> Json:
             for each in traced.candidates
         ],
         "nearMisses": [_near_miss(miss, id_of) for miss in explanation.near_misses],
-        "remedies": [remedy_json(remedy, id_of) for remedy in explanation.remedies],
+        "remedies": [remedy_json(remedy, id_of, as_commands) for remedy in explanation.remedies],
         "since": None
         if since is None
         else {
@@ -98,12 +109,13 @@ def _near_miss(miss: NearMiss, id_of: IdOf) -> Json:
     }
 
 
-def remedy_json(remedy: Remedy, id_of: IdOf) -> Json:
-    commands = remedy.commands
+def remedy_json(
+    remedy: Remedy, id_of: IdOf, as_commands: Callable[[Commands], Json] = commands_json
+) -> Json:
     return {
         "add": [acl_json(acl, id_of) for acl in remedy.add],
         "remove": [acl_json(acl, id_of) for acl in remedy.remove],
-        "commands": None if commands is None else list(commands),
+        **as_commands(remedy.commands),
         "widens": [attribute.value for attribute in remedy.widens],
         "endsDefault": remedy.ends_default,
         "use": None if remedy.use is None else remedy.use.name,

@@ -1,6 +1,7 @@
-"""What makes whoever an ALLOW names as good as a super user.
+"""What gives whoever an ALLOW names more than any application needs.
 
-This module must not know who is one, nor what is said of it elsewhere.
+That is what makes it as good as a super user, and what lets it change the topics that Kafka keeps
+for itself. This module must not know who is a super user, nor what is said of it elsewhere.
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ from typing import Final
 from authorizer.trace import is_allow, reaches
 from metalog.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, PatternType, ResourceType
 
+INTERNAL_TOPICS: Final = (
+    "__cluster_metadata",
+    "__consumer_offsets",
+    "__share_group_state",
+    "__transaction_state",
+)
+_CHANGES: Final = (Operation.ALL, Operation.WRITE, Operation.DELETE, Operation.ALTER)
 _THE_CLUSTER: Final = (ResourceType.CLUSTER, CLUSTER_NAME)
 _ON_THE_CLUSTER: Final = {
     Operation.ALL: "it may do anything to the cluster, and so give itself anything",
@@ -31,6 +39,20 @@ def power(acl: Acl) -> str | None:
     if acl.resource_type is not ResourceType.CLUSTER or acl.operation not in _ON_THE_CLUSTER:
         return None
     return _ON_THE_CLUSTER[acl.operation] if reaches(acl, *_THE_CLUSTER) else None
+
+
+def internal_topics(acl: Acl) -> tuple[str, ...]:
+    """Those of Kafka's own topics that ``acl`` lets its principal change, by name or prefix."""
+    if acl.operation not in _CHANGES or not is_allow(acl) or acl.resource_name in ("", WILDCARD):
+        return ()
+    return tuple(each for each in INTERNAL_TOPICS if reaches(acl, ResourceType.TOPIC, each))
+
+
+def danger(acl: Acl) -> str | None:
+    """Why nobody should be given ``acl`` to end an outage, in words; None for an ordinary grant."""
+    if internal_topics(acl):
+        return "it may change topics that Kafka keeps for itself, and so forge what they hold"
+    return power(acl)
 
 
 def _is_on_many(acl: Acl) -> bool:

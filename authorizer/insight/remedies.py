@@ -9,7 +9,7 @@ with it applied, the answer is the other one. It must not know how ACLs are stor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
@@ -18,9 +18,10 @@ from authorizer.insight.commands import Change, kafka_acls_command
 from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.near_misses import NearMiss
-from authorizer.insight.powers import power
+from authorizer.insight.powers import danger
 from authorizer.trace import Attribute, Question, Trace, is_allow, mismatches, trace
 from metalog.acl import (
+    SUPPORTED_OPERATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     Acl,
@@ -39,6 +40,16 @@ USED_AFTER_A_LOOK_UP: Final = {
     ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
 }
 """What clients look such resources up for, by Metadata or FindCoordinator: each brings DESCRIBE."""
+_USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
+    "DeleteTopics": (Operation.DELETE,),
+    "DescribeGroups": (),
+    "ConsumerGroupDescribe": (),
+    "ShareGroupDescribe": (),
+    "DescribeShareGroupOffsets": (),
+    "StreamsGroupDescribe": (),
+    "DescribeTransactions": (),
+}
+"""What goes on after the DESCRIBE of other requests: nothing of theirs is read or written."""
 
 _MENDABLE = frozenset(
     {
@@ -61,7 +72,8 @@ class Remedy(NamedTuple):
     ``ends_default`` tells that ``add`` is the first ACL to reach some names, where nobody else
     falls under allow.everyone.if.no.acl.found any more; ``mends`` is the near miss that this
     puts right. ``use`` is what a client that was denied a look-up goes on to do, and ``add``
-    allows that too.
+    allows that too. ``powers`` are the reasons, in words, why nobody should be given what the
+    change gives: it is as good as a super user's rights, say.
     """
 
     remove: tuple[Acl, ...]
@@ -70,11 +82,7 @@ class Remedy(NamedTuple):
     ends_default: bool = False
     mends: NearMiss | None = None
     use: Operation | None = None
-
-    @property
-    def powers(self) -> tuple[str, ...]:
-        """What ``add`` would make of its principal that is as good as a super user, in words."""
-        return tuple(said for said in map(power, self.add) if said is not None)
+    powers: tuple[str, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...] | None:
@@ -86,32 +94,48 @@ class Remedy(NamedTuple):
 
 
 def remedies(
-    traced: Trace, config: AuthorizerConfig, question: Question, near: Iterable[NearMiss] = ()
+    traced: Trace,
+    config: AuthorizerConfig,
+    question: Question,
+    near: Iterable[NearMiss] = (),
+    request: str | None = None,
 ) -> tuple[Remedy, ...]:
     """What turns the answer: what lets a client go on after a look-up, then the narrowest and the
-    shortest; last what shuts others out or makes its principal as good as a super user."""
+    shortest; last what shuts others out or gives too much. ``request`` is Kafka's name of the
+    request that was denied.
+    """
     if traced.decision.rule == SUPER_USER:
         return ()
     if traced.allowed:
         found = _to_deny(traced, config, question)
     else:
-        found = [*_to_use(traced, question), *_to_allow(traced, question)]
+        uses = _uses(question, request)
+        found = [*_to_use(traced, question, uses), *_to_allow(traced, question)]
         if traced.decision.acl is None:
-            found += _mended(near, question)
+            found += _mended(near, question, uses)
     if config.allow_everyone:
         found = [_beyond_the_default(remedy, traced) for remedy in found]
     found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
-    return tuple(sorted(distinct.values(), key=_cost))
+    warned = (
+        remedy._replace(powers=_powers(remedy, traced, config, question))
+        for remedy in distinct.values()
+    )
+    return tuple(sorted(warned, key=_cost))
 
 
-def _to_use(traced: Trace, question: Question) -> list[Remedy]:
+def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
+    if question.operation is not Operation.DESCRIBE:
+        return ()
+    default = USED_AFTER_A_LOOK_UP.get(question.resource_type, ())
+    return default if request is None else _USED_AFTER.get(request, default)
+
+
+def _to_use(traced: Trace, question: Question, uses: Iterable[Operation]) -> list[Remedy]:
     """What allows a client that looks something up also what it looks it up for: its next request
     would be denied otherwise. Nothing where a DENY stands against that."""
-    if question.operation is not Operation.DESCRIBE:
-        return []
     found = []
-    for use in USED_AFTER_A_LOOK_UP.get(question.resource_type, ()):
+    for use in uses:
         wanted = question._replace(operation=use)
         denied = any(
             not is_allow(each.acl)
@@ -169,7 +193,9 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
     ]
 
 
-def _mended(near: Iterable[NearMiss], question: Question) -> list[Remedy]:
+def _mended(
+    near: Iterable[NearMiss], question: Question, uses: Collection[Operation]
+) -> list[Remedy]:
     found = []
     for miss in near:
         acl, mended = miss.acl, miss.would_match
@@ -180,9 +206,7 @@ def _mended(near: Iterable[NearMiss], question: Question) -> list[Remedy]:
             continue
         never_matched = is_about_host and not can_be_a_client(acl.host)
         remove = (acl,) if never_matched else ()
-        uses = USED_AFTER_A_LOOK_UP.get(question.resource_type, ())
-        is_more = question.operation is Operation.DESCRIBE and mended.operation in uses
-        use = mended.operation if is_more else None
+        use = mended.operation if mended.operation in uses else None
         found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss, use=use))
     return found
 
@@ -219,6 +243,37 @@ def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Qu
 def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
     removed = frozenset(remedy.remove)
     return [each.acl for each in traced.candidates if each.acl not in removed]
+
+
+def _powers(
+    remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
+) -> tuple[str, ...]:
+    """Of what is added, and of what was held back by the DENYs that are removed."""
+    said = [danger(acl) for acl in remedy.add]
+    if not remedy.remove or traced.allowed:
+        return _distinct(said)
+    before, after = [each.acl for each in traced.candidates], (*_left(remedy, traced), *remedy.add)
+    for operation in sorted(SUPPORTED_OPERATIONS.get(question.resource_type, ())):
+        asked = question._replace(operation=operation)
+        why = danger(
+            Acl(
+                question.resource_type,
+                question.resource_name,
+                PatternType.LITERAL,
+                question.principal,
+                WILDCARD,
+                operation,
+                PermissionType.ALLOW,
+            )
+        )
+        was = why is None or trace(before, config, asked).allowed
+        if not was and trace(after, config, asked).allowed:
+            said.append(why)
+    return _distinct(said)
+
+
+def _distinct(said: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(each for each in dict.fromkeys(said) if each is not None)
 
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
@@ -269,7 +324,8 @@ def _covers(wide: Acl, acl: Acl) -> bool:
     return acl.resource_name.startswith(wide.resource_name)
 
 
-def _cost(remedy: Remedy) -> tuple[bool, bool, bool, int, int, int, int]:
+def _cost(remedy: Remedy) -> tuple[bool | int, ...]:
     changes = len(remedy.remove) + len(remedy.add)
     beyond = bool(remedy.powers), remedy.ends_default, remedy.use is None
-    return *beyond, remedy.use or 0, len(remedy.widens), changes, len(remedy.add)
+    any_host = sum(acl.host == WILDCARD for acl in remedy.add)
+    return *beyond, remedy.use or 0, len(remedy.widens), changes, len(remedy.add), any_host

@@ -155,6 +155,6 @@ def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig
             " leave such work to a super user"
         )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
-    safe = (remedy for remedy in remedies if not opening(remedy.add, config))
+    safe = (each for each in remedies if not (each.powers or opening(each.add, config)))
     commands = next((remedy.commands for remedy in safe if remedy.commands), ())
     return "\n".join(commands or ()) or "stop the client, or allow it by metalog apply"

@@ -20,7 +20,7 @@ from authorizer.insight.commands import (
 )
 from authorizer.insight.lint import all_topics, everyone, super_user_like
 from authorizer.insight.lint.finding import Severity, Subject
-from authorizer.insight.powers import power
+from authorizer.insight.powers import danger
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 
@@ -44,7 +44,7 @@ def danger_of_question(question: Question) -> str | None:
     """What it would make of the principal to be allowed ``question``, in words; None where that is
     an ordinary grant."""
     principal, operation, kind, name, *_ = question
-    return power(
+    return danger(
         Acl(
             kind,
             name,

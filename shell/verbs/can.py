@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from authorizer.decide import Decision
+from authorizer.insight.commands import quoted
 from authorizer.insight.hosts import changing_hosts
+from authorizer.trace import Question
 from shell.acls import sentence
 from shell.checklist import answer_checklist, asks_checklist, read_checklist
 from shell.context import add_config, add_source
@@ -57,9 +59,15 @@ def run(arguments: Namespace, output: Output) -> int:
         return _answer_many(many, groups, judge, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
-        return answer_checklist(checklist, judge_of(arguments, output), output)
+        code = answer_checklist(checklist, judge_of(arguments, output), output)
+        if code and output.is_text:
+            _print_next(arguments, None, output)
+        return code
     asked = read_question(arguments)
-    return _answer(asked, judge_of(arguments, output, asked.lines, asked.question), output)
+    code = _answer(asked, judge_of(arguments, output, asked.lines, asked.question), output)
+    if code and output.is_text:
+        _print_next(arguments, asked.question, output)
+    return code
 
 
 def _answer(asked: Asked, judge: Judge, output: Output) -> int:
@@ -83,6 +91,22 @@ def _answer(asked: Asked, judge: Judge, output: Output) -> int:
         record["unknown"] = [each.as_json() for each in unknown]
         output.record(record)
     return 0 if traced.allowed else 1
+
+
+def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
+    """The command that says what would allow it: the same words to ``explain``, and those of
+    ``question`` in the place of a line that came from stdin."""
+    words = list(arguments.typed)
+    if question is not None and arguments.question == ["-"]:
+        at = words.index("-")
+        kind = question.resource_type.name.lower().replace("_", "-")
+        resource = f"{kind}:{question.resource_name}"
+        host = () if question.host is None else ("--host", question.host)
+        words[at : at + 1] = [question.principal, question.operation.name, resource, *host]
+    command = " ".join(["metalog explain", *map(quoted, words)])
+    output.line()
+    output.line("why, and what would allow it:")
+    output.line(f"  {output.paint(command, 'strong')}")
 
 
 def _answer_many(many: Many, groups: Iterable[Group], judge: Judge, output: Output) -> int:

@@ -23,6 +23,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.output import Cell, Output, counted
+from shell.pasted_commands import Place
 from shell.planning import SIGNS, print_commands, print_table
 from shell.safe import shown
 from snapshot.exchange.formats.document import acl_order
@@ -51,6 +52,7 @@ class _State(NamedTuple):
     names_users: bool
     """False of files that say nothing of users."""
     unread_users: tuple[Doubt, ...]
+    place: Place
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -88,7 +90,7 @@ def run(arguments: Namespace, output: Output) -> int:
             print_table(steps, output)
         _print_users_table(found, output)
     else:
-        print_commands(list(chain(*phases(steps))), output)
+        print_commands(list(chain(*phases(steps))), one.place, output)
         if found.users:
             changes = counted(len(found.users), "change")
             output.note(f"left out: {changes} of SCRAM users; kafka-acls has no command for that")
@@ -116,7 +118,7 @@ def _state(
     }
     acls = frozenset(image.acls.by_id.values())
     names_users = source.store is None or bool(users or unread_users)
-    return _State(acls, users, names_users, unread_users)
+    return _State(acls, users, names_users, unread_users, Place.of(source))
 
 
 def _has_users(one: _State, other: _State) -> bool:

@@ -62,7 +62,7 @@ def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> No
 
     remedy = checklist_remedy(checklist, judge)
     if not output.is_text:
-        said = None if remedy is None else remedy_json(remedy, judge.id_of)
+        said = None if remedy is None else remedy_json(remedy, judge.id_of, judge.place.as_json)
         answer_checklist(checklist, judge, output, {"remedy": said})
         return
     is_denied = answer_checklist(checklist, judge, output)
@@ -73,13 +73,13 @@ def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> No
 
 
 def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:
-    explanation = judge.explain(asked.question)
+    explanation = judge.explain(asked.question, request=asked.request)
     unknown = judge.unknown(asked.question)
     point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
     if output.format == "json":
         from authorizer.insight.json import to_json
 
-        record = to_json(explanation, judge.id_of) | judge.extent_json()
+        record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
         output.record(record | {"unknown": [each.as_json() for each in unknown]})
     else:
         _print(explanation, judge, arguments, output)
@@ -91,9 +91,9 @@ def _explain_many(
     from authorizer.insight.json import to_json
 
     for group in groups:
-        explanation = judge.explain(group.asked.question, since=False)
+        explanation = judge.explain(group.asked.question, since=False, request=group.asked.request)
         if output.format == "json":
-            record = to_json(explanation, judge.id_of) | judge.extent_json()
+            record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
             output.record(record | group.as_json())
             continue
         times = "once" if group.times == 1 else f"{group.times:,} times"

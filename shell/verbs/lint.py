@@ -142,7 +142,7 @@ def _print_subject(finding: Finding, looked: Looked, output: Output) -> None:
     output.line("  ".join([f"    {_subject(finding)}", *where]))
     if finding.by is not None:
         output.line(f"      by {sentence(finding.by)}")
-    for command in finding.commands:
+    for command in looked.target.commands(finding.commands):
         output.line(f"      {output.paint(command, 'faint')}")
 
 
@@ -190,7 +190,7 @@ def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:
         "name": finding.name or None,
         "by": None if finding.by is None else _keyed(finding.by),
         "advice": finding.advice or None,
-        "commands": list(finding.commands),
+        **looked.target.as_json(finding.commands),
         "file": None if place is None else place.file,
         "line": None if place is None else place.line or None,
         "column": None if place is None else place.column or None,

@@ -14,6 +14,7 @@ from typing import Final
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from shell.output import Cell, Output, counted, in_markdown
+from shell.pasted_commands import Place
 from shell.plan_audit import Audit, asked_words, audited
 from shell.plan_checks import Refusal, refusal_of
 from shell.plan_reports import print_annotations, print_cases
@@ -179,7 +180,7 @@ def _then(was: bool) -> tuple[str, str]:
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """In the plan's order; a removal asks, as kafka-acls does."""
-    print_commands(made.plan.steps, output)
+    """In the plan's order."""
+    print_commands(made.plan.steps, Place.of(made.source), output)
     if audit is not None:
         output.note(audit.said())

@@ -37,7 +37,9 @@ DENIED_LINES: Final = 4
 QUIET: Final = {"log_level": "0", "error_cb": lambda _: None}
 _REFUSED: Final = (KafkaException, SystemError)
 """The second is what a fatal error becomes that librdkafka tells within a call."""
-_DENIED = re.compile(r"Principal = User:(\S+) is Denied .*")
+_DENIED = re.compile(r"Principal = User:(.+?) is Denied .*")
+NAMED_ODDLY: Final = 'CN=o\'neil,O=b $HOME "c"'
+LONGEST: Final = "t" * 249
 Settings = dict[str, Any]
 
 
@@ -101,10 +103,10 @@ def _transacted(settings: Settings, name: str) -> None:
     client.commit_transaction(LIMIT_S)
 
 
-def _send(client: Producer) -> None:
+def _send(client: Producer, topic: str = TOPIC) -> None:
     failed = []
     client.produce(
-        TOPIC, b"x", on_delivery=lambda error, _: failed.append(error) if error else None
+        topic, b"x", on_delivery=lambda error, _: failed.append(error) if error else None
     )
     left = client.flush(LIMIT_S)
     if failed or left:
@@ -153,11 +155,12 @@ class Repair(NamedTuple):
         assert eventually(found)
         return found()
 
-    def explain(self, *question: str) -> str:
-        """What it prints, from the cluster itself."""
-        source = (self.kafka.url, "--command-config", str(self.kafka.settings()))
+    def explain(self, *question: str, source: str | Path = "") -> str:
+        """What it prints, from the cluster itself or from ``source``."""
+        cluster = (self.kafka.url, "--command-config", str(self.kafka.settings()))
+        where = (str(source),) if source else cluster
         done = subprocess.run(
-            ["metalog", "explain", *source, *question, "--super-users", f"User:{ADMIN}"],
+            ["metalog", "explain", *where, *question, "--super-users", f"User:{ADMIN}"],
             env=self._environment(),
             capture_output=True,
             text=True,
@@ -172,6 +175,21 @@ class Repair(NamedTuple):
                 ["bash", "-c", command], env=self._environment(), capture_output=True, text=True
             )
             assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+    def run_as_script(self, commands: list[str]) -> None:
+        """A shell that reads ``commands`` from its standard input, as those that are pasted: what
+        asks takes the next line for the answer. The cluster's address is in the environment."""
+        settings = self.folder / "admin's client.properties"
+        settings.write_bytes(self.kafka.settings().read_bytes())
+        place = {"BOOTSTRAP": self.kafka.kafka.bootstrap, "CLIENT_CONFIG": str(settings)}
+        done = subprocess.run(
+            ["bash", "-e"],
+            input="\n".join(commands),
+            env=self._environment() | place,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (commands, done.stdout, done.stderr)
 
     def _environment(self) -> dict[str, str]:
         """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
@@ -204,14 +222,14 @@ def repair(scram_cluster: ScramKafka, tmp_path_factory: pytest.TempPathFactory) 
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     upserted = admin.alter_user_scram_credentials(
         [
-            UserScramCredentialUpsertion(each.name, credential, PASSWORDS["nobody"].encode())
-            for each in APPLICATIONS
+            UserScramCredentialUpsertion(name, credential, PASSWORDS["nobody"].encode())
+            for name in (*(each.name for each in APPLICATIONS), NAMED_ODDLY)
         ]
     )
     for done in upserted.values():
         done.result(LIMIT_S)
-    [made] = admin.create_topics([NewTopic(TOPIC, 1, 1)]).values()
-    made.result(LIMIT_S)
+    for made in admin.create_topics([NewTopic(each, 1, 1) for each in (TOPIC, LONGEST)]).values():
+        made.result(LIMIT_S)
     _send(Producer(_settings(scram_cluster, ADMIN)))
     return Repair(scram_cluster, tmp_path_factory.mktemp("repair"))
 
@@ -253,3 +271,39 @@ def test_a_denied_client_works_after_the_printed_commands(
             printed = repair.explain(repair.denied_line(name, start))
         repair.run(_commands(printed, application.kind, tool))
     pytest.fail(f"{name} is still denied:\n{printed}")
+
+
+@pytest.mark.parametrize("by", ["kafka-acls", "metalog kafka-acls"])
+def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
+    by: str, repair: Repair
+) -> None:
+    """Two DENYs stand in the way, one of a host and one of a prefix; removing one must not swallow
+    the command that follows."""
+    kafka, user = repair.kafka, f"User:{NAMED_ODDLY}"
+    on_names = ("--topic", LONGEST[:200], "--resource-pattern-type", "prefixed")
+    denies = ("--deny-principal", user, "--operation", "Write")
+    kafka.kafka_acls("--add", *denies, *on_names)
+    kafka.kafka_acls("--add", *denies, "--deny-host", "127.0.0.1", "--topic", LONGEST)
+    allowed = ("--allow-principal", user, "--operation", "Describe", "--topic", LONGEST)
+    kafka.kafka_acls("--add", *allowed)
+    settings = _settings(kafka, NAMED_ODDLY) | {"message.timeout.ms": "8000", **QUIET}
+    start = kafka.kafka.output.stat().st_size
+    with pytest.raises(_REFUSED):
+        _send(Producer(settings), LONGEST)
+    line = repair.denied_line(NAMED_ODDLY, start)
+    if by == "kafka-acls":
+        printed = repair.explain(line, source=kafka.kafka.log_dir)
+        assert "before you paste: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE" in printed
+    else:
+        printed = repair.explain(line, source=f"quorum://127.0.0.1:{kafka.kafka.controller_port}")
+        assert "$BOOTSTRAP" not in printed
+    commands = _commands(printed, "", by)
+    assert [re.findall("--(?:add|remove)", each) for each in commands] == [
+        ["--add"],
+        ["--remove"],
+        ["--remove"],
+    ]
+    repair.run_as_script(commands)
+    _send(Producer(settings), LONGEST)
+    taken = ("--allow-principal", user, "--operation", "Write", "--allow-host", "127.0.0.1")
+    kafka.kafka_acls("--remove", "--force", *taken, "--topic", LONGEST)

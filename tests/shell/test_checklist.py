@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -109,6 +110,26 @@ def test_what_a_checklist_needs_is_said(check: Any) -> None:
         assert (code, answers) == (2, {})
         assert said in err
     assert "a checklist needs a principal" in check("--producer", "--topic", "t")[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("User:billing", "--consumer", "--topic", "payments-eu", "--group", "a b"),
+        ("User:o'neil", "read", "topic:payments", "--host", "10.0.0.1"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_denied_names_the_command_that_says_what_would_allow_it(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["can", "@demo", *words]) == 1
+    said, command = capsys.readouterr().out.splitlines()[-2:]
+    assert said == "why, and what would allow it:"
+    metalog, *arguments = shlex.split(command)
+    assert (metalog, arguments) == ("metalog", ["explain", "@demo", *words])
+    assert main(arguments) == 0
+    assert "\nto allow  " in capsys.readouterr().out
 
 
 TASKS = (

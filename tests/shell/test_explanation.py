@@ -21,7 +21,7 @@ from shell.context import Context
 from shell.explanation import near_said, render
 from shell.judge import Judge
 from shell.output import Output
-from shell.remedy_lines import ANY_PLACE
+from shell.pasted_commands import ANY_PLACE
 
 READ_PAYMENTS = Question("User:app", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cases import DEMO
 
+from authorizer.insight.commands import CONNECTION
 from shell.main import main
 
 FILE = """\
@@ -36,7 +37,7 @@ def test_a_finding_in_a_file_has_its_place(path: str, capsys: pytest.CaptureFixt
     assert (found["expired"]["file"], found["expired"]["line"]) == (path, 2)
     assert found["expired"]["acl"]["resourceName"] == "pay,ments*"
     assert found["expired"]["commands"] == [
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:app '
+        f"kafka-acls {CONNECTION} --remove --force --allow-principal User:app "
         "--operation Read --topic 'pay,ments*'"
     ]
 

@@ -94,7 +94,7 @@ def test_as_json_and_markdown(files: list[str], capsys: pytest.CaptureFixture[st
 def test_as_commands(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *files, *SUPER, "-o", "commands", "--prune"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [shlex.split(line)[3] for line in lines] == ["--add", "--add", "--remove"]
+    assert [shlex.split(line)[5] for line in lines] == ["--add", "--add", "--remove"]
     assert len(read_kafka_acls("\n".join(lines[:2]), "x").acls) == 2
 
 

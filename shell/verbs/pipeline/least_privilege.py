@@ -25,6 +25,7 @@ from shell.findings import (
 )
 from shell.options import at_least
 from shell.output import Cell, Output
+from shell.pasted_commands import ANY_PLACE
 from shell.planning import SIGNS, print_commands
 from shell.safe import shown
 from shell.spark import add_spark, check_installed, opened_folder
@@ -105,7 +106,7 @@ def run(arguments: Namespace, output: Output) -> int:
     elif output.format == "commands":
         asked = Asked(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.proof.requests, (), output)
-        print_commands(_ordered(shares), output)
+        print_commands(_ordered(shares), ANY_PLACE, output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal).encode())
     else:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from authorizer.insight.commands import (
+    CONNECTION,
     Change,
     acl_comment,
     kafka_acls_command,
@@ -33,7 +34,7 @@ GRANT = Acl(
 
 def test_a_grant():
     assert kafka_acls_command(Change.ADD, GRANT) == (
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --add --allow-principal User:bob '
+        f"kafka-acls {CONNECTION} --add --allow-principal User:bob "
         "--operation DescribeConfigs --topic payments"
     )
 
@@ -48,7 +49,7 @@ def test_a_denial_for_a_prefix_from_one_host():
         permission_type=PermissionType.DENY,
     )
     assert kafka_acls_command(Change.REMOVE, denial) == (
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --deny-principal User:bob '
+        f"kafka-acls {CONNECTION} --remove --force --deny-principal User:bob "
         "--deny-host 10.0.0.1 --operation Read --group 'it'\"'\"'s-' "
         "--resource-pattern-type prefixed"
     )

@@ -95,6 +95,12 @@ def test_a_deny_is_removed_and_it_is_said_that_it_meant_more():
     assert remedy.widens == (Attribute.PRINCIPAL, Attribute.OPERATION)
 
 
+def test_beside_a_deny_that_goes_the_narrow_grant_comes_first():
+    deny = GRANT._replace(host="*", permission_type=PermissionType.DENY)
+    first, second = explain([deny], CLOSED, ASKED).remedies
+    assert (first.add, second.add) == ((GRANT,), (GRANT._replace(host="*"),))
+
+
 def test_the_last_acl_of_a_resource_is_not_removed_without_a_grant_beside_it():
     """Under allow.everyone.if.no.acl.found the bare removal would open it to all."""
     deny = GRANT._replace(permission_type=PermissionType.DENY)
@@ -136,6 +142,21 @@ def test_under_the_default_rule_a_remedy_that_shuts_others_out_comes_last():
     assert not any(remedy.ends_default for remedy in explain([literal], CLOSED, ASKED).remedies)
 
 
+@pytest.mark.parametrize(
+    ("request_name", "uses"),
+    [
+        ("Metadata", [Operation.READ, Operation.WRITE]),
+        ("DeleteTopics", [Operation.DELETE]),
+        ("DescribeTransactions", []),
+    ],
+)
+def test_what_a_look_up_is_for_depends_on_the_request(request_name, uses):
+    """DeleteTopics asks for DESCRIBE and then for DELETE, which brings it; to read helps nobody."""
+    look_up = ASKED._replace(operation=Operation.DESCRIBE)
+    remedies = explain([], CLOSED, look_up, request=request_name).remedies
+    assert [remedy.use for remedy in remedies if remedy.use] == uses
+
+
 def test_after_a_look_up_comes_what_it_was_for():
     """READ and WRITE bring DESCRIBE; a client that got only DESCRIBE would be denied next."""
     look_up = ASKED._replace(operation=Operation.DESCRIBE)
@@ -165,6 +186,33 @@ def test_what_makes_a_super_user_says_so(operation):
     question = Question("User:a", operation, ResourceType.CLUSTER, "kafka-cluster")
     [remedy] = explain([], CLOSED, question).remedies
     assert remedy.powers
+
+
+def test_a_deny_that_holds_back_a_super_users_right_is_not_removed_in_silence():
+    """What is removed gives as much as what is added: the ALLOW under it comes into force."""
+    on_cluster = GRANT._replace(
+        resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster", host="*"
+    )
+    allow = on_cluster._replace(operation=Operation.ALL)
+    deny = allow._replace(permission_type=PermissionType.DENY)
+    asked = Question("User:a", Operation.DESCRIBE, ResourceType.CLUSTER, "kafka-cluster")
+    [remedy] = explain([allow, deny], CLOSED, asked).remedies
+    assert remedy.remove == (deny,)
+    assert len(remedy.powers) == 3
+    narrow = on_cluster._replace(operation=Operation.DESCRIBE)
+    [remedy] = explain([narrow, deny], CLOSED, asked).remedies
+    assert remedy.powers == ()
+
+
+def test_changing_kafkas_own_topics_says_so_and_comes_last():
+    """As lint's internal-topic; a mended prefix may reach them, too."""
+    asked = ASKED._replace(operation=Operation.WRITE, resource_name="__consumer_offsets")
+    assert all(remedy.powers for remedy in explain([], CLOSED, asked).remedies)
+    literal = GRANT._replace(operation=Operation.WRITE, resource_name="__*", host="*")
+    other = asked._replace(resource_name="__mine")
+    remedies = explain([literal], CLOSED, other).remedies
+    assert [bool(remedy.powers) for remedy in remedies] == [False, False, True]
+    assert remedies[-1].mends
 
 
 @for_many_worlds

@@ -32,6 +32,7 @@ from small_shop import (
 )
 
 from authorizer.config import AuthorizerConfig
+from authorizer.insight.commands import CONNECTION
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.arrow import frame_of
@@ -109,7 +110,7 @@ def test_unused(tables: Tables, day: Window) -> None:
     assert acl_of(rows[ORDERS].shadow) == EVERY_TOPIC
     assert rows[ORDERS].matched == 12
     assert rows[ORDERS].remedy == (
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        f"kafka-acls {CONNECTION} --remove --force --allow-principal User:bob"
         " --operation Read --topic shop.orders"
     )
     assert rows[POWERS[1]].severity == "WARNING"
@@ -147,11 +148,11 @@ def test_least_privilege(tables: Tables, day: Window) -> None:
     # READ and DESCRIBE of shop.orders, shop.carts, shop.refunds, payments and logs; he read three
     assert (bob.granted, bob.used, bob.left, bob.excess) == (10, 3, 6, 4)
     assert bob.remedy.splitlines() == [
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --add --allow-principal User:bob'
+        f"kafka-acls {CONNECTION} --add --allow-principal User:bob"
         " --operation Read --topic shop. --resource-pattern-type prefixed",
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        f"kafka-acls {CONNECTION} --remove --force --allow-principal User:bob"
         " --operation Read --topic '*'",
-        'kafka-acls --bootstrap-server "$BOOTSTRAP" --remove --allow-principal User:bob'
+        f"kafka-acls {CONNECTION} --remove --force --allow-principal User:bob"
         " --operation Read --topic shop.orders",
     ]
     assert (rows[CAROL].acls_least, rows[CAROL].removes, rows[CAROL].requests) == (0, 1, 0)
@@ -284,7 +285,7 @@ def test_denied(tables: Tables, day: Window) -> None:
     )
     assert (mallory.near_kind, acl_of(mallory.near)) == ("PRINCIPAL_TYPO", MALORYS)
     assert (mallory.severity, mallory.still) == ("WARNING", True)
-    assert mallory.remedy.startswith('kafka-acls --bootstrap-server "$BOOTSTRAP" --add')
+    assert mallory.remedy.startswith(f"kafka-acls {CONNECTION} --add")
     assert (dave.near_kind, dave.requests) == ("DENY_OVERRIDES", 4)
     assert (erin.principal, erin.operation, erin.near_kind) == (
         ERIN,

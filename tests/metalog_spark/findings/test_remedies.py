@@ -55,7 +55,7 @@ def pasted(script: str, folder: Path) -> list[list[str]]:
         (bin_folder / name).write_text(f"#!/bin/bash\necho > {folder / 'pwned'}\n")
     for each in bin_folder.iterdir():
         each.chmod(0o755)
-    given = {"PATH": f"{bin_folder}:/bin:/usr/bin", "BOOTSTRAP": "b:9092"}
+    given = {"PATH": f"{bin_folder}:/bin:/usr/bin", "BOOTSTRAP": "b:9092", "CLIENT_CONFIG": "c"}
     done = subprocess.run(
         ["/bin/bash", "-e"], input=script.encode(), env=given, cwd=folder, check=False
     )
@@ -85,8 +85,8 @@ def test_unused_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -
     assert done.returncode == 1
     assert "# cannot remove ALLOW User:bob READ on LITERAL TOPIC '-x ' from" in done.stdout
     [removal] = pasted(done.stdout, tmp_path)
-    assert removal[2:] == [
-        *("--remove", "--allow-principal", CAROL, "--operation", "Read"),
+    assert removal[4:] == [
+        *("--remove", "--force", "--allow-principal", CAROL, "--operation", "Read"),
         *("--topic", HOSTILE.resource_name),
     ]
 
@@ -94,7 +94,7 @@ def test_unused_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -
 def test_least_privilege_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -> None:
     done = run_here(capsys, "pipeline", "least-privilege", hostile.path, "-o", "commands")
     assert done.returncode == 1
-    changes = [words[2] for words in pasted(done.stdout, tmp_path)]
+    changes = [words[4] for words in pasted(done.stdout, tmp_path)]
     assert changes
     assert set(changes) == {"--add"}
     assert "which alone would take away what was to stay" in done.stderr
@@ -106,7 +106,7 @@ def test_least_privilege_of_everybody_is_added_before_the_wildcard_goes(
     world = World((life(1, EVERYBODYS),), (Ask(BOB, READ, "wide.a"), Ask("User:x", READ, "wide.b")))
     tables = world.folder(spark, tmp_path / "tables")
     done = run_here(capsys, "pipeline", "least-privilege", tables.path, "-o", "commands")
-    assert [words[2] for words in pasted(done.stdout, tmp_path)] == ["--add", "--add", "--remove"]
+    assert [words[4] for words in pasted(done.stdout, tmp_path)] == ["--add", "--add", "--remove"]
 
 
 def test_the_yaml_of_hostile_names_says_them_as_they_are(

@@ -14,6 +14,7 @@ from small_acls import allow, deny
 from small_pipeline import Ask, World, life
 from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHOP, WRITE
 
+from authorizer.insight.commands import CONNECTION
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
 from metalog_spark.findings.uses import Reason
@@ -205,11 +206,11 @@ def test_drift_is_from_another_cluster_that_is_as_it_is_meant(
         f"2 ACLs came or went against {staging}, up to the log's end, 2 January 2026, after this"
         " window; a remedy makes it as it was meant."
     )
-    command = 'kafka-acls --bootstrap-server "$BOOTSTRAP"'
+    command = f"kafka-acls {CONNECTION}"
     assert rows == [
         f"warning removed User:carol DENY WRITE TOPIC payments {command} --add --deny-principal"
         " User:carol --operation Write --topic payments",
-        f"warning added User:frank ALLOW ALTER CLUSTER kafka-cluster {command} --remove"
+        f"warning added User:frank ALLOW ALTER CLUSTER kafka-cluster {command} --remove --force"
         " --allow-principal User:frank --operation Alter --cluster",
     ]
 

@@ -1,0 +1,124 @@
+"""Commands go to the place that was read, in text and in JSON alike."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from running_node import running_in
+from written_log import formatted
+
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    words_of,
+)
+from shell.main import main
+from shell.pasted_commands import ANY_PLACE, Place
+from snapshot.exchange.source import Source, open_source
+
+DENIED = ("User:contractor", "READ", "topic:orders")
+ADDED = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:b",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+_COMMAND = re.compile(r"^ +((?:metalog )?kafka-acls .*)$", re.MULTILINE)
+
+
+def source(text: str, settings: str | None) -> Source:
+    kind, _, address = text.partition("://")
+    opened = open_source("@demo", environ={}).opened
+    config = None if settings is None else Path(settings)
+    return Source(text, kind, opened, f"{kind}://{address}", None, config)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "place"),
+    [
+        ("cluster://b:1,c:2", None, ("--bootstrap-server b:1,c:2", "cluster://b:1,c:2")),
+        (
+            "quorum://c:1",
+            "my admin.properties",
+            (
+                "--bootstrap-controller c:1 --command-config 'my admin.properties'",
+                "cluster://c:1 --command-config 'my admin.properties'",
+            ),
+        ),
+        (
+            "cluster://b:1",
+            "/dev/fd/63",
+            (
+                '--bootstrap-server b:1 --command-config "$CLIENT_CONFIG"',
+                'cluster://b:1 --command-config "$CLIENT_CONFIG"',
+            ),
+        ),
+        ("zookeeper://z:1", None, (ANY_PLACE.options, "zookeeper://z:1")),
+        ("folder", None, ANY_PLACE),
+    ],
+    ids=["brokers", "controllers", "settings from a pipe", "ZooKeeper", "a folder"],
+)
+def test_commands_go_to_what_was_read(
+    text: str, settings: str | None, place: tuple[str, str]
+) -> None:
+    """A pipe that a shell made for one command is gone when the next one runs."""
+    assert Place.of(source(text, settings)) == place
+
+
+@pytest.mark.parametrize("question", [DENIED, ("User:billing", "--producer", "--topic", "orders")])
+def test_json_has_the_commands_of_the_text(
+    question: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "@demo", *question, "--all"]) == 0
+    printed = set(_COMMAND.findall(capsys.readouterr().out))
+    assert main(["explain", "@demo", *question, "-o", "json"]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[0])
+    remedies = record["remedies"] if "remedies" in record else [record["remedy"]]
+    commands = {each for remedy in remedies for each in remedy["commands"]}
+    assert commands
+    assert commands == {each for each in printed if each.startswith("kafka-acls ")}
+    own = {each for remedy in remedies for each in remedy["ownCommands"]}
+    assert printed - commands <= own
+
+
+def test_lint_plan_and_diff_name_the_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = tmp_path / "wanted.jsonl"
+    wanted.write_text("")
+    settings = tmp_path / "my client.properties"
+    settings.write_text("")
+    with running_in(formatted(tmp_path / "node")) as node:
+        address = str(node.addresses["PLAINTEXT"])
+        cluster = (f"cluster://{address}", "--command-config", str(settings))
+        acl = ("--allow-principal", "User:*", "--operation", "All", "--topic", "t")
+        assert main(["kafka-acls", *cluster, "--add", *acl]) == 0
+        capsys.readouterr()
+        texts = []
+        main(["lint", *cluster, "--json", "-q"])
+        texts += json.loads(capsys.readouterr().out.splitlines()[0])["commands"]
+        main(["lint", *cluster, "-q"])
+        texts += _COMMAND.findall(capsys.readouterr().out)
+        commands = ("-o", "commands", "-q")
+        main(["diff", cluster[0], str(wanted), *cluster[1:], *commands])
+        wanted.write_text(json.dumps(dict(zip(ACL_KEYS, words_of(ADDED), strict=True))))
+        main(["plan", cluster[0], str(wanted), *cluster[1:], *commands])
+        texts += capsys.readouterr().out.splitlines()
+    words = [shlex.split(text) for text in texts]
+    assert {tuple(each[5:7]) for each in words} == {
+        ("--remove", "--force"),
+        ("--add", "--allow-principal"),
+    }
+    options = ["--bootstrap-server", address, "--command-config", str(settings)]
+    assert {tuple(each[:5]) for each in words} == {("kafka-acls", *options)}
