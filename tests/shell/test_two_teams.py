@@ -2,7 +2,8 @@
 
 A week of simulated changes, many times on a target in memory, and once by the command on a
 running node. Between a plan and its apply the other team goes on, and so do people with
-kafka-acls on what neither team owns.
+kafka-acls on what neither team owns. A third team may own ACLs on ``*``, which reach the names of
+both. An apply that was killed half way is finished later, with others at work in between.
 """
 
 from __future__ import annotations
@@ -47,17 +48,27 @@ def some_acl(random: Random, prefix: str, *, denies: bool = True) -> Acl:
 
 
 class Team:
-    """Its repository: what it owns, and the ACLs that it wants."""
+    """Its repository: what it owns, and the ACLs that it wants.
+
+    ``is_killed``: an apply of ``plan`` stopped half way. ``is_reached``: since ``plan`` was made,
+    others changed ACLs that reach its names.
+    """
+
+    pattern_type = PatternType.PREFIXED
 
     def __init__(self, prefix: str, random: Random) -> None:
         self.prefix = prefix
         self.owns = tuple(
-            Own(kind, prefix, PatternType.PREFIXED)
+            Own(kind, prefix, self.pattern_type)
             for kind in (ResourceType.TOPIC, ResourceType.GROUP)
         )
-        self.wanted = {some_acl(random, prefix) for _ in range(4)}
+        self.wanted = {self.some_acl(random) for _ in range(4)}
         self.plan: SavedPlan | None = None
         self.reviewed: set[Acl] = set()
+        self.is_killed = self.is_reached = False
+
+    def some_acl(self, random: Random) -> Acl:
+        return some_acl(random, self.prefix)
 
     @property
     def document(self) -> Document:
@@ -67,15 +78,27 @@ class Team:
         return {acl for acl in acls if is_owned(acl, self.owns)}
 
     def change_its_mind(self, random: Random) -> None:
-        self.wanted ^= {some_acl(random, self.prefix)}
+        self.wanted ^= {self.some_acl(random)}
+
+
+class Platform(Team):
+    """The team that owns ``*``, to which the names of the others are no less."""
+
+    pattern_type = PatternType.LITERAL
+
+    def some_acl(self, random: Random) -> Acl:
+        return some_acl(random, "*")._replace(resource_name="*", pattern_type=self.pattern_type)
 
 
 class Week:
     """Of a target in memory; ``refused`` are the plans that were refused, with the reasons."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_platform: bool = False) -> None:
         self.random = Random(seed)
         self.teams = [Team("pay-", self.random), Team("shop-", self.random)]
+        if has_platform:
+            self.teams.append(Platform("*", self.random))
+        self.finished = 0
         self.target = MemoryTarget({some_acl(self.random, "legacy-") for _ in range(3)})
         self.meddled: set[str] = set()
         self.refused: list[tuple[Team, list[Since]]] = []
@@ -97,6 +120,7 @@ class Week:
         plan = make_plan(self.target.acls, team.document, prune=True)
         team.plan = plan_to_save("memory", self.target.acls, plan, AuthorizerConfig())
         team.reviewed = set(team.wanted)
+        team.is_killed = team.is_reached = False
         self.meddled.discard(team.prefix)
 
     def apply(self) -> None:
@@ -109,44 +133,61 @@ class Week:
         before = set(self.target.acls)
         if since := list(changed_since(plan, before, AuthorizerConfig())):
             self.refused.append((team, since))
-            assert team.prefix in self.meddled, since
+            assert team.prefix in self.meddled or team.is_reached, since
             return
-        if self.random.random() < 0.2:
-            self.target.left = self.random.randrange(3)
-            try:
-                carry_out(self.target, remaining(plan, before))
-            except InvalidTarget:
-                assert list(changed_since(plan, self.target.acls, AuthorizerConfig())) == []
-            self.target.left = 1 << 30
-        carry_out(self.target, remaining(plan, self.target.acls))
-        self.applied += 1
-        assert team.owned(self.target.acls) == team.reviewed
+        self.target.left = self.random.randrange(3) if self.random.random() < 0.2 else 1 << 30
+        was_killed, team.is_killed = team.is_killed, False
+        try:
+            carry_out(self.target, remaining(plan, before))
+        except InvalidTarget:
+            team.plan, team.is_killed = plan, True
+            assert list(changed_since(plan, self.target.acls, AuthorizerConfig())) == []
+        else:
+            self.applied += 1
+            self.finished += was_killed
+            assert team.owned(self.target.acls) == team.reviewed
+        self.target.left = 1 << 30
         assert self.target.acls - team.owned(self.target.acls) == before - team.owned(before)
+        if self.target.acls != before:
+            self._reach_others(team)
+
+    def _reach_others(self, team: Team) -> None:
+        """What is on ``*`` decides of all names; what is on a name, of that name and of ``*``."""
+        for other in self.teams:
+            is_platforms = isinstance(team, Platform) or isinstance(other, Platform)
+            other.is_reached |= other is not team and is_platforms
 
     def stranger(self) -> None:
         """Somebody with kafka-acls: mostly elsewhere, now and then in what a team owns or reads."""
         if self.random.random() < 0.8:
             self.target.acls ^= {some_acl(self.random, "legacy-")}
+            for platform in self.teams[2:]:
+                platform.is_reached = True
             return
         team = self.random.choice(self.teams)
-        self.target.acls ^= {some_acl(self.random, team.prefix)}
+        self.target.acls ^= {team.some_acl(self.random)}
         self.meddled.add(team.prefix)
+        self._reach_others(team)
 
 
-def test_a_week_of_two_teams_many_times() -> None:
-    """What the other team does refuses no plan; what somebody does within a team's own does."""
-    refused = applied = 0
-    for seed in range(WEEKS):
-        week = Week(seed)
+@pytest.mark.parametrize(("has_platform", "weeks"), [(False, WEEKS), (True, WEEKS // 2)])
+def test_a_week_of_two_teams_many_times(has_platform: bool, weeks: int) -> None:
+    """What the other team does refuses no plan; what somebody does within a team's own does, and
+    what the owner of ``*`` does, where it would turn another answer."""
+    refused = applied = finished = 0
+    for seed in range(weeks):
+        week = Week(seed, has_platform=has_platform)
         try:
             week.run()
         except AssertionError as failure:
-            failure.add_note(f"in Week({seed})")
+            failure.add_note(f"in Week({seed}, has_platform={has_platform})")
             raise
         refused += len(week.refused)
         applied += week.applied
-    assert applied > 20 * WEEKS
+        finished += week.finished
+    assert applied > 20 * weeks
     assert 0 < refused < applied
+    assert finished > weeks
 
 
 @pytest.mark.once
