@@ -209,9 +209,11 @@ def judge_of(
     arguments: Namespace,
     output: Output,
     lines: Sequence[AuditLine] = (),
-    question: Question | None = None,
+    questions: Iterable[Question] | None = None,
+    pointed_out: Collection[Question] = (),
 ) -> Judge:
-    """The judge for a verb's SOURCE and configuration; of ``question`` alone, where it is given.
+    """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
+    given, and of what is not known of those ``pointed_out``.
 
     Audit ``lines`` that it is asked about tell something of the configuration.
     """
@@ -221,9 +223,9 @@ def judge_of(
         from shell.line_settings import context_of_lines
 
         context = context_of_lines(context, lines, output)
-    if question is not None:
-        from shell.narrow_source import for_question
+    if questions is not None:
+        from shell.narrow_source import for_questions
 
-        source = for_question(source, question, context.config.super_users)
+        source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(arguments, output, source, shows=True)
     return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

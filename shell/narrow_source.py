@@ -1,4 +1,4 @@
-"""A SOURCE that can be asked for some resources alone, asked for what one answer needs.
+"""A SOURCE that can be asked for some resources alone, asked for what some answers need.
 
 What is answered is what would be answered from all ACLs: where more of them would be shown, such as
 the name that a mistyped one is nearest to, all are asked for. This module must not know how an
@@ -7,8 +7,8 @@ answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from metalog.acl import PatternType, ResourcePatternFilter
 from shell.known import unknown_names
@@ -20,16 +20,32 @@ if TYPE_CHECKING:
     from snapshot.exchange.source import Source
 
 
-def for_question(source: Source, question: Question, super_users: Collection[str]) -> Source:
-    """``source``, that holds what decides ``question`` and tells whether its names are known."""
+MOST_REQUESTS: Final = 16
+"""So many filters are asked for before all ACLs are: one listing takes a request, whatever its
+size, and a broker looks at each of its ACLs for each filter."""
+
+
+def for_questions(
+    source: Source,
+    questions: Iterable[Question],
+    super_users: Collection[str],
+    pointed_out: Collection[Question] = (),
+) -> Source:
+    """``source``, that holds what decides ``questions``, and what tells whether the names of those
+    ``pointed_out``, which are among them, are known; all of it where that is less work."""
+    resources: dict[ResourcePatternFilter, None] = {}
+    principals = dict.fromkeys(each.principal for each in pointed_out)
+    for each in questions:
+        kind, name = each.resource_type, each.resource_name
+        resources[ResourcePatternFilter(kind, name, PatternType.MATCH)] = None
+        if len(resources) + len(principals) > MOST_REQUESTS:
+            return source
 
     def is_enough(state: State) -> bool:
-        return not unknown_names(question, image_of(state.document), super_users)
+        image = image_of(state.document)
+        return not any(unknown_names(each, image, super_users) for each in pointed_out)
 
-    resource = ResourcePatternFilter(
-        question.resource_type, question.resource_name, PatternType.MATCH
-    )
-    return _narrowed(source, [resource], question.principal, is_enough)
+    return _narrowed(source, tuple(resources), tuple(principals), is_enough)
 
 
 def for_listing(
@@ -39,19 +55,19 @@ def for_listing(
 ) -> Source:
     """``source``, that holds the ACLs which ``patterns`` match, or all where those are not
     ``is_enough``."""
-    return _narrowed(source, patterns, None, lambda state: is_enough(state.document.acls))
+    return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
 
 def _narrowed(
     source: Source,
     patterns: Sequence[ResourcePatternFilter],
-    principal: str | None,
+    principals: Sequence[str],
     is_enough: Callable[[State], bool],
 ) -> Source:
     store = source.store
     if not isinstance(store, NarrowStore) or not all(pattern.name for pattern in patterns):
         return source
-    return source._replace(opened=_Narrowed(store, patterns, principal, is_enough))
+    return source._replace(opened=_Narrowed(store, patterns, principals, is_enough))
 
 
 class _Narrowed:
@@ -61,14 +77,14 @@ class _Narrowed:
         self,
         store: NarrowStore,
         patterns: Sequence[ResourcePatternFilter],
-        principal: str | None,
+        principals: Sequence[str],
         is_enough: Callable[[State], bool],
     ) -> None:
         self._store = store
         self._patterns = patterns
-        self._principal = principal
+        self._principals = principals
         self._is_enough = is_enough
 
     def state(self) -> State:
-        some = self._store.state_about(self._patterns, self._principal)
+        some = self._store.state_about(self._patterns, self._principals)
         return some if self._is_enough(some) else self._store.state()

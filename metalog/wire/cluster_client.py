@@ -107,6 +107,10 @@ class ClusterClient:
 
         return read_described_acls(self._read(DESCRIBE_ACLS, VERSIONS, request))
 
+    def create_acls_version(self) -> int:
+        """The highest version of CreateAcls that the node and this client both speak."""
+        return _version(self._connected(), CREATE_ACLS, VERSIONS)
+
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
         """One outcome for each ACL, in their order. Raises ``OutcomeUnknown``."""
         return self._write(

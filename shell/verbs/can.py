@@ -55,7 +55,8 @@ def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
         many = Many(arguments)
         groups = many.groups(output)
-        judge = judge_of(arguments, output, lines_of(groups))
+        questions = (each.asked.question for each in groups) if isinstance(groups, list) else None
+        judge = judge_of(arguments, output, lines_of(groups), questions)
         return _answer_many(many, groups, judge, output)
     if asks_checklist(arguments):
         checklist = read_checklist(arguments)
@@ -64,7 +65,8 @@ def run(arguments: Namespace, output: Output) -> int:
             _print_next(arguments, None, output)
         return code
     asked = read_question(arguments)
-    code = _answer(asked, judge_of(arguments, output, asked.lines, asked.question), output)
+    question = [asked.question]
+    code = _answer(asked, judge_of(arguments, output, asked.lines, question, question), output)
     if code and output.is_text:
         _print_next(arguments, asked.question, output)
     return code

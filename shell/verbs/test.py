@@ -59,8 +59,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     expected = read_expectations(arguments.files)
-    judge = judge_of(arguments, output)
-    outcomes = hold((each.expectation for each in expected), judge.decide)
+    expectations = [each.expectation for each in expected]
+    judge = judge_of(
+        arguments,
+        output,
+        questions=(each.question for each in expectations),
+        pointed_out=[each.question for each in expectations if not each.allowed],
+    )
+    outcomes = hold(expectations, judge.decide)
     held = [Held(*pair) for pair in zip(expected, outcomes, strict=True)]
     failed = [each for each in held if not each.outcome.is_met]
     _point_out_unknown(held, judge, output)

@@ -18,6 +18,7 @@ from metalog.acl import (
     AclFilter,
     Operation,
     ResourcePatternFilter,
+    ResourceType,
 )
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
@@ -44,6 +45,8 @@ _REQUEST_TIMEOUT_S: Final = 30.0
 _USER_TYPE: Final = "User:"
 _LIST: Final = "list ACLs"
 _LIST_USERS: Final = "list SCRAM users"
+_KIP_373_VERSION: Final = 3
+"""Of CreateAcls, with which came ACLs on users: who creates and describes their tokens."""
 _UNCERTAIN: Final = frozenset((-1, 7, 13))
 """UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps it was done."""
 
@@ -77,29 +80,34 @@ class ClusterStore:
         return self._state(described.acls, self._users(None), self._unread(described.unread))
 
     def state_about(
-        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+        self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> State:
         """The ACLs whose resource one of ``patterns`` matches, and nothing else that decides about
-        these resources; of ``principal`` also its ACLs on other resources, and its credentials."""
+        these resources; of ``principals`` also their ACLs on other resources, and their
+        credentials."""
         found: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
             described = self._described(AclFilter(pattern))
             found.update(dict.fromkeys(described.acls))
             unread.update(described.unread)
-        if principal is None:
-            return self._state(found, ((), ()), self._unread(unread))
-        others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
-        found.update(
-            (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
-        )
-        user = principal.removeprefix(_USER_TYPE) if principal.startswith(_USER_TYPE) else ""
-        users = self._users([user]) if user else ((), ())
-        return self._state(found, users, self._unread(unread))
+        for principal in principals:
+            others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
+            found.update(
+                (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
+            )
+        users = [each.removeprefix(_USER_TYPE) for each in principals if _is_user(each)]
+        return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """None: a cluster takes any ACL, or says itself why not."""
-        return None
+        """What a broker older than KIP-373 does not know, as it announces what it speaks; all else
+        a cluster takes, or says itself why not."""
+        if acl.resource_type is not ResourceType.USER:
+            return None
+        version = self._call("create ACLs", self._client.create_acls_version)
+        if version >= _KIP_373_VERSION:
+            return None
+        return f"{self.url} is older than Kafka 3.3, which brought ACLs on users"
 
     def create(self, acls: Sequence[Acl]) -> None:
         """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""
@@ -234,3 +242,7 @@ class ClusterStore:
             return call()
         except InvalidRequest as error:
             raise InvalidSource(f"{self.url}: cannot {what}: {error}") from None
+
+
+def _is_user(principal: str) -> bool:
+    return principal.startswith(_USER_TYPE) and principal != _USER_TYPE

@@ -68,10 +68,10 @@ class NarrowStore(Store, Protocol):
     """A store that can be asked for the ACLs on some resources alone."""
 
     def state_about(
-        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+        self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> State:
-        """The ACLs whose resource one of ``patterns`` matches; of ``principal`` also its ACLs on
-        other resources, and its credentials."""
+        """The ACLs whose resource one of ``patterns`` matches; of ``principals`` also their ACLs
+        on other resources, and their credentials. Each pattern and principal is a request."""
         ...
 
 

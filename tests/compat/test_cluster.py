@@ -214,7 +214,7 @@ def test_some_of_the_acls_are_those_that_kafkas_filter_matches(cluster: ScramKaf
                 pattern = ResourcePatternFilter(ResourceType.GROUP, name, kind)
                 found = store.state_about([pattern]).document.acls
                 assert set(found) == set(filter(pattern.matches, whole)), (name, kind)
-        found = store.state_about([pattern], "User:app").document.acls
+        found = store.state_about([pattern], ["User:app"]).document.acls
         assert {acl for acl in found if acl.principal == "User:app"} == (
             {acl for acl in whole if acl.principal == "User:app"}
         )

@@ -13,7 +13,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType
 from shell.known import unknown_names
-from shell.narrow_source import for_listing, for_question
+from shell.narrow_source import MOST_REQUESTS, for_listing, for_questions
 from snapshot.exchange.formats.document import Document, Entry
 from snapshot.exchange.source import Source
 from snapshot.exchange.store import State, image_of
@@ -31,13 +31,13 @@ class SmallStore:
         return stated(self._held)
 
     def state_about(
-        self, patterns: Sequence[ResourcePatternFilter], principal: str | None = None
+        self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> State:
         return stated(
             [
                 acl
                 for acl in self._held
-                if acl.principal == principal or any(each.matches(acl) for each in patterns)
+                if acl.principal in principals or any(each.matches(acl) for each in patterns)
             ]
         )
 
@@ -55,15 +55,30 @@ def state_of(source: Source) -> State:
     return source.store.state()
 
 
-@given(st.lists(acls, max_size=12), questions, configs)
-def test_a_question(held: list[Acl], question: Question, config: AuthorizerConfig) -> None:
+@given(st.lists(acls, max_size=12), st.lists(questions, min_size=1, max_size=4), configs, st.data())
+def test_some_questions(
+    held: list[Acl], asked: list[Question], config: AuthorizerConfig, data: st.DataObject
+) -> None:
     source = source_of(SmallStore(held))
-    some = state_of(for_question(source, question, config.super_users)).document
-    assert trace(some.acls, config, question) == trace(held, config, question)
-    whole = stated(held).document
-    assert unknown_names(question, image_of(some), config.super_users) == (
-        unknown_names(question, image_of(whole), config.super_users)
-    )
+    pointed_out = data.draw(st.lists(st.sampled_from(asked)))
+    narrow = for_questions(source, asked, config.super_users, pointed_out)
+    some, whole = state_of(narrow).document, stated(held).document
+    for question in asked:
+        assert trace(some.acls, config, question) == trace(held, config, question)
+    for question in pointed_out:
+        assert unknown_names(question, image_of(some), config.super_users) == (
+            unknown_names(question, image_of(whole), config.super_users)
+        )
+
+
+def test_beyond_some_questions_all_acls_are_asked_for() -> None:
+    """Each filter is a request, for which a broker looks at every ACL; a listing is one."""
+    known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
+    others = [known._replace(resource_name=f"t-{number}") for number in range(MOST_REQUESTS)]
+    for asked, needs_all in ((others, False), ([known] * 99, False), ([known, *others], True)):
+        store = SmallStore([allow("payments")])
+        state_of(for_questions(source_of(store), asked, ()))
+        assert store.was_asked_for_all is needs_all
 
 
 def test_a_question_about_known_names_needs_few_acls() -> None:
@@ -71,7 +86,7 @@ def test_a_question_about_known_names_needs_few_acls() -> None:
     known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
     for question, needs_all in ((known, False), (known._replace(principal="User:bop"), True)):
         store = SmallStore([allow("payments"), allow("elsewhere")])
-        state_of(for_question(source_of(store), question, ()))
+        state_of(for_questions(source_of(store), [question], (), [question]))
         assert store.was_asked_for_all is needs_all
 
 

@@ -15,7 +15,7 @@ from command import Run
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from running_node import running_in
 from small_acls import BOB, allow, deny
-from wire_peers import answering
+from wire_peers import SPOKEN, answering
 from written_log import formatted
 
 from metalog.acl import (
@@ -27,6 +27,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.wire.schema import response_parts
+from metalog.wire.versions import VersionRange
 from snapshot.exchange.cluster import ClusterStore
 from snapshot.exchange.plan import Change, Step
 from snapshot.exchange.source import open_source
@@ -149,6 +150,32 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
     )
 
 
+def test_what_an_older_broker_does_not_know_is_said_when_planning(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KIP-373 came with version 3 of CreateAcls, in Kafka 3.3."""
+    wanted = tmp_path / "wanted.yaml"
+    words = "principal: User:a, operation: {}, resourceType: {}, resourceName: n"
+    none = response_parts(29, 2).DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(),
+    )
+    refused = (("CreateTokens", "User"), ("DescribeTokens", "User"))
+    for operation, kind in (*refused, ("Read", "Topic")):
+        wanted.write_text(f"- {{{words.format(operation, kind)}}}\n")
+        for newest in (2, 3):
+            monkeypatch.setitem(SPOKEN, 30, VersionRange(1, newest))
+            monkeypatch.setitem(SPOKEN, 29, VersionRange(1, 2))
+            with answering(lambda request: none) as (address, asked):
+                done = run("plan", f"cluster://{address}", wanted, "-q")
+            assert set(asked) <= {"DescribeAcls", "DescribeUserScramCredentials"}
+            is_refused = newest == 2 and kind == "User"
+            assert done.returncode == (2 if is_refused else 0), done.stderr
+            assert ("is older than Kafka 3.3" in done.stderr) is is_refused
+
+
 def test_some_of_the_acls(store: ClusterStore) -> None:
     """As the whole state, filtered here."""
     for acl, kind in product(OF_EACH_KIND, PatternType):
@@ -158,8 +185,8 @@ def test_some_of_the_acls(store: ClusterStore) -> None:
         found = store.state_about([pattern]).document.acls
         assert set(found) == set(filter(pattern.matches, OF_EACH_KIND))
     topic = ResourcePatternFilter(ResourceType.TOPIC, "elsewhere", PatternType.MATCH)
-    assert set(store.state_about([topic], BOB).document.acls) == set(OF_EACH_KIND)
-    assert store.state_about([topic], "User:nobody").document.acls == ()
+    assert set(store.state_about([topic], [BOB]).document.acls) == set(OF_EACH_KIND)
+    assert store.state_about([topic], ["User:nobody"]).document.acls == ()
 
 
 def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None:
