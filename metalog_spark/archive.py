@@ -256,7 +256,7 @@ def _pieces(member: Member, begin: int) -> Iterator[Piece]:
         return
     splits = list(log.splits())
     if not splits and begin < end:
-        whole = WholeSplit(member.source.describe, member.command_config, begin)
+        whole = WholeSplit(member.source.describe, member.command_config, begin, end)
         yield Piece(whole, begin, end, end, False, place)
         return
     starts = [_start_of(split, member.start) for split in splits]

@@ -21,6 +21,7 @@ from metalog.ports import Appended, Split
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
 from snapshot.exchange.source import open_source
+from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
 OPEN_END: Final = 1 << 63
@@ -122,15 +123,17 @@ class HeadSplit(NamedTuple):
 
 
 class WholeSplit(NamedTuple):
-    """A log that cannot be cut, such as a live quorum's, opened anew where it is read."""
+    """A log that cannot be cut, such as a live quorum's, opened anew where it is read, up to
+    ``end``; ``InvalidSource`` where it does not reach that any more."""
 
     text: str
     command_config: Path | None
     start: int
+    end: int
 
     def read(self) -> Iterator[Batch]:
         log = open_source(self.text, environ={}, command_config=self.command_config).log
-        for event in log.read(self.start):
+        for event in read_range(log, self.start, self.end):
             if isinstance(event, Appended):
                 yield event.batch
 

@@ -15,6 +15,7 @@ from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from shell.acls import resource_kind, sentence
 from shell.context import read_config
+from shell.output import counted
 from shell.safe import shown
 from snapshot.exchange.formats.document import acl_order, is_owned
 from snapshot.exchange.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
@@ -115,7 +116,7 @@ def refuse_changed(
     for each in found[1:_NAMED]:
         output.warn(f"since this plan was made, {each}")
     if found:
-        more = f", and {len(found) - 1:,} more such changes" if len(found) > 1 else ""
+        more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
         raise InvalidRequest(
             f"the target has changed since this plan was made: {found[0]}{more}; {advice}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from tiny_log import ace, batch
@@ -11,6 +12,7 @@ from metalog.errors import InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
+from metalog_spark import pieces
 from snapshot.exchange.moment import AtTime, resolve_moment
 from snapshot.log_range import read_range
 
@@ -48,3 +50,13 @@ def test_a_log_that_is_cut_meanwhile_has_no_range(cut: tuple[LogEvent, ...]) -> 
     if cut:
         with pytest.raises(InvalidSource, match="cut while its times were read"):
             resolve_moment(AtTime(1000), log, now_ms=10**13)
+
+
+def test_a_split_of_a_live_log_is_whole_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker opens the log anew, when another leader may have begun its log later."""
+    told = [Told(FIRST, GAP, LAST), Told(FIRST, SnapshotNeeded(SnapshotId(2, 1)), LAST)]
+    monkeypatch.setattr(pieces, "open_source", lambda *_, **__: SimpleNamespace(log=told.pop(0)))
+    split = pieces.WholeSplit("quorum://a:1", None, 0, 3)
+    assert list(split.read()) == [FIRST.batch, LAST.batch]
+    with pytest.raises(InvalidSource, match="between offsets 1 and 3 is not there any more"):
+        list(split.read())
