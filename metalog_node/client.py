@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -160,12 +160,18 @@ class Client:
             if not data:
                 return
             steps = self._connection.receive(data)
-            while (step := await self._on_loop(next, steps, None)) is not None:
-                self._is_asked = True
-                await self._send(step if isinstance(step, bytes) else await self._answer(step))
+            while (answer := await self._next_answer(steps)) is not None:
+                await self._send(answer)
                 self._is_asked = False
                 if self._is_leaving:
                     return
+
+    async def _next_answer(self, steps: Iterator[bytes | Asked]) -> bytes | None:
+        """What to send next. The request that it answers is not kept meanwhile: a client may be
+        slow to take it."""
+        step = await self._on_loop(next, steps, None)
+        self._is_asked = step is not None
+        return await self._answer(step) if isinstance(step, Asked) else step
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""

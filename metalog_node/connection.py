@@ -10,6 +10,7 @@ what any request is for.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -105,13 +106,15 @@ class ServerConnection:
     def receive(self, data: bytes) -> Iterator[bytes | Asked]:
         """In order: bytes to send, and requests whose answers are to be sent in their place.
 
-        A frame is looked at when the step before was taken, so that no answers pile up.
+        A frame is looked at when the step before was taken, so that no answers pile up, and is
+        not kept beyond its step.
         """
         if self._is_new:
             self._is_new = False
             _refuse_strangers(data)
-        for frame in self._frames.feed(data):
-            yield self._step(frame)
+        frames = deque(self._frames.feed(data))
+        while frames:
+            yield self._step(frames.popleft())
             if self.is_over:
                 return
         self._check_beginning()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import resource
 import socket
 import time
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import timedelta
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 from admin_requests import describe
+from cases import REPOSITORY
 from certificates import Certified, certified
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from running_node import BOTH_ROLES, running_in
@@ -38,6 +41,7 @@ _NO_TIME = timedelta()
 ASKED = 29
 QUESTION = framed(write_request(describe(), 7, "test"))
 CONTROLLER = "CONTROLLER://127.0.0.1:0"
+PAGE = REPOSITORY / "docs" / "formats" / "node.md"
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +152,33 @@ def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
         assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 1)
         assert eventually(lambda: measured(node, "metalog_connections", "PLAINTEXT") == 0)
         assert all_that_is_left(client) < size
+
+
+def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(
+    tmp_path: Path,
+) -> None:
+    """Of a request as long as the answer."""
+    beside = re.search(r"does not take \| its bytes and (\d+) KiB", PAGE.read_text())
+    assert beside is not None
+    size, piece = 12 << 20, 1 << 20
+    apis = {ASKED: added(lambda services, question: bytes(size))._replace(most_bytes=2 * size)}
+    formatted(tmp_path)
+    config = {"metadata.log.dir": str(tmp_path)}
+    with (
+        running(config_of(BOTH_ROLES | config), apis=apis) as node,
+        connected(node.addresses["PLAINTEXT"]) as client,
+    ):
+        client.sendall((len(QUESTION) - 4 + size).to_bytes(4, "big") + QUESTION[4:])
+        more = bytes(piece)
+        tracemalloc.start()
+        try:
+            for _ in range(size // piece):
+                client.sendall(more)
+            assert client.recv(4, socket.MSG_WAITALL) == (size).to_bytes(4, "big")
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert held < size + int(beside[1]) * 1024
 
 
 def test_a_node_that_stops_answers_what_it_was_asked(tmp_path: Path) -> None:
