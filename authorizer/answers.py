@@ -70,4 +70,4 @@ def audit_all(
             level = INFO if action.log_if_denied else audit.TRACE
         if AUDIT_LOG.isEnabledFor(level):
             line = audit.format_line(context, action, decision_of(decider, context, action))
-            AUDIT_LOG.log(level, "%s", line)
+            AUDIT_LOG.log(level, "%s", line, extra=audit.source(context))

@@ -37,6 +37,11 @@ _ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)
 }
 
 
+def source(context: RequestContext) -> dict[str, object]:
+    """What a log record says beside the line: whom it is about, for who shares out a log's room."""
+    return {"source": (context.principal, context.host)}
+
+
 def format_line(context: RequestContext, action: Action, decision: Decision) -> str:
     """What Kafka logs about ``decision``."""
     resource = action.resource

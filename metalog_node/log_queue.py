@@ -2,8 +2,10 @@
 
 Whoever logs only puts the line into the queue; a thread writes it. Where lines come faster than
 they can be written, the queue's bounds are reached and the newest lines are lost: that is
-counted, and one line in the log says at the gap's place how many they were. ``close`` writes
-all that is queued. This module must not know what the lines say.
+counted, and one line in the log says at the gap's place how many they were. A line may say whom
+it is about (``source``): of one source no more may wait than there is room left, so that who
+floods the queue loses its own lines, and others' still find room. ``close`` writes all that is
+queued. This module must not know what the lines say.
 """
 
 from __future__ import annotations
@@ -11,12 +13,23 @@ from __future__ import annotations
 import copy
 import logging
 from collections import deque
+from collections.abc import Hashable
 from threading import Condition, Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 MOST_LINES: Final = 50_000
 MOST_LETTERS: Final = 32 << 20
 DRAINED_WITHIN_S: Final = 5.0
+
+
+class _Waiting(NamedTuple):
+    """What of one source, or of all, is queued."""
+
+    lines: int = 0
+    letters: int = 0
+
+    def with_line(self, letters: int, lines: int = 1) -> _Waiting:
+        return _Waiting(self.lines + lines, self.letters + letters)
 
 
 class LogQueue(logging.Handler):
@@ -35,7 +48,8 @@ class LogQueue(logging.Handler):
         self._most_lines = most_lines
         self._most_letters = most_letters
         self._lines: deque[tuple[logging.LogRecord, int]] = deque()
-        self._letters = 0
+        self._all = _Waiting()
+        self._of: dict[Hashable, _Waiting] = {}
         self._gap = 0
         """How many lines were lost since the last that was queued."""
         self._is_closed = False
@@ -46,7 +60,7 @@ class LogQueue(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         line = copy.copy(record)
         line.msg, line.args = record.getMessage(), None
-        size = len(line.msg)
+        size = len(line.msg) or 1
         with self._changed:
             if not self._is_closed:
                 self._queue(line, size)
@@ -62,14 +76,35 @@ class LogQueue(logging.Handler):
         super().close()
 
     def _queue(self, line: logging.LogRecord, size: int) -> None:
-        if len(self._lines) >= self._most_lines or self._letters + size > self._most_letters:
+        source = _source(line)
+        own = self._of.get(source, _Waiting())
+        if not self._has_room(own if source is not None else _Waiting(), size):
             self.lost += 1
             self._gap += 1
             return
         self._tell_gap()
         self._lines.append((line, size))
-        self._letters += size
+        self._all = self._all.with_line(size)
+        self._of[source] = own.with_line(size)
         self._changed.notify()
+
+    def _has_room(self, own: _Waiting, size: int) -> bool:
+        """For a line of a source of which ``own`` waits. The more sources flood the queue, the
+        less each may have, and some room is always left."""
+        return (
+            own.lines < self._most_lines - self._all.lines
+            and own.letters + size <= self._most_letters - self._all.letters
+        )
+
+    def _take(self) -> logging.LogRecord:
+        line, size = self._lines.popleft()
+        if size:
+            source = _source(line)
+            self._all = self._all.with_line(-size, -1)
+            self._of[source] = self._of[source].with_line(-size, -1)
+            if not self._of[source].lines:
+                del self._of[source]
+        return line
 
     def _tell_gap(self) -> None:
         if self._gap:
@@ -84,9 +119,13 @@ class LogQueue(logging.Handler):
                     self._tell_gap()
                 if not self._lines:
                     return
-                line, size = self._lines.popleft()
-                self._letters -= size
+                line = self._take()
             self._sink.handle(line)
+
+
+def _source(line: logging.LogRecord) -> Hashable:
+    """None where the line says none: only the bounds of the whole queue are for it."""
+    return getattr(line, "source", None)
 
 
 def _of_gap(lost: int) -> logging.LogRecord:

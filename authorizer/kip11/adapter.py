@@ -140,4 +140,5 @@ def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
     else:
         level = logging.INFO if action.log_if_denied else audit.TRACE
     if _audit_log.isEnabledFor(level):
-        _audit_log.log(level, "%s", audit.format_line(context, action, decision))
+        line = audit.format_line(context, action, decision)
+        _audit_log.log(level, "%s", line, extra=audit.source(context))

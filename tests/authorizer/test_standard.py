@@ -389,6 +389,7 @@ def test_audit_levels_are_kafkas(
     lines = [record for record in caplog.records if record.name == LOGGER]
     assert len(lines) == expected
     assert {record.levelno for record in lines} <= {logging.INFO, logging.DEBUG, 5}
+    assert all(record.__dict__["source"] == (APP.principal, APP.host) for record in lines)
 
 
 def test_a_change_of_level_is_seen_at_once(caplog: pytest.LogCaptureFixture) -> None:

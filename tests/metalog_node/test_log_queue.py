@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
@@ -42,8 +43,10 @@ def stuck(most_lines: int = 10, most_letters: int = 1000) -> Iterator[tuple[LogQ
         queue.close()
 
 
-def log(queue: LogQueue, text: str, *arguments: object) -> None:
-    queue.handle(logging.LogRecord("audit", logging.INFO, "f", 1, text, arguments, None))
+def log(queue: LogQueue, text: str, *arguments: object, source: str | None = None) -> None:
+    record = logging.LogRecord("audit", logging.INFO, "f", 1, text, arguments, None)
+    record.__dict__["source"] = source
+    queue.handle(record)
 
 
 def test_whoever_logs_never_waits_for_the_disk_and_nothing_is_lost_within_the_bound() -> None:
@@ -69,6 +72,34 @@ def test_what_is_lost_is_counted_and_said_once_at_its_place(most_lines: int, let
     said = "lines lost here, which came faster than they could be written: 7"
     assert sink.written == ["0", *(f"{each:0{letters}}" for each in range(10)), said, "later"]
     assert queue.lost == 7
+
+
+@pytest.mark.parametrize(("most_lines", "letters"), [(100, 5), (100_000, 10)])
+def test_who_floods_the_queue_loses_its_own_lines(most_lines: int, letters: int) -> None:
+    """However many do: those who log little lose nothing."""
+    with stuck(most_lines=most_lines) as (queue, sink):
+        for source in ("a", "b", "c"):
+            for _ in range(1000):
+                log(queue, source * letters, source=source)
+        quiet = [f"{each:0{letters}}" for each in range(5)]
+        for text in quiet:
+            log(queue, text, source=text)
+        lost = queue.lost
+    assert [each for each in sink.written if each in quiet] == quiet
+    kept = Counter(each[0] for each in sink.written if each[0] in "abc")
+    assert kept == {"a": 50, "b": 25, "c": 13}
+    assert lost == 3000 - kept.total()
+
+
+def test_a_source_may_have_its_share_again_once_it_is_written() -> None:
+    with stuck(most_lines=4) as (queue, sink):
+        for each in range(3):
+            log(queue, f"a{each}", source="a")
+        sink.goes_on.set()
+        assert eventually(lambda: len(sink.written) == 4)
+        log(queue, "a3", source="a")
+    said = "lines lost here, which came faster than they could be written: 1"
+    assert sink.written == ["0", "a0", "a1", said, "a3"]
 
 
 def test_what_is_lost_last_is_said_too() -> None:
