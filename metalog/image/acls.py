@@ -81,7 +81,7 @@ class AclsImage:
         found = self._ids_by_acl().get(acl, ())
         return (Uuid(found),) if isinstance(found, bytes) else found
 
-    def write(self) -> Iterator[tuple[AccessControlEntryRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[AccessControlEntryRecord, int]]:
         """Snapshot records with their versions, in the order of their ids."""
         for uuid, acl in sorted(self.by_id.items()):
             yield record_of(uuid, acl), 0

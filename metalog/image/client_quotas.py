@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import ClientQuotaRecord, EntityData
@@ -23,7 +24,7 @@ class ClientQuotasImage(NamedTuple):
 
     entities: Table[QuotaEntity, Quotas] = EMPTY_TABLE
 
-    def write(self) -> Iterator[tuple[ClientQuotaRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[ClientQuotaRecord, int]]:
         """Snapshot records with their versions, by entity and quota name."""
         for entity in sorted(self.entities, key=_order):
             parts = tuple(EntityData(kind, name) for kind, name in entity)
@@ -34,7 +35,7 @@ class ClientQuotasImage(NamedTuple):
 EMPTY: Final = ClientQuotasImage()
 
 
-class ClientQuotasDelta:
+class ClientQuotasDelta(CertainDelta):
     """Changes to a ``ClientQuotasImage``: entity to quota name to value, None for a removal."""
 
     __slots__ = ("changes", "image", "is_replacement")

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import ZERO_UUID, Uuid
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
@@ -92,7 +93,7 @@ class ClusterImage(NamedTuple):
 EMPTY: Final = ClusterImage()
 
 
-class ClusterDelta:
+class ClusterDelta(CertainDelta):
     """Changes to a ``ClusterImage``; ``brokers`` and ``controllers`` have None for a removal."""
 
     __slots__ = ("brokers", "controllers", "image", "is_replacement")

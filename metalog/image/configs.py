@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import ConfigRecord
@@ -40,7 +41,7 @@ class ConfigsImage(NamedTuple):
     def of(self, type: int, name: str) -> Config:
         return self.resources.get(ConfigResource(type, name), EMPTY_TABLE)
 
-    def write(self) -> Iterator[tuple[ConfigRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[ConfigRecord, int]]:
         """Snapshot records with their versions, by resource and key."""
         for resource in sorted(self.resources):
             for name, value in sorted(self.resources[resource].items()):
@@ -50,7 +51,7 @@ class ConfigsImage(NamedTuple):
 EMPTY: Final = ConfigsImage()
 
 
-class ConfigsDelta:
+class ConfigsDelta(CertainDelta):
     """Changes to a ``ConfigsImage``: resource to key to value, None for a removal.
 
     ``emptied`` are the resources that lost all they had before these changes.

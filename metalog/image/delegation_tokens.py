@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import DelegationTokenRecord, RemoveDelegationTokenRecord
@@ -29,7 +30,7 @@ class DelegationToken(NamedTuple):
 class DelegationTokensImage(NamedTuple):
     tokens: Table[str, DelegationToken] = EMPTY_TABLE
 
-    def write(self) -> Iterator[tuple[DelegationTokenRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[DelegationTokenRecord, int]]:
         """Snapshot records with their versions, by token id."""
         for _, token in sorted(self.tokens.items()):
             yield DelegationTokenRecord(**token._asdict()), 0
@@ -38,7 +39,7 @@ class DelegationTokensImage(NamedTuple):
 EMPTY: Final = DelegationTokensImage()
 
 
-class DelegationTokensDelta:
+class DelegationTokensDelta(CertainDelta):
     """Changes to a ``DelegationTokensImage``, None for a removal; an absent token may be
     removed, as in Kafka."""
 

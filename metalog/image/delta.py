@@ -1,4 +1,4 @@
-"""What records change in an image: one delta a subject, one dispatch line a record type.
+"""What records change in an image: one delta a subject, as ``SUBJECTS`` lists them.
 
 A delta takes records one after another and then gives the image after them. It never
 touches the image that it started from, and it does not know offsets, transactions or
@@ -7,7 +7,7 @@ what is committed: the loader does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, UnreadableRecord
@@ -21,9 +21,9 @@ from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.producer_ids import ProducerIdsDelta
 from metalog.image.scram import ScramDelta
+from metalog.image.subjects import NOT_KEPT, SUBJECTS, ImageSubject, SubjectDelta
 from metalog.image.topics import TopicsDelta
 from metalog.records import messages as m
-from metalog.records.bulk import AclRun
 from metalog.records.frame import Undecodable
 
 Refused = Callable[[int, Any, CorruptLog], None]
@@ -42,34 +42,24 @@ class MetadataDelta:
     never None in a replacement.
     """
 
-    __slots__ = (
-        "acls",
-        "client_quotas",
-        "cluster",
-        "configs",
-        "delegation_tokens",
-        "features",
-        "image",
-        "is_replacement",
-        "producer_ids",
-        "scram",
-        "topics",
-    )
+    __slots__ = ("image", "is_replacement", *(subject.name for subject in SUBJECTS))
+
+    features: FeaturesDelta | None
+    cluster: ClusterDelta | None
+    topics: TopicsDelta | None
+    configs: ConfigsDelta | None
+    client_quotas: ClientQuotasDelta | None
+    producer_ids: ProducerIdsDelta | None
+    acls: AclsDelta | None
+    scram: ScramDelta | None
+    delegation_tokens: DelegationTokensDelta | None
 
     def __init__(self, image: MetadataImage, *, is_replacement: bool = False) -> None:
         self.image = image
         self.is_replacement = is_replacement
-        self.features: FeaturesDelta | None = None
-        self.cluster: ClusterDelta | None = None
-        self.topics: TopicsDelta | None = None
-        self.configs: ConfigsDelta | None = None
-        self.client_quotas: ClientQuotasDelta | None = None
-        self.producer_ids: ProducerIdsDelta | None = None
-        self.acls: AclsDelta | None = None
-        self.scram: ScramDelta | None = None
-        self.delegation_tokens: DelegationTokensDelta | None = None
-        if is_replacement:
-            for subject in _SUBJECTS:
+        for subject in SUBJECTS:
+            setattr(self, subject.name, None)
+            if is_replacement:
                 self.opened(subject)
 
     @classmethod
@@ -84,8 +74,7 @@ class MetadataDelta:
     @property
     def doubtful(self) -> int:
         """How many of the records so far may not mean what they seem to."""
-        acls = 0 if self.acls is None else self.acls.doubtful
-        return acls if self.scram is None else acls + self.scram.doubtful
+        return sum(delta.doubtful for _, delta in self._opened_deltas())
 
     def replay(self, message: Any) -> None:
         """Apply one metadata record; ``CorruptLog`` if it contradicts the state."""
@@ -107,38 +96,43 @@ class MetadataDelta:
     def finish_snapshot(self) -> None:
         """All of a replacement was replayed: what it lacks is gone."""
         if self.is_replacement:
-            self.opened("acls").finish_snapshot()
-            self.opened("scram").finish_snapshot()
+            for _, delta in self._opened_deltas():
+                delta.finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """The image after the changes; may be asked for again after more of them."""
-        changed = {
-            subject: delta.apply()
-            for subject in _SUBJECTS
-            if (delta := getattr(self, subject)) is not None
-        }
-        return self.image._replace(provenance=provenance, **changed)
+        """The image after the changes; may be called again after more of them."""
+        changed = {name: delta.apply() for name, delta in self._opened_deltas()}
+        return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 
-    def opened(self, subject: str) -> Any:
-        """The delta of ``subject`` (a field of the image), made if there was none."""
-        delta = getattr(self, subject)
+    def opened(self, subject: ImageSubject) -> Any:
+        """The delta of ``subject``, made if there was none."""
+        delta = getattr(self, subject.name)
         if delta is None:
-            before = getattr(self.image, subject)
-            delta = _SUBJECTS[subject](before, is_replacement=self.is_replacement)
-            setattr(self, subject, delta)
+            before = getattr(self.image, subject.name)
+            delta = subject.delta(before, is_replacement=self.is_replacement)
+            setattr(self, subject.name, delta)
         return delta
 
+    def _opened_deltas(self) -> Iterator[tuple[str, SubjectDelta]]:
+        for subject in SUBJECTS:
+            if (delta := getattr(self, subject.name)) is not None:
+                yield subject.name, delta
 
-def _in(subject: str, change: Callable[[Any, Any], object]) -> Callable[[MetadataDelta, Any], None]:
+
+_Change = Callable[[MetadataDelta, Any], None]
+
+
+def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
     def replay(delta: MetadataDelta, message: Any) -> None:
-        change(delta.opened(subject), message)
+        method(delta.opened(subject), message)
 
     return replay
 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
-    name = delta.opened("topics").remove(record)
-    delta.opened("configs").remove_topic(name)
+    """The one record of two subjects: a topic's configuration goes with it."""
+    name = delta.opened(_TOPICS).remove(record)
+    delta.opened(_CONFIGS).remove_topic(name)
 
 
 def _nothing(delta: MetadataDelta, message: Any) -> None:
@@ -157,42 +151,15 @@ def _pass_on(offset: int, message: Any, fault: CorruptLog) -> None:
     raise fault
 
 
-_SUBJECTS: Final[Mapping[str, Callable[..., Any]]] = {
-    "features": FeaturesDelta,
-    "cluster": ClusterDelta,
-    "topics": TopicsDelta,
-    "configs": ConfigsDelta,
-    "client_quotas": ClientQuotasDelta,
-    "producer_ids": ProducerIdsDelta,
-    "acls": AclsDelta,
-    "scram": ScramDelta,
-    "delegation_tokens": DelegationTokensDelta,
-}
+_TOPICS, _CONFIGS = (each for each in SUBJECTS if each.name in {"topics", "configs"})
 
-_CHANGES: Final[Mapping[type, Callable[[MetadataDelta, Any], None]]] = {
-    m.RegisterBrokerRecord: _in("cluster", ClusterDelta.register_broker),
-    m.UnregisterBrokerRecord: _in("cluster", ClusterDelta.unregister_broker),
-    m.TopicRecord: _in("topics", TopicsDelta.add),
-    m.PartitionRecord: _in("topics", TopicsDelta.set_partition),
-    m.ConfigRecord: _in("configs", ConfigsDelta.change),
-    m.PartitionChangeRecord: _in("topics", TopicsDelta.change_partition),
-    m.FenceBrokerRecord: _in("cluster", ClusterDelta.fence_broker),
-    m.UnfenceBrokerRecord: _in("cluster", ClusterDelta.unfence_broker),
+_CHANGES: Final[Mapping[type, _Change]] = {
+    **{
+        record: _applied_by(subject, method)
+        for subject in SUBJECTS
+        for record, method in subject.records.items()
+    },
+    **dict.fromkeys(NOT_KEPT, _nothing),
     m.RemoveTopicRecord: _remove_topic,
-    m.DelegationTokenRecord: _in("delegation_tokens", DelegationTokensDelta.upsert),
-    m.UserScramCredentialRecord: _in("scram", ScramDelta.upsert),
-    m.FeatureLevelRecord: _in("features", FeaturesDelta.set_level),
-    m.ClientQuotaRecord: _in("client_quotas", ClientQuotasDelta.change),
-    m.ProducerIdsRecord: _in("producer_ids", ProducerIdsDelta.set_next),
-    m.BrokerRegistrationChangeRecord: _in("cluster", ClusterDelta.change_broker),
-    AclRun: _in("acls", AclsDelta.add_run),
-    m.AccessControlEntryRecord: _in("acls", AclsDelta.add),
-    m.RemoveAccessControlEntryRecord: _in("acls", AclsDelta.remove),
-    m.NoOpRecord: _nothing,
-    m.ZkMigrationStateRecord: _nothing,
-    m.RemoveUserScramCredentialRecord: _in("scram", ScramDelta.remove),
-    m.RemoveDelegationTokenRecord: _in("delegation_tokens", DelegationTokensDelta.remove),
-    m.RegisterControllerRecord: _in("cluster", ClusterDelta.register_controller),
-    m.ClearElrRecord: _in("topics", TopicsDelta.clear_elr),
     Undecodable: _unreadable,
 }

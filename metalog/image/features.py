@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import FeatureLevelRecord
@@ -100,7 +101,7 @@ class FeaturesImage(NamedTuple):
         level = self.metadata_version
         return LATEST_METADATA_VERSION if level is None else level
 
-    def write(self) -> Iterator[tuple[FeatureLevelRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
         """Snapshot records with their versions, metadata.version first: it rules the rest."""
         if self.metadata_version is not None:
             yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
@@ -111,7 +112,7 @@ class FeaturesImage(NamedTuple):
 EMPTY: Final = FeaturesImage()
 
 
-class FeaturesDelta:
+class FeaturesDelta(CertainDelta):
     """Changes to a ``FeaturesImage``; level 0 removes a feature."""
 
     __slots__ = ("changes", "image", "is_replacement", "metadata_version")

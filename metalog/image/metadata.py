@@ -1,7 +1,9 @@
 """The whole state of a cluster at one offset.
 
 An image is deeply immutable and shares with the image before it what did not change.
-Two images are equal when all their facts are. This module must not know deltas.
+Two images are equal when all their facts are. Its fields are ``provenance`` and the subjects,
+in their order; a test holds them against ``SUBJECTS``. This module must not know what a subject
+holds.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from metalog.image import (
     scram,
     topics,
 )
+from metalog.image.subjects import SUBJECTS
 
 
 class MetadataImage(NamedTuple):
@@ -46,17 +49,7 @@ class MetadataImage(NamedTuple):
         give equal snapshots.
         """
         level = self.features.level_to_write
-        return chain(
-            self.features.write(),
-            self.cluster.write(level),
-            self.topics.write(level),
-            self.configs.write(),
-            self.client_quotas.write(),
-            self.producer_ids.write(),
-            self.acls.write(),
-            self.scram.write(),
-            self.delegation_tokens.write(),
-        )
+        return chain.from_iterable(getattr(self, subject.name).write(level) for subject in SUBJECTS)
 
     def __repr__(self) -> str:
         return f"<MetadataImage at {self.provenance.offset}, epoch {self.provenance.epoch}>"

@@ -16,16 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from metalog.image import acls, scram
 from metalog.image.doubt import NOT_UTF8
+from metalog.image.subjects import SUBJECTS
 from metalog.records.frame import Undecodable, decode_value, encode_value
 from metalog.records.message import Message
 from metalog.records.messages import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
     BeginTransactionRecord,
-    DelegationTokenRecord,
     EndTransactionRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
@@ -37,15 +35,11 @@ MARKERS: Final[frozenset[type[Message]]] = frozenset(
 """What begins or ends a metadata transaction."""
 _MARKED: Final = frozenset(kind.API_KEY for kind in MARKERS)
 _CONCERNING: Final = _MARKED | frozenset(
-    kind.API_KEY
-    for kind in (
-        AccessControlEntryRecord,
-        RemoveAccessControlEntryRecord,
-        UserScramCredentialRecord,
-        RemoveUserScramCredentialRecord,
-        DelegationTokenRecord,
-        RemoveDelegationTokenRecord,
-    )
+    record.API_KEY
+    for subject in SUBJECTS
+    if subject.concerns_authorization
+    for record in subject.records
+    if issubclass(record, Message)
 )
 
 _WITHOUT_TYPE: Final = "record without a type"

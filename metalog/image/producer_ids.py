@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from metalog.image.certain_delta import CertainDelta
 from metalog.records.messages import ProducerIdsRecord
 
 NONE_GIVEN: Final = -1
@@ -16,7 +17,7 @@ NONE_GIVEN: Final = -1
 class ProducerIdsImage(NamedTuple):
     next_producer_id: int = NONE_GIVEN
 
-    def write(self) -> Iterator[tuple[ProducerIdsRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[ProducerIdsRecord, int]]:
         """Snapshot record with its version; which broker asked last is not kept, as in Kafka."""
         if self.next_producer_id >= 0:
             record = ProducerIdsRecord(
@@ -28,7 +29,7 @@ class ProducerIdsImage(NamedTuple):
 EMPTY: Final = ProducerIdsImage()
 
 
-class ProducerIdsDelta:
+class ProducerIdsDelta(CertainDelta):
     """Changes to a ``ProducerIdsImage``."""
 
     __slots__ = ("image", "next_producer_id")

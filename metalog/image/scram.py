@@ -49,7 +49,7 @@ class ScramImage(NamedTuple):
     def credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
 
-    def write(self) -> Iterator[tuple[UserScramCredentialRecord, int]]:
+    def write(self, metadata_version: int) -> Iterator[tuple[UserScramCredentialRecord, int]]:
         """Snapshot records with their versions, by mechanism and user."""
         for mechanism, users in sorted(self.mechanisms.items()):
             for user, credential in sorted(users.items()):

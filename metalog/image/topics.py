@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, uuid_text
+from metalog.image.certain_delta import CertainDelta
 from metalog.image.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
@@ -73,7 +74,7 @@ class TopicsImage(NamedTuple):
 EMPTY: Final = TopicsImage()
 
 
-class TopicsDelta:
+class TopicsDelta(CertainDelta):
     """Changes to a ``TopicsImage``: ``topics`` by id, None for a removal, and what changed
     in the partitions of those that are there (``partitions``)."""
 

@@ -1,11 +1,15 @@
-"""The tree from its root: one line for each subject.
+"""The tree from its root: a directory for each subject of ``SUBJECTS``.
 
 This module must not know what a subject looks like.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
 from metalog.image.metadata import MetadataImage
+from metalog.image.subjects import SUBJECTS, ImageSubject
 from shell.browser.nodes import Directory, fixed
 from shell.browser.tree.acls import acl_directory, kafka_acls
 from shell.browser.tree.client_quotas import kafka_client_quotas
@@ -34,17 +38,28 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
     """``/image``, as Kafka 4.3's metadata shell has it."""
+
+    def directory_of(subject: ImageSubject) -> Callable[[], Directory]:
+        subject_image = getattr(image, subject.name)
+        return lambda: _DIRECTORIES[subject.name](subject_image, show_secrets)
+
     return fixed(
         {
-            "acls": lambda: kafka_acls(image.acls),
-            "clientQuotas": lambda: kafka_client_quotas(image.client_quotas),
-            "cluster": lambda: kafka_cluster(image.cluster),
-            "configs": lambda: kafka_configs(image.configs, show_secrets=show_secrets),
-            "delegationToken": lambda: kafka_delegation_tokens(image.delegation_tokens),
-            "features": lambda: kafka_features(image.features),
-            "producerIds": lambda: kafka_producer_ids(image.producer_ids),
             "provenance": lambda: kafka_provenance(image.provenance),
-            "scram": lambda: kafka_scram(image.scram, show_secrets=show_secrets),
-            "topics": lambda: kafka_topics(image.topics),
+            **{subject.kafka_name: directory_of(subject) for subject in SUBJECTS},
         }
     )
+
+
+_DIRECTORIES: Final[Mapping[str, Callable[[Any, bool], Directory]]] = {
+    "features": lambda image, show_secrets: kafka_features(image),
+    "cluster": lambda image, show_secrets: kafka_cluster(image),
+    "topics": lambda image, show_secrets: kafka_topics(image),
+    "configs": lambda image, show_secrets: kafka_configs(image, show_secrets=show_secrets),
+    "client_quotas": lambda image, show_secrets: kafka_client_quotas(image),
+    "producer_ids": lambda image, show_secrets: kafka_producer_ids(image),
+    "acls": lambda image, show_secrets: kafka_acls(image),
+    "scram": lambda image, show_secrets: kafka_scram(image, show_secrets=show_secrets),
+    "delegation_tokens": lambda image, show_secrets: kafka_delegation_tokens(image),
+}
+"""What each subject looks like, by its name in ``SUBJECTS``."""

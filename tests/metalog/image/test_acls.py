@@ -201,7 +201,7 @@ def test_every_acl_that_kafka_can_bind_is_beyond_doubt() -> None:
             )
         )
     assert delta.doubtful == 0
-    written = delta.apply(AT_ONE).acls.write()
+    written = delta.apply(AT_ONE).acls.write(30)
     assert [(r.resource_type, r.pattern_type, r.operation, r.permission_type) for r, _ in written]
 
 
