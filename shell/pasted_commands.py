@@ -34,12 +34,14 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> Place:
-        """The cluster or the controllers that ``source`` is connected to, by its settings."""
+        """The cluster or the controllers that ``source`` was read from, by its settings."""
         if source.kind == "zookeeper":
             return ANY_PLACE._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
         if option is None:
             return ANY_PLACE
+        if getattr(source.opened, "is_at_controllers", False):
+            option = _OPTIONS["quorum"]
         settings = _settings(source)
         address = quoted(source.describe.partition("://")[2])
         target = quoted(source.text) if source.kind == "cluster" else f"cluster://{address}"

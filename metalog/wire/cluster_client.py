@@ -98,6 +98,8 @@ class ClusterClient:
         self._bootstrap = tuple(bootstrap)
         self._settings = settings
         self._connection: Connection | None = None
+        self.is_at_controllers = False
+        """Whether the node that was connected to last is a controller."""
 
     def describe_acls(self, wanted: AclFilter) -> DescribedAcls:
         """The ACLs that match ``wanted``."""
@@ -242,6 +244,7 @@ class ClusterClient:
     def _connected(self) -> Connection:
         if self._connection is None:
             self._connection = first_connection(self._bootstrap, self._settings)
+            self.is_at_controllers = _METADATA not in self._connection.versions
         return self._connection
 
     def _go_to_controller(self, connection: Connection) -> None:

@@ -74,6 +74,11 @@ class ClusterStore:
             raise InvalidSource(f"{url}: {error}; give {SCHEME}HOST:PORT[,HOST:PORT]") from None
         return cls(url, nodes, settings)
 
+    @property
+    def is_at_controllers(self) -> bool:
+        """Whether controllers answer, not brokers; False before the first answer."""
+        return self._client.is_at_controllers
+
     def state(self) -> State:
         """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
         described = self._described(ANY_ACL)
