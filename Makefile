@@ -50,7 +50,7 @@ run: .venv/ready ## From nothing to answers: what the log of a real Kafka says, 
 
 # What is fetched, installed and checked has long waits in it: side by side. So are the tests on
 # the second Python: in one process that takes what time the others leave.
-IF_POSSIBLE := kafka-if-possible browser-if-possible zsh-if-possible
+IF_POSSIBLE := kafka-if-possible browser-if-possible zsh-if-possible fish-if-possible
 
 .PHONY: test
 test: ## All checks and tests, on 3.13 too where it is installed
@@ -267,9 +267,9 @@ npm:
 browser:
 	@if ! command -v chromedriver >/dev/null; then $(call INSTALL_OR_SAY,chromium chromium-driver,Chromium with its driver); fi
 
-.PHONY: zsh
-zsh:
-	@if ! command -v zsh >/dev/null; then $(call INSTALL_OR_SAY,zsh,zsh); fi
+.PHONY: zsh fish
+zsh fish:
+	@if ! command -v $@ >/dev/null; then $(call INSTALL_OR_SAY,$@,$@); fi
 
 .PHONY: jdk
 jdk: java

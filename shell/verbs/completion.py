@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -32,6 +32,10 @@ fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 _NAMES: Final = "names"
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
 """Of the arguments whose words are known; --operation of another verb may be something else."""
+
+
+_OPTIONS: Final = ("--help", "--version")
+"""Without a verb; where a verb has verbs of its own, the first of them alone."""
 
 
 class _Option(NamedTuple):
@@ -167,8 +171,10 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
         "    local verb=${COMP_WORDS[1]} words= others=",
         "    COMPREPLY=()",
+        "    [[ $current == = ]] && current=",
+        "    [[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD-2]}",
         "    if (( COMP_CWORD == 1 )); then",
-        f"        COMPREPLY=($(compgen -W '{first} --help --version' -- \"$current\"))",
+        f"        COMPREPLY=($(compgen -W '{first} {' '.join(_OPTIONS)}' -- \"$current\"))",
         "        return",
         "    fi",
         *inner,
@@ -190,7 +196,9 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
         "        return",
         "    fi",
         "    [[ $current == -* ]] || {",
-        '        COMPREPLY=($(compgen -f -- "$current"; compgen -W "$others" -- "$current"))',
+        '        COMPREPLY=($(compgen -W "$others" -- "$current"))',
+        "        local IFS=$'\\n'",
+        '        COMPREPLY+=($(compgen -f -- "$current"))',
         "        return",
         "    }",
         '    COMPREPLY=($(compgen -W "$words" -- "$current"))',
@@ -202,7 +210,7 @@ def _bash(verbs: dict[str, _Completed]) -> list[str]:
 def _zsh(verbs: dict[str, _Completed]) -> list[str]:
     lines = ["#compdef metalog kraft-metalog", "_metalog() {", "    local -a verbs"]
     lines += [
-        *_zsh_verb(_verb_lines()),
+        *_zsh_verb(_verb_lines(), _OPTIONS),
         "    local verb=$words[2]",
         "    shift words",
         "    (( CURRENT-- ))",
@@ -210,7 +218,7 @@ def _zsh(verbs: dict[str, _Completed]) -> list[str]:
     for name, inner in _inner_lines().items():
         lines += [
             f"    if [[ $verb == {name} ]]; then",
-            *_zsh_verb(inner),
+            *_zsh_verb(inner, _OPTIONS[:1]),
             '    verb+=" $words[2]"',
             "    shift words",
             "    (( CURRENT-- ))",
@@ -229,13 +237,14 @@ def _zsh(verbs: dict[str, _Completed]) -> list[str]:
     return [*lines, "    esac", "}", "compdef _metalog metalog kraft-metalog"]
 
 
-def _zsh_verb(lines: dict[str, str]) -> list[str]:
+def _zsh_verb(lines: dict[str, str], options: Sequence[str]) -> list[str]:
     return [
         "    verbs=(",
         *(f"        {_quoted(f'{name}:{line}')}" for name, line in lines.items()),
         "    )",
         "    if (( CURRENT == 2 )); then",
         "        _describe verb verbs",
+        f"        compadd -- {' '.join(options)}",
         "        return",
         "    fi",
     ]
@@ -246,24 +255,27 @@ def _zsh_option(text: str, option: _Option) -> str:
     value = "" if option.values is None else ":value:_files"
     if option.values:
         value = f":value:({' '.join(option.values)})"
-    return f"*{text}[{line}]{value}"
+    equals = "=" if value and text.startswith("--") else ""
+    return f"*{text}{equals}[{line}]{value}"
 
 
 def _fish(verbs: dict[str, _Completed]) -> list[str]:
     lines = [
-        f"complete -c metalog -n __fish_use_subcommand -f -a {name} -d {_quoted(line)}"
-        for name, line in _verb_lines().items()
+        "function __metalog_words",
+        "    set -l typed (commandline -opc)",
+        '    test "$typed[2..]" = "$argv"',
+        "end",
+        "function __metalog_verb",
+        "    set -l typed (commandline -opc)",
+        "    test (count $typed) -gt (count $argv)",
+        '    and test "$typed[2..$(math 1 + (count $argv))]" = "$argv"',
+        "end",
+        *_fish_verbs("", _verb_lines(), _OPTIONS),
     ]
     for name, inner in _inner_lines().items():
-        seen = f"__fish_seen_subcommand_from {name}"
-        unseen = f"not __fish_seen_subcommand_from {' '.join(inner)}"
-        lines += [
-            f"complete -c metalog -n '{seen}; and {unseen}' -f -a {word} -d {_quoted(line)}"
-            for word, line in inner.items()
-        ]
+        lines += _fish_verbs(name, inner, _OPTIONS[:1])
     for name, completed in verbs.items():
-        words_seen = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
-        seen = f"-n '{'; and '.join(words_seen)}'"
+        seen = f"-n '__metalog_verb {name}'"
         others = " ".join(completed.words)
         if name != "completion":
             lines.append(f"complete -c metalog {seen} -a '{others} (metalog completion {_NAMES})'")
@@ -276,10 +288,17 @@ def _fish(verbs: dict[str, _Completed]) -> list[str]:
             if option.values:
                 value = f" -x -a {_quoted(' '.join(option.values))}"
             lines.append(f"complete -c metalog {seen} {words}{value} -d {_quoted(option.line)}")
-    lines.append(
-        "complete -c metalog -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'"
-    )
+    lines.append("complete -c metalog -n '__metalog_verb completion' -f -a 'bash zsh fish'")
     return [*lines, "complete -c kraft-metalog -w metalog"]
+
+
+def _fish_verbs(before: str, lines: dict[str, str], options: Sequence[str]) -> list[str]:
+    """What may follow the words ``before`` and nothing else."""
+    place = f"complete -c metalog -n '__metalog_words {before}'"
+    return [
+        *(f"{place} -f -a {name} -d {_quoted(line)}" for name, line in lines.items()),
+        *(f"{place} -f -a {option}" for option in options),
+    ]
 
 
 def _quoted(text: str) -> str:
