@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 
 PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -56,7 +57,7 @@ def login_module(text: str) -> LoginModule:
     modules = login_modules(text)
     if len(modules) != 1:
         raise InvalidRequest(
-            f"it has {len(modules)} login modules; give one, with one ; at its end"
+            f"it has {counted(len(modules), 'login module')}; give one, with one ; at its end"
         )
     return modules[0]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from metalog_node.java_regex_syntax import (
     Alternatives,
     Assertion,
@@ -229,7 +230,9 @@ def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
     while text[end : end + 1] in _DIGITS and int(text[at : end + 1]) <= pattern.groups:
         end += 1
     if end == at:
-        raise InvalidRequest(f"${text[at : at + 1]} is not one of its {pattern.groups} groups")
+        raise InvalidRequest(
+            f"${text[at : at + 1]} is not one of its {counted(pattern.groups, 'group')}"
+        )
     return int(text[at:end]), end
 
 

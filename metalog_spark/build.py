@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit_layout import Zone
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted as counted_words
 from metalog_spark.auditfiles import (
     DAMAGED,
     AuditFile,
@@ -103,7 +104,7 @@ class FileRead(NamedTuple):
 
     def said_of_none(self) -> str | None:
         """What is wrong where it has lines, and none of them is an audit line that can be read."""
-        none = f"none of its {self.lines:,} lines"
+        none = f"none of its {counted_words(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
         if self.broken:
@@ -127,7 +128,7 @@ def check_fills_a_new_one(given: Given) -> None:
     if not given.audit or given.requests or not has_no_audit_line(given.audit):
         return
     first, *more = (file.name for file in given.audit)
-    rest = f" and {_counted(len(more), 'more file')}" if more else ""
+    rest = f" and {counted_words(len(more), 'more file')}" if more else ""
     raise InvalidRequest(
         f"--audit {first}{rest}: no audit line in {'them' if more else 'it'}; name the brokers'"
         " kafka-authorizer.log"
@@ -147,7 +148,7 @@ def build(
     known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
     files = sorted_out(given.audit, {name: Head(*head) for name, (*head, _) in known.items()})
-    at(f"dividing {_counted(len(files.taken), 'audit file')}")
+    at(f"dividing {counted_words(len(files.taken), 'audit file')}")
     read = _read(tables.session, given, files)
     with tables.at_once():
         told = _fill(tables, given, files, read, at, warn)
@@ -170,14 +171,14 @@ def _fill(
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
     lives, history = _log(tables, given, warn)
-    at(f"reading {_counted(len(files.taken), 'audit file')}")
+    at(f"reading {counted_words(len(files.taken), 'audit file')}")
     told, touched = _take(tables, read, files, given.requests)
     at("counting what brokers logged")
     _cover(tables, None if before is None else touched)
     if before is not None:
         now = deciding_by(lives, history, given.configuration.table())
         touched |= _days_from(tables, differ_from(before, now))
-    at(f"deciding the requests of {_counted(len(touched), 'day')}")
+    at(f"deciding the requests of {counted_words(len(touched), 'day')}")
     state = packed_rows(lives, history)
     _decide(tables, state, given.configuration, None if before is None else touched)
     return told
@@ -218,10 +219,6 @@ def _log(tables: Tables, given: Given, warn: Callable[[str], None]) -> tuple[pa.
     found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged, warn=warn)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     return found
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _take(

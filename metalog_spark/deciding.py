@@ -34,6 +34,7 @@ from metalog.acl import Operation, ResourceType
 from metalog.collector import resting_collector
 from metalog.errors import InvalidRequest
 from metalog.ids import uuid_text
+from metalog.plurals import counted
 from metalog.records.text import decode_text
 from metalog_spark.configuration import Era
 from metalog_spark.state import State, unpacked
@@ -234,7 +235,8 @@ class Deciding:
         of_principals, of_hosts = self._sessions
         if (reach + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
-                f"the history's ACLs name {of_principals:,} principals and {of_hosts:,} hosts, on"
+                f"the history's ACLs name {counted(of_principals, 'principal')} and"
+                f" {counted(of_hosts, 'host')}, on"
                 f" {reach + 1:,} kinds of resources: more questions than there are numbers for;"
                 " build from less of the history"
             )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.controller.acl import why_not
 from metalog.errors import InvalidSource
+from metalog.plurals import counted
 from shell.acls import sentence
 from shell.context import opened_text, replayed_source, store_document
-from shell.output import Output, counted
+from shell.output import Output
 from snapshot.exchange.store import document_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from shell.output import Cell, Output, counted
+from metalog.plurals import counted, plural
+from shell.output import Cell, Output
 from shell.safe import safe
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def show_built(found: Summary, output: Output) -> None:
         (
             "rejected",
             found.not_audit + found.broken,
-            f"{found.not_audit:,} that are no audit lines, {found.broken:,} broken",
+            f"{counted(found.not_audit, 'that is no audit line', 'that are no audit lines')}, "
+            f"{found.broken:,} broken",
         ),
         ("coverage", found.seen.hours, _coverage_said(found.seen)),
         (
@@ -94,7 +96,8 @@ def _forms_said(found: Summary) -> Iterator[str]:
     if found.halves:
         yield (
             f"{counted(found.halves, 'line')} ended sooner than others of the broker did by then,"
-            " and count as half lines; if Kafka was rolled back, give the logs of then another"
+            f" and {plural(found.halves, 'counts as a half line', 'count as half lines')}; if"
+            " Kafka was rolled back, give the logs of then another"
             " broker's name by --broker-from"
         )
 
@@ -123,7 +126,7 @@ def _coverage_said(seen: Seen) -> str:
 def _when(found: Summary) -> str:
     if found.first is None or found.last is None:
         return ""
-    brokers = f"broker{'' if len(found.brokers) == 1 else 's'} {', '.join(found.brokers)}"
+    brokers = f"{plural(len(found.brokers), 'broker')} {', '.join(found.brokers)}"
     return f"; {_hour(found.first)} to {_hour(found.last + _AN_HOUR)}; {brokers}"
 
 

@@ -16,6 +16,7 @@ from authorizer.insight.hosts import can_be_a_client
 from authorizer.insight.kinds import NearMissKind
 from authorizer.insight.since import Cause
 from authorizer.trace import Attribute, Candidate, Question, Standing
+from metalog.plurals import counted, plural
 from shell.acls import host_said, permission_cell, resource_kind, sentence
 from shell.known import Unknown
 from shell.output import Cell, Output
@@ -173,8 +174,8 @@ def because(question: Question, traced: Trace) -> str:
     if count == 0:
         said = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
         return f"No ACL reaches {resource_said(question)}, and {said} ({decision.rule})."
-    reach = "One ACL reaches" if count == 1 else f"{count:,} ACLs reach"
-    match = "it does not match" if count == 1 else "none of them matches"
+    reach = "One ACL reaches" if count == 1 else counted(count, "ACL reaches", "ACLs reach")
+    match = plural(count, "it does not match", "none of them matches")
     return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
 
 

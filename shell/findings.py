@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import ACL_KEYS, Acl
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.acls import sentence
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.safe import safe, shown
 from shell.spark import add_folder
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
+from metalog.plurals import counted
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
         yield user
     if left_out:
         output.warn(
-            f"left out: {left_out:,} SCRAM users of --import whose credentials are not in it; "
+            f"left out: {counted(left_out, 'SCRAM user')} of --import whose credentials are"
+            " not in it; "
             "export --include-credentials writes them"
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shell.output import counted
+from metalog.plurals import counted
 from shell.safe import shown
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from shell.output import Output, counted
+from metalog.plurals import counted
+from shell.output import Output
 from shell.question import Asked, read_audit_line, read_request
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Many:
         with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
             for number, line in enumerate(lines, 1):
                 if number % _LINES_A_LOOK == 0:
-                    progress.doing = f"reading {self._name}: {number:,} lines"
+                    progress.doing = f"reading {self._name}: {counted(number, 'line')}"
                 text = line.decode("utf-8", errors="replace").removesuffix("\n")
                 if not text.strip():
                     continue

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.errors import InvalidRequest
-from shell.output import Cell, Output, counted
+from metalog.plurals import counted
+from shell.output import Cell, Output
 from shell.safe import shown
 from snapshot.exchange.formats.document import ScramUser, users_in_order
 from snapshot.exchange.target import LogTarget
@@ -99,7 +100,7 @@ def rows(credentials: Sequence[Move]) -> Iterator[list[Cell | str]]:
 
 
 def _counted(found: Sequence[Move]) -> str:
-    return f"{len(found):,} SCRAM credential{' is' if len(found) == 1 else 's are'}"
+    return counted(len(found), "SCRAM credential is", "SCRAM credentials are")
 
 
 def said_in_summary(credentials: Sequence[Move]) -> str:

@@ -20,7 +20,7 @@ from shell.safe import inert, safe, shown
 if TYPE_CHECKING:
     from shell.progress import Progress
 
-__all__ = ["COLORS", "Cell", "Output", "colored", "counted", "safe", "shown", "text_width"]
+__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
 
 COLORS: Final = ("auto", "always", "never")
 _STYLES: Final = {
@@ -267,11 +267,6 @@ class Output:
         self._say_missing_once()
         self._out.flush()
         self.err.flush()
-
-
-def counted(number: int, what: str) -> str:
-    """``1 line``, ``1,200 lines``."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def in_markdown(value: object) -> str:

@@ -9,7 +9,8 @@ from argparse import Namespace
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from shell.output import Output, counted
+from metalog.plurals import counted
+from shell.output import Output
 from shell.safe import shown
 
 if TYPE_CHECKING:

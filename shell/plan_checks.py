@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.acls import resource_kind, sentence
-from shell.output import counted
 from snapshot.exchange.ownership import added_outside, outside_said, overlap_said, owned_twice
 from snapshot.exchange.plan import Change, Step, after
 from snapshot.exchange.target import refused_steps

@@ -13,6 +13,7 @@ from authorizer.insight.commands import Change as Command
 from authorizer.insight.commands import kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted, plural
 from shell.acl_files import held_by
 from shell.acls import sentence
 from shell.context import (
@@ -25,7 +26,7 @@ from shell.context import (
     store_document,
 )
 from shell.moved import rows, said_in_summary
-from shell.output import Cell, counted
+from shell.output import Cell
 from shell.plan_checks import PlanFinding, Refusal, add_lockout, findings_of
 from snapshot.exchange.formats.document import Document, ScramUser, joined
 from snapshot.exchange.formats.rules import NOTE_KEYS
@@ -118,7 +119,7 @@ def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Outpu
             "--prune removes them"
         )
     if plan.unowned:
-        stay = "stays" if len(plan.unowned) == 1 else "stay"
+        stay = plural(len(plan.unowned), "stays", "stay")
         output.note(f"{_counted(plan.unowned)} of the target that no file owns {stay}")
 
 

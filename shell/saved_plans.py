@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
+from metalog.plurals import counted
 from shell.acls import resource_kind, sentence
 from shell.context import read_config
 from shell.output import counted

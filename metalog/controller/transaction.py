@@ -12,6 +12,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.image.features import METADATA_VERSIONS
+from metalog.plurals import counted
 from metalog.ports import MAX_BATCH_BYTES
 from metalog.records.frame import encode_value
 from metalog.records.message import Message
@@ -47,7 +48,8 @@ def transaction_batches(
     batches = list(_parted(records))
     if len(batches) > 1 and not has_transactions:
         raise InvalidRequest(
-            f"{len(records):,} records are more than a batch, and metadata.version"
+            f"{counted(len(records), 'record is', 'records are')} more than a batch, and"
+            " metadata.version"
             f" {METADATA_VERSIONS.get(metadata_version, metadata_version)} has no transactions;"
             f" raise it to {METADATA_VERSIONS[TRANSACTIONS_SINCE]}, or ask for less at a time"
         )
@@ -65,7 +67,8 @@ def _parted(records: Records) -> Iterator[Records]:
         total += needed
         if total > MAX_TRANSACTION_BYTES:
             raise InvalidRequest(
-                f"{len(records):,} records are more than the {MAX_TRANSACTION_BYTES:,} bytes of a"
+                f"{counted(len(records), 'record is', 'records are')} more than the"
+                f" {MAX_TRANSACTION_BYTES:,} bytes of a"
                 " transaction; ask for less at a time"
             )
         if position - start == RECORDS_PER_BATCH or size + needed > MAX_BATCH_BYTES:

@@ -14,6 +14,7 @@ from metalog.image.certain_delta import CertainDelta
 from metalog.image.features import record_version
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
+from metalog.plurals import counted
 from metalog.records.messages import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -199,7 +200,10 @@ def _by_id(item: tuple[Uuid, Topic]) -> Uuid:
 
 def _checked(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
     if directories and len(directories) != len(replicas):
-        raise CorruptLog(f"has {len(directories)} directories for {len(replicas)} replicas")
+        raise CorruptLog(
+            f"has {counted(len(directories), 'directory', 'directories')} for"
+            f" {counted(len(replicas), 'replica')}"
+        )
     return _placed(directories, replicas)
 
 

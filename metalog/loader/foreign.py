@@ -14,6 +14,7 @@ from metalog.image.features import METADATA_VERSION, FeaturesImage
 from metalog.image.policy import name_of
 from metalog.loader.replay import Loader
 from metalog.loader.screen import Skipped
+from metalog.plurals import counted
 from metalog.records.frame import Undecodable
 from metalog.records.messages import FeatureLevelRecord
 
@@ -44,7 +45,9 @@ def skipped_line(skipped: Skipped) -> str:
     """Where the first of the records is, how many they are, and why they were passed over."""
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
-    return f"from offset {skipped.offset} on, {skipped.records:,} records: {skipped.reason}"
+    return (
+        f"from offset {skipped.offset} on, {counted(skipped.records, 'record')}: {skipped.reason}"
+    )
 
 
 class ForeignTracesLog:

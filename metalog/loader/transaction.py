@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from metalog.image.manifest import Provenance
+from metalog.plurals import counted
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 
@@ -24,7 +25,7 @@ class OpenTransaction(NamedTuple):
 
     def __str__(self) -> str:
         begun = f"a transaction that began at offset {self.offset} is open"
-        held = f"{begun}: its {self.records:,} records are not in force"
+        held = f"{begun}: its {counted(self.records, 'record is', 'records are')} not in force"
         if not self.unread:
             return held
         offset, reason = next(iter(self.unread.items()))

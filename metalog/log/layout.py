@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, SnapshotId, Uuid, parse_uuid, uuid_text
+from metalog.plurals import counted
 from metalog.properties import parse_properties, properties_mapping
 
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
@@ -163,7 +164,9 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     if version != [0]:
         raise _bad_epochs(f"version {version[0]} is not known; 0 is", file)
     if count != [len(starts)]:
-        raise _bad_epochs(f"{count[0]} entries are announced, {len(starts)} are there", file)
+        raise _bad_epochs(
+            f"{counted(count[0], 'entry is', 'entries are')} announced, and not {len(starts)}", file
+        )
     for previous, start in pairwise(starts):
         if start.epoch <= previous.epoch or start.start_offset <= previous.start_offset:
             raise _bad_epochs(

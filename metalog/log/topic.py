@@ -29,6 +29,7 @@ from metalog.log.topic_cluster import (
     TopicFacts,
 )
 from metalog.log.topic_records import Assembler, Last, Stored, last_append, read_place
+from metalog.plurals import counted
 from metalog.ports import (
     Appended,
     HighWatermark,
@@ -320,7 +321,10 @@ def why_unfit(facts: TopicFacts) -> str | None:
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:
-        return f"it has {facts.partitions} partitions; a log has one, in which all is in order"
+        return (
+            f"it has {counted(facts.partitions, 'partition')}; a log has one, in which all"
+            " is in order"
+        )
     if "compact" in policies:
         return (
             "it is compacted, which takes records out; the topic of a log has cleanup.policy=delete"

@@ -20,6 +20,7 @@ from metalog.log.memory import NEWEST
 from metalog.log.topic import TopicLog, why_unfit
 from metalog.log.topic_cluster import TopicCluster, TopicFacts, Transactions
 from metalog.log.topic_records import Encoding, outgoing
+from metalog.plurals import counted
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark, LogBounds, LogEvent, Split
 from metalog.records.batch import Batch, build_batch
 from metalog.records.message import ControlMessage, Message
@@ -205,7 +206,8 @@ class WritableTopicLog:
         largest = max(len(message.value) for message in messages)
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
             raise InvalidRequest(
-                f"{len(records)} records are {batch.size} bytes, the largest {largest}, more than"
+                f"{counted(len(records), 'record is', 'records are')} {batch.size} bytes, the"
+                f" largest {largest}, more than"
                 f" {MAX_BATCH_BYTES} or {MAX_RECORD_BYTES}; send fewer at a time"
             )
         try:

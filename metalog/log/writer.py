@@ -30,6 +30,7 @@ from metalog.log.retention import remove_unfinished, trim_folder
 from metalog.log.segment import TornTail
 from metalog.log.single import read_checkpoint
 from metalog.log.voters import Quorum, quorum_records
+from metalog.plurals import counted
 from metalog.ports import (
     MAX_BATCH_BYTES,
     Appended,
@@ -292,7 +293,8 @@ class WritableDirectoryLog:
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         if batch.size > MAX_BATCH_BYTES:
             raise InvalidRequest(
-                f"{len(records)} records are a batch of {batch.size} bytes, more than the"
+                f"{counted(len(records), 'record is', 'records are')} a batch of {batch.size}"
+                " bytes, more than the"
                 f" {MAX_BATCH_BYTES} that Kafka reads; send fewer at a time"
             )
         try:

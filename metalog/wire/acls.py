@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from metalog.acl import Acl, AclFilter
+from metalog.plurals import counted
 from metalog.records.acl_codes import (
     BOUND_OPERATIONS,
     BOUND_PATTERN_TYPES,
@@ -137,5 +138,5 @@ def read_deleted_acls(body: Body, asked: Sequence[Acl]) -> list[ApiOutcome]:
 
 def _of_each(found: list[ApiOutcome], asked: Sequence[Acl]) -> list[ApiOutcome]:
     if len(found) != len(asked):
-        raise Malformed(f"an answer about {len(found)} ACLs, where {len(asked)} were asked about")
+        raise Malformed(f"an answer about {counted(len(found), 'ACL')}, not {len(asked)}, as asked")
     return found

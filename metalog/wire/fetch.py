@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import ErrorCode
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
+from metalog.plurals import counted
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts
@@ -162,7 +163,9 @@ def read_chunk(body: Body) -> Chunk:
 def _only_partition(topics: tuple[Any, ...]) -> Any:
     partitions = [partition for topic in topics for partition in topic.partitions]
     if len(partitions) != 1:
-        raise Malformed(f"an answer about {len(partitions)} partitions, where one was asked for")
+        raise Malformed(
+            f"an answer about {counted(len(partitions), 'partition')}, where one was asked for"
+        )
     return partitions[0]
 
 

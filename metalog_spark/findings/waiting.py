@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog.plurals import counted, plural
 from metalog_spark.later import known_until_ms
 from metalog_spark.tables import DECISIONS, USAGE, WAITING
 from snapshot.exchange.moment import time_text
@@ -33,16 +34,13 @@ class Waiting(NamedTuple):
 
     def said(self) -> str:
         """``2 requests wait: the log is known up to …, and its ACLs of later are not``."""
-        wait = "request waits" if self.requests == 1 else "requests wait"
+        wait = counted(self.requests, "request waits", "requests wait")
         upto = "nowhere" if self.known_ms is None else time_text(self.known_ms)
-        return (
-            f"{self.requests:,} {wait}: the log is known up to {upto}, and its ACLs of later are"
-            " not"
-        )
+        return f"{wait}: the log is known up to {upto}, and its ACLs of later are not"
 
     def said_of_uses(self) -> str:
         """With what that means for whoever looks for uses."""
-        return f"{self.said()}; {'it' if self.requests == 1 else 'each'} may be a use"
+        return f"{self.said()}; {plural(self.requests, 'it', 'each')} may be a use"
 
 
 class Uncounted(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
+from metalog.plurals import counted, plural
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.waiting import (
@@ -122,14 +123,18 @@ class Seen(NamedTuple):
     def said(self) -> str:
         """``31 of 26,280 broker-hours have no unambiguous allowed line (broker 2: 31)``."""
         return (
-            f"{self.without_allowed:,} of {self.hours:,} broker-hours have no unambiguous allowed"
+            f"{self.without_allowed:,} of"
+            f" {counted(self.hours, 'broker-hour')}"
+            f" {plural(self.without_allowed, 'has', 'have')} no unambiguous allowed"
             f" line ({broker_said(self.worst)}: {self.worst_hours:,})"
         )
 
     def said_controllers(self) -> str:
         """``24 of 24 hours have no unambiguous allowed line of a controller, which alone …``."""
         return (
-            f"{self.without_controller:,} of {self.clock_hours:,} hours have no unambiguous allowed"
+            f"{self.without_controller:,} of"
+            f" {counted(self.clock_hours, 'hour')}"
+            f" {plural(self.without_controller, 'has', 'have')} no unambiguous allowed"
             " line of a controller, which alone logs most of what needs CREATE, DELETE, ALTER,"
             " ALTER_CONFIGS and the like"
         )
@@ -143,16 +148,13 @@ class Seen(NamedTuple):
 
     def said_ambiguous(self) -> str:
         """``1 audit line can be read in several ways, and each of them may be a use``."""
-        lines = "line" if self.ambiguous == 1 else "lines"
-        return (
-            f"{self.ambiguous:,} audit {lines} can be read in several ways, and each way may be a"
-            " use"
-        )
+        lines = counted(self.ambiguous, "audit line")
+        return f"{lines} can be read in several ways, and each way may be a use"
 
     def said_broken(self) -> str:
         """``1 audit line could not be read, and it may be a use``."""
-        lines, it = ("line", "it") if self.broken == 1 else ("lines", "each")
-        return f"{self.broken:,} audit {lines} could not be read, and {it} may be a use"
+        it = plural(self.broken, "it", "each")
+        return f"{counted(self.broken, 'audit line')} could not be read, and {it} may be a use"
 
 
 def broker_said(name: str) -> str:
@@ -358,7 +360,8 @@ def answers_in(tables: Tables, window: Window) -> int:
 
 def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
-        f"{tables.path}: the table {name} has {requests:,} requests of {day}, where coverage"
+        f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
+        " coverage"
         f" counted {lines:,}: files of it are gone; take the folder back whole from a copy, or"
         " make another"
     )
@@ -366,7 +369,8 @@ def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> In
 
 def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
-        f"{tables.path}: the table {USAGE.name} has {requests:,} allowed requests of {day} that no"
+        f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
+        f" {day} that no"
         " ACL can decide, as their words are none of Kafka's or they are not for one name, so that"
         " what they used is not known; build the folder anew, which rejects them and counts them"
     )

@@ -19,6 +19,7 @@ from authorizer.insight.lint.finding import Severity, Subject
 from authorizer.timeline import Edge, Life
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
+from metalog.plurals import counted
 
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
@@ -151,7 +152,8 @@ def _storm(window: Denials) -> Alert:
         Severity.WARNING,
         window.principal,
         None,
-        f"was denied {window.denied:,} times within {WINDOW_MS // 60_000} minutes, most often"
+        f"was denied {counted(window.denied, 'time')} within {WINDOW_MS // 60_000} minutes,"
+        " most often"
         f" {asked.operation} on {asked.resource_type} {asked.resource_name}",
     )
 

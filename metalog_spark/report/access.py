@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from metalog.plurals import counted
 from metalog_spark.report.contents import Access, AccessCell
 from metalog_spark.report.rows import Row
-from metalog_spark.report.words import counted
 
 Pattern = tuple[str, str, str]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
+from metalog.plurals import counted
 from metalog_spark.report.contents import Access, Section, Window
 
 
@@ -66,7 +67,8 @@ class Cut:
             return window
         least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
         self._left_out.append(
-            f"What was seen, the {most:,} least of {brokers:,} brokers (the table coverage has all)"
+            f"What was seen, the {most:,} least of {counted(brokers, 'broker')} (the table"
+            " coverage has all)"
         )
         kept = [strips[place] for place in (*sorted(least), brokers)]
         return window._replace(strips=tuple(kept))
@@ -76,7 +78,7 @@ class Cut:
         cells = access.cells[: self._limits.cells]
         if len(cells) == len(access.cells):
             return access
-        self._left_out.append(f"Access, {len(cells):,} of {len(access.cells):,} cells")
+        self._left_out.append(f"Access, {len(cells):,} of {counted(len(access.cells), 'cell')}")
         principals = sorted({cell.principal for cell in cells})
         patterns = sorted({cell.pattern for cell in cells})
         row = {old: new for new, old in enumerate(principals)}
@@ -95,11 +97,11 @@ class Cut:
         ``sections`` is the command that prints all of it."""
         parts = list(self._left_out)
         if self._shortened:
-            names = "a name" if len(self._shortened) == 1 else f"{len(self._shortened):,} names"
+            names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")
             parts.append(f"{names} of more than {self._limits.name} characters, shortened")
         if self._shorter:
-            what = "a list" if self._shorter == 1 else f"{self._shorter:,} lists"
-            parts.append(f"{what} of commands, after {self._limits.lines:,} lines at most")
+            what = "a list" if self._shorter == 1 else counted(self._shorter, "list")
+            parts.append(f"{what} of commands, after {counted(self._limits.lines, 'line')} at most")
         if not parts:
             return "Nothing was cut from this file."
         names = " | ".join(section.id for section in sections)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
+from metalog.plurals import counted, plural
 from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
@@ -25,7 +26,7 @@ from metalog_spark.report.contents import (
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.times import configuration_said, log_end
 from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
-from metalog_spark.report.words import counted, day, roughly, share
+from metalog_spark.report.words import day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
@@ -213,14 +214,23 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
 def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     answers = roughly(traffic.requests)
     if uses is None:
-        return f"Which of {acls:,} ACLs were used is not known: no broker logged what it allowed."
+        return (
+            f"Which of {counted(acls, 'ACL was', 'ACLs were')} used is not known: no"
+            " broker logged what it allowed."
+        )
     if not uses.grants:
-        return f"There is no grant, and {answers} answers were given."
-    were = "was" if uses.grants == 1 else "were"
+        return (
+            f"There is no grant, and {answers}"
+            f" {plural(traffic.requests, 'answer was', 'answers were')} given."
+        )
+    were = plural(uses.used, "was", "were")
     used = f"{uses.used:,} of {counted(uses.grants, 'grant')} {were} used"
     if uses.can_go or not uses.unknown:
         left = f"; of {uses.unknown:,} that is not known" if uses.unknown else ""
-        return f"{used}; {uses.can_go:,} can go without changing one of {answers} answers{left}."
+        return (
+            f"{used}; {uses.can_go:,} can go without changing one of {answers}"
+            f" {plural(traffic.requests, 'answer')}{left}."
+        )
     return (
         f"{used}; whether the other {uses.unknown:,} were is not known, so none is called unused."
     )

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from metalog.plurals import counted
 from metalog_spark.report.contents import Cell, Column, Kind, Section
-from metalog_spark.report.words import counted, day, grant, hosts_said, moment, resource
+from metalog_spark.report.words import day, grant, hosts_said, moment, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts
@@ -216,7 +217,8 @@ def denied(found: Rows) -> Section:
     rows = found.rows
     storms = sum(row["storm"] for row in rows)
     says = (
-        f"The {len(rows):,} questions that were denied most (a principal, an operation and a "
+        f"The {counted(len(rows), 'question that was', 'questions that were')} denied most (a"
+        " principal, an operation and a "
         f"resource), {counted(storms, 'storm')} among them, and the ACL that came nearest to "
         "allowing them then."
         if rows

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from metalog_spark.report.words import counted, day, moment
+from metalog.plurals import counted
+from metalog_spark.report.words import day, moment
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from metalog.plurals import counted
+
 _LARGE = ((1_000_000_000, "bn"), (1_000_000, "million"))
 
 
@@ -15,10 +17,6 @@ def roughly(count: int) -> str:
         if count >= size:
             return f"{count / size:.1f} {word}".replace(".0 ", " ")
     return f"{count:,}"
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def share(part: int, whole: int) -> str:
@@ -57,4 +55,4 @@ def grant(row: Mapping[str, Any]) -> str:
 def hosts_said(row: Mapping[str, Any]) -> str:
     """``10.0.0.1``, ``3 hosts, 10.0.0.1 last``."""
     hosts, last = row["hosts"], row["host"]
-    return str(last) if hosts == 1 else f"{hosts:,} hosts, {last} last"
+    return str(last) if hosts == 1 else f"{counted(hosts, 'host')}, {last} last"

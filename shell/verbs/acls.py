@@ -19,10 +19,11 @@ from metalog.acl import (
     ResourcePatternFilter,
 )
 from metalog.ids import uuid_text
+from metalog.plurals import counted, plural
 from metalog.principal import parse_principal
 from shell import acls
 from shell.context import add_source, opened_source, replayed_source
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.resources import add_resources, resources
 from shell.safe import shown
 from shell.words import parse_word
@@ -169,5 +170,5 @@ def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], outpu
     counted = [(kinds.count(kind), kind) for kind in ("prefixed", "wildcard") if kind in kinds]
     if counted:
         said = " and ".join(f"{count} {kind}" for count, kind in counted)
-        reach = "ACL also reaches" if len(kinds) == 1 else "ACLs also reach"
+        reach = plural(len(kinds), "ACL also reaches", "ACLs also reach")
         output.note(f"{said} {reach} {pattern.name}: --resource-pattern-type match")

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.asking import need_somebody, says_yes
 from shell.context import opened_source
 from shell.moved import add_credentials, moves
-from shell.output import Output, counted
+from shell.output import Output
 from shell.plan_checks import refusal_of
 from shell.planning import Planned, add_planning, current_acls, planned, print_steps
 from shell.safe import shown

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
+from metalog.plurals import counted
 from shell.context import add_command_config, add_place, opened_source
-from shell.output import Output, counted
+from shell.output import Output
 from shell.safe import safe
 from snapshot.exchange.source_kinds import ARCHIVED
 

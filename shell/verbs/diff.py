@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.insight.diff import Difference, UserChange, Users, difference
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.acls import sentence
 from shell.context import (
     MOMENT_FORMS,
@@ -22,7 +23,7 @@ from shell.context import (
     refuse_doubts_about,
     replayed_source,
 )
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.pasted_commands import Place
 from shell.planning import SIGNS, print_commands, print_table
 from shell.safe import shown

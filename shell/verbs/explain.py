@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from metalog.plurals import counted
 from shell.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
 from shell.context import add_config, add_source
 from shell.explanation import changed_since, point_out, render, section
@@ -96,7 +97,7 @@ def _explain_many(
             record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
             output.record(record | group.as_json())
             continue
-        times = "once" if group.times == 1 else f"{group.times:,} times"
+        times = "once" if group.times == 1 else counted(group.times, "time")
         then = changed_since(group.asked, explanation.trace.allowed)
         said = f"--- asked {times}, first in line {group.line}" + (f"; {then}" if then else "")
         output.line(output.paint(said, "faint"))

@@ -18,13 +18,14 @@ from urllib.parse import quote
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from metalog.image.metadata import MetadataImage
+from metalog.plurals import counted
 from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
 from shell.acl_files import Held, held_by
 from shell.acls import sentence
 from shell.context import add_source
 from shell.left_out import LeftOut
-from shell.output import Output, counted
+from shell.output import Output
 from shell.safe import safe
 from snapshot.exchange.certainty import MARK
 from snapshot.exchange.formats.document import Document, ScramUser, in_order

@@ -22,6 +22,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.acls import listing_order
 from shell.asking import need_somebody, says_yes
 from shell.context import (
@@ -35,7 +36,7 @@ from shell.context import (
 )
 from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.narrow_source import for_listing
-from shell.output import Output, counted
+from shell.output import Output
 from shell.plan_checks import add_lockout, caller_of
 from shell.planning import current_acls
 from shell.safe import safe

@@ -17,10 +17,11 @@ from authorizer.insight.lint.finding import Check, Finding, Severity
 from metalog.acl import Acl, words_of
 from metalog.collector import resting_collector
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted, plural
 from shell.acls import KEYS, sentence
 from shell.context import add_config, add_source
 from shell.linting import Looked, looked_at
-from shell.output import Output, counted
+from shell.output import Output
 from shell.safe import safe, shown
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--fail-on SEVERITY] [options]"
@@ -100,7 +101,7 @@ def _say_left_out(results: Iterable[Found], output: Output) -> None:
         if found is None and check.needs is not None:
             left_out.setdefault(check.needs.value, []).append(check.id)
     for need, names in left_out.items():
-        verb = "needs" if len(names) == 1 else "need"
+        verb = plural(len(names), "needs", "need")
         output.note(f"left out: {', '.join(names)}, which {verb} {need}")
 
 
@@ -166,15 +167,11 @@ def _summary(results: Iterable[Found], acls: int) -> str:
     if not counts:
         return f"Nothing found in {among}."
     said = [
-        f"{counts[severity]:,} {_counted(word, counts[severity])}"
+        counted(counts[severity], word, word if word == "info" else None)
         for word, severity in _SEVERITIES.items()
         if counts[severity]
     ]
     return f"{', '.join(said)} in {among}."
-
-
-def _counted(word: str, times: int) -> str:
-    return word if times == 1 or word == "info" else f"{word}s"
 
 
 def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
+from metalog.plurals import plural
 from metalog.records.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 from shell.asking import need_somebody, says_yes
@@ -204,8 +205,8 @@ def _delete(
 
 def _ask_to_delete(user: str, mechanisms: Sequence[ScramMechanism], output: Output) -> None:
     names = " and ".join(mechanism.mechanism_name for mechanism in mechanisms)
-    plural = "" if len(mechanisms) == 1 else "s"
-    output.err.write(f"Delete the {names} credential{plural} of {shown(user)}? [y/N] ")
+    what = plural(len(mechanisms), "credential")
+    output.err.write(f"Delete the {names} {what} of {shown(user)}? [y/N] ")
     output.err.flush()
     if not says_yes():
         raise InvalidRequest("nothing was changed")

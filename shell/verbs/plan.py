@@ -13,7 +13,8 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
-from shell.output import Cell, Output, counted, in_markdown
+from metalog.plurals import counted
+from shell.output import Cell, Output, in_markdown
 from shell.pasted_commands import Place
 from shell.plan_audit import Audit, asked_words, audited
 from shell.plan_checks import Refusal, refusal_of

@@ -14,12 +14,13 @@ from typing import Any, Final, NamedTuple
 from authorizer.insight.commands import quoted
 from authorizer.insight.expectations import Outcome, hold
 from authorizer.trace import Question
+from metalog.plurals import counted, plural
 from shell.acls import sentence
 from shell.context import add_config, add_source
 from shell.expectations import Expected, read_expectations
 from shell.explanation import asked_from, because, resource_said
 from shell.judge import Judge, judge_of
-from shell.output import Output, counted
+from shell.output import Output
 from shell.safe import safe, shown
 
 USAGE: Final = "SOURCE FILE… [options]"
@@ -108,10 +109,11 @@ def _print(held: list[Held], failed: list[Held], judge: Judge, source: str, outp
         output.line(f"  {output.paint(_explain(each.question, source), 'faint')}")
     number = len(held)
     if failed:
-        are = "is" if len(failed) == 1 else "are"
+        are = plural(len(failed), "is", "are")
         output.line(f"{len(failed):,} of {counted(number, 'expectation')} {are} not met.")
     else:
-        output.line(f"All {number:,} expectations are met." if number > 1 else "It is met.")
+        met = counted(number, "expectation is", "expectations are")
+        output.line(f"All {met} met." if number > 1 else "It is met.")
 
 
 def _asked(question: Question) -> str:

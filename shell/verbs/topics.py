@@ -16,11 +16,12 @@ from authorizer.insight.who_can import WhoCan, who_can
 from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
 from metalog.ids import uuid_text
+from metalog.plurals import counted
 from shell.acls import sentence
 from shell.context import add_config, add_source, opened_source, replayed_source
 from shell.holders import holder_records, print_holders
 from shell.judge import Judge, judge_of
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.safe import shown
 from snapshot.exchange.source_kinds import WITH_TOPICS
 
@@ -134,7 +135,7 @@ def _row(topic: _Topic) -> list[Cell | str]:
     return [
         Cell(shown(topic.name), "strong"),
         _partitions_said(topic),
-        f"{counted(len(topic.acls), 'ACL')} reach{'es' if len(topic.acls) == 1 else ''} it",
+        f"{counted(len(topic.acls), 'ACL reaches', 'ACLs reach')} it",
         "" if topic.id is None else Cell(uuid_text(topic.id), "faint"),
     ]
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from metalog.errors import CorruptLog, UncertainSource
 from metalog.loader import Doubt
+from metalog.plurals import counted
 
 _ADVICE: Final = "no answer is certain without it; --salvage goes by the rest"
 _ADVICE_TO_WRITERS: Final = (
@@ -31,7 +32,7 @@ def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool | None) -> None:
     if doubts and not salvage:
         first = doubts[0].fault
         more = len(doubts) - 1
-        others = f" (and {more:,} doubt{'' if more == 1 else 's'} of another kind)" if more else ""
+        others = f" (and {counted(more, 'doubt')} of another kind)" if more else ""
         raise UncertainSource(
             f"{first.problem}{others}",
             file=first.file,

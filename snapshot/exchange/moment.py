@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidMoment, InvalidSource
+from metalog.plurals import counted, plural
 from metalog.ports import Appended, Log, LogBounds, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch
 from snapshot.reader import bases
@@ -194,7 +195,10 @@ class _Times:
         left_out = sum(base > cut and time <= epoch_ms for base, time in self._ends)
         warning = f"times run backwards at offset {offset}, by {by_ms} ms: leaders' clocks differ"
         if left_out:
-            warning += f"; {left_out} batches of that time or before come after offset {cut}"
+            warning += (
+                f"; {counted(left_out, 'batch', 'batches')} of that time or before"
+                f" {plural(left_out, 'comes', 'come')} after offset {cut}"
+            )
         return (warning,)
 
 

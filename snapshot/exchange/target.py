@@ -13,6 +13,7 @@ from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.log.directory import DirectoryLog
+from metalog.plurals import counted, plural
 from snapshot.exchange.formats.document import ScramUser
 from snapshot.exchange.partly_done import PartlyDone
 from snapshot.exchange.plan import Change, Step, phases
@@ -160,7 +161,8 @@ def carry_out(
                 done += error.done
                 more = "" if error.is_exact else more
             raise InvalidTarget(
-                f"{error}; {done:,} of {len(steps):,} changes were made before{more}; "
+                f"{error}; {done:,} of {counted(len(steps), 'change')}"
+                f" {plural(done, 'was', 'were')} made before{more}; "
                 "run it again to finish"
             ) from None
         done += len(acls)

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from cases import REPOSITORY
@@ -88,3 +89,59 @@ def test_make_alone_lists_its_targets() -> None:
     )
     for target in ("run", "test", "check", "kafka", "lock"):
         assert re.search(rf"^make {target} +\S", done.stdout, re.MULTILINE), target
+
+
+COUNTED = re.compile(
+    r" (?:[a-z-]+ ){0,2}(?:ACLs|answers|batches|brokers|cells|changes|columns|commands|credentials"
+    r"|days|directories|entries|expectations|files|grants|hosts|hours|ids|JSON values|lines"
+    r"|login modules|names|partitions|places|principals|questions|replicas|requests|rows|snapshots"
+    r"|teams|times|topics|users|values)\b"
+)
+SUMS = ("len", "sum", "total")
+
+
+def counts(node: ast.expr) -> bool:
+    """Whether it is a number of things that may be one, and is written for a person."""
+    if not isinstance(node, ast.FormattedValue):
+        return False
+    value, spec = node.value, node.format_spec
+    if isinstance(value, ast.Call):
+        function = value.func
+        name = function.id if isinstance(function, ast.Name) else ast.unparse(function)
+        return name.rpartition(".")[2] in SUMS
+    name = ast.unparse(value).rpartition(".")[2]
+    return isinstance(spec, ast.JoinedStr) and ast.unparse(spec) == "f','" and not name.isupper()
+
+
+def written_inline(tree: ast.Module) -> list[int]:
+    """The lines of each ``f"{n:,} words"`` that may come to ``1 words``."""
+    return [
+        number.lineno
+        for text in ast.walk(tree)
+        if isinstance(text, ast.JoinedStr)
+        for number, words in pairwise(text.values)
+        if isinstance(words, ast.Constant) and COUNTED.match(words.value) and counts(number)
+    ]
+
+
+def test_what_counts_words_inline_is_found() -> None:
+    for source, found in {
+        'f"{n:,} ACLs"': [1],
+        'f"{len(them)} other ACLs"': [1],
+        'f"{found.total()} lines are"': [1],
+        'f"{MOST:,} ACLs at most"': [],
+        "f\"{counted(n, 'ACL')} of it\"": [],
+        'f"{each.name} lines"': [],
+    }.items():
+        assert written_inline(ast.parse(source)) == found, source
+
+
+def test_counted_words_are_written_by_one_function() -> None:
+    """Decoders in metalog.records and metalog.wire name what bytes announce, as a number."""
+    decoders = ("metalog/records/", "metalog/wire/")
+    assert [
+        f"{short(path)}:{line}"
+        for path in MODULES
+        if not short(path).startswith(decoders)
+        for line in written_inline(tree_of(path))
+    ] == []

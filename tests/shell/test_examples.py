@@ -1,24 +1,20 @@
 """Every example that a ``--help`` prints runs as printed, on the demo and on a log of an hour.
 
-Readers have logs, files and clusters of their own: here one log stands for each. Examples that
-change something, go on, or take long are parsed, and not run.
+Readers have logs, files and clusters of their own: here one log stands for each. Those that
+change something or go on run in test_pasted_examples.py, those of the pipeline are parsed.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cases import DEMO
-from tiny_log import ace, batch
-from written_log import formatted
+from log_of_an_hour import an_hour
 
-from metalog.records.batch import build_batch, encode_batch
-from metalog.records.messages import FeatureLevelRecord, NoOpRecord
 from shell.main import TABLE, main
 from shell.options import build_parser, parse
 
@@ -39,7 +35,7 @@ STANDS_FOR = {
     "cluster://broker:9092": str(LOG),
 }
 ELSEWHERE = ("serve", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format")
-"""They go on, take a prompt, change something, or need Spark: their examples are only read."""
+"""They go on, prompt, change something, or need Spark, and are parsed here."""
 
 
 def examples() -> Iterator[tuple[str, str]]:
@@ -67,27 +63,6 @@ def test_each_is_understood(command: str) -> None:
     line, module = TABLE_COMMANDS[name]
     if "…" not in command:
         parse(build_parser(name, line, module), words[verb:])
-
-
-def an_hour(folder: Path) -> Path:
-    """Two hundred offsets of it; the clock says when a log was written, so it ends now."""
-    end_ms = int(time.time() * 1000)
-    batches = [batch(0, FeatureLevelRecord("metadata.version", 30), ace(1), ace(2, "u"))]
-    batches += [batch(offset, NoOpRecord()) for offset in range(3, 200)]
-    timed = (
-        build_batch(
-            each.base_offset,
-            1,
-            end_ms - (200 - each.next_offset) * 18_000,
-            [(message, 0) for message in each.messages()],
-        )
-        for each in batches
-    )
-    path = formatted(folder)
-    (path / "__cluster_metadata-0" / f"{0:020d}.log").write_bytes(
-        b"".join(map(encode_batch, timed))
-    )
-    return path
 
 
 TABLE_COMMANDS = {words: (verb.line, module) for words, verb, module in TABLE.commands()}

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.log.layout import PARTITION_FOLDER
+from metalog.plurals import counted
 from shell.built import show_built
 from shell.context import SUPER_USERS_KEY, add_command_config
-from shell.output import Output, counted
+from shell.output import Output
 from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
 from snapshot.exchange.source_kinds import LOGS
 

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
+from metalog.plurals import counted
 from shell.findings import whole_command
 from shell.options import at_least
 from shell.output import Output
@@ -130,8 +131,8 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
         tally = made.tally
         lost = f", of which {tally.unlogged:,} were not logged" if tally.unlogged else ""
         step.done = (
-            f"made up a year: 2,000 changes of ACLs, and {tally.requests:,} requests of {len(days)}"
-            f" days{lost}"
+            f"made up a year: 2,000 changes of ACLs, and {counted(tally.requests, 'request')}"
+            f" of {counted(len(days), 'day')}{lost}"
         )
     return made
 
@@ -152,8 +153,15 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
         files = build(tables, given, at=at)
         read = sum(each.requests for each in files)
         rejected = sum(each.not_audit + each.broken for each in files)
-        apart = f"; {rejected:,} lines say nothing and are kept apart" if rejected else ""
-        step.done = f"read and decided {read:,} answers of {len(files):,} files{apart}"
+        apart = (
+            f"; {counted(rejected, 'line says nothing and is', 'lines say nothing and are')}"
+            " kept apart"
+            if rejected
+            else ""
+        )
+        step.done = (
+            f"read and decided {counted(read, 'answer')} of {counted(len(files), 'file')}{apart}"
+        )
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
@@ -178,7 +186,7 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
             tolerated=_TOLERATED,
             doing=at,
         )
-        step.done = f"wrote {report.name} and a page for each of {len(of_teams)} teams"
+        step.done = f"wrote {report.name} and a page for each of {counted(len(of_teams), 'team')}"
     output.line(safe(main.sentence))
     return report
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted, plural
 from shell.acls import sentence
 from shell.findings import (
     Asked,
@@ -155,8 +156,8 @@ def _ordered(shares: Sequence[Share]) -> list[Step]:
 def _print(found: LeastSet, shares: Sequence[Share], arguments: Namespace, output: Output) -> None:
     least = sum(len(each.least) for each in shares)
     today = sum(len(each.today) for each in shares)
-    allows = "ALLOW" if least == 1 else "ALLOWs"
-    are = "is" if today == 1 else "are"
+    allows = plural(least, "ALLOW")
+    are = plural(today, "is", "are")
     output.prose(f"{least:,} {allows} would do where there {are} {today:,} today.")
     output.prose(_proof_said(found))
     output.line()
@@ -201,7 +202,8 @@ def _proof_said(found: LeastSet) -> str:
     ]
     said = f"; outside of it: {', '.join(outside)}" if outside else ""
     return (
-        f"Replayed {proof.requests:,} requests: each of the {held:,} that were allowed and still "
+        f"Replayed {counted(proof.requests, 'request')}: each of the {held:,} that"
+        f" {plural(held, 'was', 'were')} allowed and still "
         f"are would be allowed, and none that is denied today{said}."
     )
 

@@ -14,6 +14,7 @@ from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl, acl_fields
 from metalog.ids import uuid_text
+from metalog.plurals import counted, plural
 from shell.acls import sentence
 from shell.findings import (
     Asked,
@@ -27,7 +28,7 @@ from shell.findings import (
     time_json,
     window_asked,
 )
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.spark import add_spark, check_installed, opened_folder
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(verdict, found))
     elif output.format == "commands":
         unknown = found.totals.unknown
-        is_used = "it is used" if unknown == 1 else "they are used"
+        is_used = plural(unknown, "it is used", "they are used")
         said = [f"of {counted(unknown, 'grant')} whether {is_used}"] if unknown else []
         asked = Asked(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.totals.requests, said, output)
@@ -108,7 +109,8 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
     totals = found.totals
     unknown = f"; of {totals.unknown:,} that is not known" if totals.unknown else ""
     output.prose(
-        f"{totals.used:,} of {counted(totals.grants, 'grant')} were used; "
+        f"{totals.used:,} of {counted(totals.grants, 'grant')}"
+        f" {plural(totals.used, 'was', 'were')} used; "
         f"{totals.can_go:,} can go without changing one of "
         f"{counted(totals.requests, 'answer')}{unknown}."
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from shell.acl_files import held_by
 from shell.acls import resource_kind
 from shell.context import (
@@ -25,7 +26,7 @@ from shell.context import (
 )
 from shell.explanation import result_cell
 from shell.findings import acl_json, acl_said, add_window, print_remedies, time_json, window_asked
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.safe import shown
 from shell.saved_plans import changed_since, saved_plan
 from shell.spark import add_spark, check_installed, opened_folder
@@ -139,9 +140,9 @@ def _proposed(
     if not read.owns:
         return read.acls
     plan_for_owned = make_plan(today, read, prune=True)
-    output.note(
-        f"the files say what they own; {len(plan_for_owned.unowned):,} other ACLs stay as they are"
-    )
+    others = len(plan_for_owned.unowned)
+    stay = counted(others, "other ACL stays as it is", "other ACLs stay as they are")
+    output.note(f"the files say what they own; {stay}")
     return after(today, plan_for_owned.steps)
 
 

@@ -25,6 +25,7 @@ from metalog.acl import (
     acl_fields,
 )
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from metalog.records.avro_container import Head, container, read_blocks, read_head
 from metalog.records.checksum import crc32c, crc32c_of_more
 from snapshot.exchange.formats.document import Document, Entry, Notes, Place, in_order, most_entries
@@ -119,7 +120,7 @@ def _entries(source: io.BytesIO, head: Head, file: str) -> tuple[list[Entry], in
     entries: list[Entry] = []
     for count, data in read_blocks(source.read, head, max(_MOST_BYTES, _MOST_TIMES * size)):
         if len(entries) + count > most:
-            raise ValueError(f"more than {most:,} ACLs in {size:,} bytes")
+            raise ValueError(f"more than {counted(most, 'ACL')} in {size:,} bytes")
         checksum = crc32c_of_more(checksum, data)
         block = io.BytesIO(data)
         for _ in range(count):

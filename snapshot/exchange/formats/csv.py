@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
+from metalog.plurals import counted
 from snapshot.exchange.formats.document import Document, Entry, Place, in_order
 from snapshot.exchange.formats.nodes import fault, near
 from snapshot.exchange.formats.rules import checked
@@ -63,7 +64,7 @@ def _rows(text: str, file: str) -> Iterator[tuple[Place, list[str]]]:
 
 def _entry(header: list[str], row: list[str], place: Place) -> Entry:
     if len(row) != len(header):
-        raise fault(place, f"{len(row)} values for {len(header)} columns")
+        raise fault(place, f"{counted(len(row), 'value')} for {counted(len(header), 'column')}")
     cells = dict(zip(header, row, strict=True))
     acl = Acl(
         read_word(ResourceType, cells["ResourceType"], "ResourceType", place),

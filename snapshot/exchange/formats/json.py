@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from snapshot.exchange.formats.document import (
     Document,
     Entry,
@@ -68,7 +69,9 @@ def read_json(text: str, file: str) -> Document:
         else:
             entries += read_rule(node, ignored=("id",))
             if len(entries) > most:
-                raise fault(node.place, f"the file means more than {most:,} ACLs; split it")
+                raise fault(
+                    node.place, f"the file means more than {counted(most, 'ACL')}; split it"
+                )
     return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
 
 

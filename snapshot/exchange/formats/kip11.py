@@ -22,6 +22,7 @@ from metalog.acl import (
     camel,
 )
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from snapshot.exchange.formats.document import Entry, acl_order
 from snapshot.exchange.formats.json_nodes import json_values
 from snapshot.exchange.formats.nodes import Node, fault, fields_of, items_of, text_of, texts_of
@@ -46,7 +47,7 @@ def read_kip11(text: str, file: str, resource: Resource, *, is_draft: bool = Fal
     """
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
-        raise InvalidRequest(f"{file}: {len(nodes)} JSON values where one is expected")
+        raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
     found = fields_of(nodes[0], "the ACLs of a resource", ("version", "acls"))
     if "version" not in found or "acls" not in found:
         raise fault(nodes[0].place, "the ACLs of a resource have a version and acls")

@@ -16,6 +16,7 @@ from urllib.parse import unquote_plus
 
 from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted, plural
 from metalog.scram import ScramCredential, ScramMechanism
 from snapshot.exchange.formats.document import Entry, Place, ScramUser
 from snapshot.exchange.formats.json_nodes import json_values
@@ -69,7 +70,10 @@ def why_too_many(acls: int, size: int) -> str | None:
     """Why so many ACLs of one resource, in so many bytes, cannot be held, or None."""
     if size <= MAX_BYTES:
         return None
-    return f"{acls:,} ACLs of one resource are {size:,} bytes, more than a node of ZooKeeper holds"
+    return (
+        f"{counted(acls, 'ACL')} of one resource {plural(acls, 'is', 'are')} {size:,}"
+        " bytes, more than a node of ZooKeeper holds"
+    )
 
 
 def resource_at(root: str, type_name: str, name: str) -> Resource | None:
@@ -189,5 +193,5 @@ def _text(data: bytes, file: str) -> str:
 def _only_value(text: str, file: str) -> Node:
     nodes = list(json_values(text, file))
     if len(nodes) != 1:
-        raise InvalidRequest(f"{file}: {len(nodes)} JSON values where one is expected")
+        raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
     return nodes[0]

@@ -76,7 +76,7 @@ def test_commands_say_what_they_are_based_on(
         "# By 1,528 answers of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z, in the tables"
         f' of "{tmp_path}/it\'s\\u000adark".',
         "# Tolerated: 5% of the brokers' hours may be without allowed lines.",
-        "# Not known: 1 of 24 broker-hours have no unambiguous allowed line (broker 1: 1), which"
+        "# Not known: 1 of 24 broker-hours has no unambiguous allowed line (broker 1: 1), which"
         " --tolerate accepts.",
         *more,
     ]

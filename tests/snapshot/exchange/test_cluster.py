@@ -126,7 +126,7 @@ def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
         carry_out(store, added)
     said = str(raised.value)
     assert said.startswith(f"{store.url}: cannot create ACLs: INVALID_")
-    assert said.endswith("; 1 of 2 changes were made before; run it again to finish")
+    assert said.endswith("; 1 of 2 changes was made before; run it again to finish")
     assert allow("more") in store.state().document.acls
 
 

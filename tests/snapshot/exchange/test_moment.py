@@ -143,7 +143,7 @@ def test_times_that_run_backwards_are_pointed_out() -> None:
     assert (early.offset, late.offset) == (1, 3)
     assert early.warnings == (
         "times run backwards at offset 2, by 3000 ms: leaders' clocks differ;"
-        " 1 batches of that time or before come after offset 1",
+        " 1 batch of that time or before comes after offset 1",
     )
     assert late.warnings == ("times run backwards at offset 2, by 3000 ms: leaders' clocks differ",)
     assert resolve(AtOffset(2), log).warnings == ()

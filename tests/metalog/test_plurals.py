@@ -1,0 +1,19 @@
+"""Counted words."""
+
+from __future__ import annotations
+
+from metalog.plurals import counted, plural
+
+
+def test_one_and_many() -> None:
+    assert [counted(number, "more ACL") for number in (0, 1, 2, 1200)] == [
+        "0 more ACLs",
+        "1 more ACL",
+        "2 more ACLs",
+        "1,200 more ACLs",
+    ]
+    assert [counted(number, "batch is", "batches are") for number in (1, 2)] == [
+        "1 batch is",
+        "2 batches are",
+    ]
+    assert [plural(number, "ACL") for number in (1, 2)] == ["ACL", "ACLs"]
