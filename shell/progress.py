@@ -12,9 +12,13 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, TextIO
 
+from shell.safe import safe
+from shell.wrapping import terminal_width, visible_width
+
 PATIENCE_S = 1.0
 """So long nothing is shown, since most commands are done by then."""
 _INTERVAL_S: Final = 0.5
+_CUT: Final = "…"
 
 
 class Progress:
@@ -59,6 +63,17 @@ class Progress:
         with self._drawing:
             self._wipe()
 
+    def _line(self) -> str:
+        """As much as one line of the terminal holds: only one can be wiped away."""
+        text = safe(f"{self.doing} ({monotonic() - self._since:.0f} s)")
+        width = terminal_width(self._err)
+        if width is None or visible_width(text) < width:
+            return text
+        kept = text[: max(0, width - len(_CUT) - 1)]
+        while visible_width(kept) + len(_CUT) >= width and kept:
+            kept = kept[:-1]
+        return kept + _CUT
+
     def _wipe(self) -> None:
         if self._is_drawn:
             self._err.write("\r\x1b[K")
@@ -71,7 +86,6 @@ class Progress:
             wait = _INTERVAL_S
             with self._drawing:
                 if not self._over.is_set():
-                    seconds = monotonic() - self._since
-                    self._err.write(f"\r{self.doing} ({seconds:.0f} s)\x1b[K")
+                    self._err.write(f"\r{self._line()}\x1b[K")
                     self._err.flush()
                     self._is_drawn = True

@@ -276,9 +276,10 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
         settings = _translated(properties, client_settings, "")
     except InvalidSource:
         return  # librdkafka knows logins that our own client does not
-    servers = parse_addresses(parse_address(address).servers)
     try:
-        first_connection(servers, settings).close()
+        first_connection(parse_addresses(parse_address(address).servers), settings).close()
+    except InvalidSource:
+        raise
     except InvalidRequest as error:
         raise Unanswered(f"{address}: {error}") from None
 

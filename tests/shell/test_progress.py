@@ -12,7 +12,7 @@ from typing import TextIO
 import pytest
 
 from shell import progress
-from shell.output import Output
+from shell.output import Output, text_width
 
 WIPED = "\r\x1b[K"
 
@@ -53,6 +53,21 @@ def test_long_work_says_what_it_is_at_and_leaves_nothing_behind(
             f"{WIPED}warning: the end",
         )
     assert (tmp_path / "out").read_text() == "an answer\n"
+
+
+def test_it_is_one_line_of_the_terminal_whatever_a_file_is_called(
+    terminal: tuple[int, TextIO], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is longer goes on in the next line, and only the last would be wiped away."""
+    ours, err = terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("a" * 200, "\x1b[2J" * 40, "読" * 100):
+        with (tmp_path / "out").open("w") as out:
+            output = Output(out, err)
+            with output.busy(f"reading {name}"):
+                drawn = shown(ours, "…\x1b[K").rpartition("\r")[2].removesuffix("\x1b[K")
+            assert "\x1b" not in drawn
+            assert text_width(drawn) < 80
 
 
 def test_what_is_broken_off_leaves_nothing_behind(
