@@ -266,9 +266,10 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 
 
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
-    """``Unanswered`` where no server takes a connection, within the time of one and with what
-    was tried; librdkafka takes longer, and says less."""
+    """``Unanswered`` where no server takes a connection and answers a request, within the time of
+    one and with what was tried; librdkafka takes longer, and says less."""
     from metalog.wire.bootstrap import first_connection
+    from metalog.wire.cluster_client import check_answers
     from metalog.wire.hosts import parse_addresses
     from metalog.wire.security import client_settings
 
@@ -277,7 +278,8 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     except InvalidSource:
         return  # librdkafka knows logins that our own client does not
     try:
-        first_connection(parse_addresses(parse_address(address).servers), settings).close()
+        servers = parse_addresses(parse_address(address).servers)
+        first_connection(servers, settings, check=check_answers).close()
     except InvalidSource:
         raise
     except InvalidRequest as error:

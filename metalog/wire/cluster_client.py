@@ -87,6 +87,13 @@ class OutcomeUnknown(InvalidRequest):
     """A change was sent, and nothing says whether it was made."""
 
 
+def check_answers(connection: Connection) -> None:
+    """``Unreachable`` of a peer that hangs up: one that wants a login says what it speaks to
+    anybody, and answers nothing else."""
+    version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
+    connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
+
+
 class ClusterClient:
     """Any one of the ``bootstrap`` nodes that runs is enough; the first call connects.
 

@@ -148,7 +148,10 @@ class Session:
             )
         if body.error_code != ErrorCode.NONE:
             name = error_name(body.error_code)
-            raise AuthenticationFailed(f"the server refuses a login by {mechanism}: {name}")
+            raise AuthenticationFailed(
+                f"the server refuses a login by {mechanism}: {name}; is it a listener with SASL? "
+                "security.protocol and sasl.mechanism say how to log in"
+            )
         self._exchange = exchange_of(self._credentials, self._entropy)
         return self._send_token(self._exchange.first())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from cases import kafka_case
 from running_node import running_in
+from wire_peers import opened, serving
 from written_log import formatted
 
 from metalog import (
@@ -61,6 +62,14 @@ def test_a_topic_whose_cluster_does_not_answer() -> None:
     """tests/compat opens one of Kafka's."""
     with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: .*refused"):
         open_log("topic://127.0.0.1:1/acls", {"client.id": "us"})
+
+
+def test_a_topic_at_a_listener_that_wants_a_login() -> None:
+    """It says what it speaks to anybody, and hangs up at the first request."""
+    with serving(opened) as address, pytest.raises(Unanswered) as raised:
+        open_log(f"topic://{address}/acls")
+    assert str(raised.value).startswith(f"topic://{address}/acls: {address}: it hung up at our")
+    assert "it may want a login by SASL: set security.protocol" in str(raised.value)
 
 
 @pytest.mark.parametrize(
