@@ -16,7 +16,6 @@ from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.plurals import counted
 from shell.acls import resource_kind, sentence
 from shell.context import read_config
-from shell.output import counted
 from shell.safe import shown
 from snapshot.exchange.formats.document import acl_order, is_owned
 from snapshot.exchange.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
