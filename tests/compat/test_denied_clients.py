@@ -1,7 +1,8 @@
 """Ten clients that a real Kafka denies, and the commands that ``explain`` prints for them.
 
-A shell runs the printed lines as they are. Nobody tells it more than a person on call knows: the
-line in Kafka's log, and whether the application reads or writes.
+A shell reads the printed lines as they are; the words that it makes of them run in the processes
+that tests have for ``metalog`` and Kafka's tools. Nobody tells it more than a person on call knows:
+the line in Kafka's log, and whether the application reads or writes.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import shlex
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from command import Run
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -30,6 +32,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.xdist_group("real-kafka"), pytest.mark.once]
 
+TOOLS: Final = ("kafka-acls", "metalog")
 TOPIC: Final = "orders"
 LIMIT_S: Final = 20.0
 DENIED_LINES: Final = 4
@@ -139,7 +142,7 @@ APPLICATIONS: Final = (
 
 
 class Repair(NamedTuple):
-    """Explains denials of one Kafka, and runs what is printed."""
+    """Explains denials of one Kafka, and carries out what is printed."""
 
     kafka: ScramKafka
     folder: Path
@@ -155,26 +158,35 @@ class Repair(NamedTuple):
         assert eventually(found)
         return found()
 
-    def explain(self, *question: str, source: str | Path = "") -> str:
+    def explain(self, run: Run, *question: str, source: str | Path = "") -> str:
         """What it prints, from the cluster itself or from ``source``."""
-        cluster = (self.kafka.url, "--command-config", str(self.kafka.settings()))
-        where = (str(source),) if source else cluster
+        cluster = (self.kafka.url, "--command-config", self.kafka.settings())
+        where = (source,) if source else cluster
+        done = run("explain", *where, *question, "--super-users", f"User:{ADMIN}")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def carry_out(self, run: Run, commands: list[str]) -> None:
+        assert commands
+        for command in commands:
+            tool, *words = self._words(command)
+            if tool == "metalog":
+                done = run(*words)
+                assert done.returncode == 0, (command, done.stdout, done.stderr)
+            else:
+                self.kafka.kafka.tools.run("org.apache.kafka.tools.AclCommand", *words)
+
+    def _words(self, command: str) -> list[str]:
+        """What bash starts for a line: the tool's name and its arguments."""
+        tools = self._tools("printing", dict.fromkeys(TOOLS, 'printf "%s\\0" "${0##*/}"'))
         done = subprocess.run(
-            ["metalog", "explain", *where, *question, "--super-users", f"User:{ADMIN}"],
-            env=self._environment(),
+            ["bash", "-c", command],
+            env=self._environment(tools),
             capture_output=True,
             text=True,
             check=True,
         )
-        return done.stdout
-
-    def run(self, commands: list[str]) -> None:
-        assert commands
-        for command in commands:
-            done = subprocess.run(
-                ["bash", "-c", command], env=self._environment(), capture_output=True, text=True
-            )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout.split("\0")[:-1]
 
     def run_as_script(self, commands: list[str]) -> None:
         """A shell that reads ``commands`` from its standard input, as those that are pasted: what
@@ -182,25 +194,32 @@ class Repair(NamedTuple):
         settings = self.folder / "admin's client.properties"
         settings.write_bytes(self.kafka.settings().read_bytes())
         place = {"BOOTSTRAP": self.kafka.kafka.bootstrap, "CLIENT_CONFIG": str(settings)}
+        java = self.kafka.kafka.tools.command("org.apache.kafka.tools.AclCommand")
+        ours = [sys.executable, "-m", "shell.main"]
+        starts = (f"exec {shlex.join(java)}", f"exec {shlex.join(ours)}")
+        tools = self._tools("real", dict(zip(TOOLS, starts, strict=True)))
         done = subprocess.run(
             ["bash", "-e"],
             input="\n".join(commands),
-            env=self._environment() | place,
+            env=self._environment(tools) | place,
             capture_output=True,
             text=True,
         )
         assert done.returncode == 0, (commands, done.stdout, done.stderr)
 
-    def _environment(self) -> dict[str, str]:
-        """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
-        folder = self.folder / "bin"
+    def _tools(self, kind: str, starts: Mapping[str, str]) -> Path:
+        """A folder with a script of each tool's name, which starts what is said of it."""
+        folder = self.folder / kind
         if not folder.exists():
             folder.mkdir()
-            java = self.kafka.kafka.tools.command("org.apache.kafka.tools.AclCommand")
-            tool = folder / "kafka-acls"
-            tool.write_text(f'#!/bin/sh\nexec {shlex.join(java)} "$@"\n')
-            tool.chmod(0o755)
-        path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+            for name, start in starts.items():
+                (folder / name).write_text(f'#!/bin/sh\n{start} "$@"\n')
+                (folder / name).chmod(0o755)
+        return folder
+
+    def _environment(self, tools: Path) -> dict[str, str]:
+        """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
+        path = f"{tools}:{os.environ['PATH']}"
         return {"PATH": path, "HOME": str(self.folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
 
 
@@ -247,7 +266,7 @@ def _settings(kafka: ScramKafka, user: str) -> Settings:
 
 @pytest.mark.parametrize("application", APPLICATIONS, ids=lambda each: each.name)
 def test_a_denied_client_works_after_the_printed_commands(
-    application: Application, repair: Repair
+    application: Application, repair: Repair, run: Run
 ) -> None:
     name, kafka = application.name, repair.kafka
     settings = _settings(kafka, name)
@@ -266,16 +285,16 @@ def test_a_denied_client_works_after_the_printed_commands(
         if application.checklist:
             assert not repairs, "the checklist's commands were not all that it needed"
             words = application.checklist.format(name).split()
-            printed = repair.explain(f"User:{name}", *words)
+            printed = repair.explain(run, f"User:{name}", *words)
         else:
-            printed = repair.explain(repair.denied_line(name, start))
-        repair.run(_commands(printed, application.kind, tool))
+            printed = repair.explain(run, repair.denied_line(name, start))
+        repair.carry_out(run, _commands(printed, application.kind, tool))
     pytest.fail(f"{name} is still denied:\n{printed}")
 
 
 @pytest.mark.parametrize("by", ["kafka-acls", "metalog kafka-acls"])
 def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
-    by: str, repair: Repair
+    by: str, repair: Repair, run: Run
 ) -> None:
     """Two DENYs stand in the way, one of a host and one of a prefix; removing one must not swallow
     the command that follows."""
@@ -292,10 +311,12 @@ def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
         _send(Producer(settings), LONGEST)
     line = repair.denied_line(NAMED_ODDLY, start)
     if by == "kafka-acls":
-        printed = repair.explain(line, source=kafka.kafka.log_dir)
+        printed = repair.explain(run, line, source=kafka.kafka.log_dir)
         assert "before you paste: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE" in printed
     else:
-        printed = repair.explain(line, source=f"quorum://127.0.0.1:{kafka.kafka.controller_port}")
+        printed = repair.explain(
+            run, line, source=f"quorum://127.0.0.1:{kafka.kafka.controller_port}"
+        )
         assert "$BOOTSTRAP" not in printed
         controllers = f"127.0.0.1:{kafka.kafka.controller_port}"
         by_cluster = repair.explain(line, source=f"cluster://{controllers}")

@@ -5,6 +5,7 @@ This module must not know who may ask what.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import admin_requests as admin
@@ -22,6 +23,7 @@ TOPIC = "topic"
 INNER = write_request(admin.create(), 1, "client")
 
 
+@cache
 def requests() -> dict[int, Body]:
     """By API key."""
     metadata, quorum = request_parts(METADATA, 13), request_parts(QUORUM, 2)
