@@ -26,6 +26,7 @@ settings.register_profile("no timing gates a test", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("no timing gates a test")
 
+LONGEST_ID = 60
 ALWAYS = "demo", "bit-middle-body-0"
 """The logs that are read on each Python: one as it should be, and one with damage."""
 
@@ -64,6 +65,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     ):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, [_parameter(case) for case in cases])
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Names a long text by its beginning: each report of each worker has the test's id in it."""
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    begin = ascii(val[:LONGEST_ID]).removeprefix("b")[1:-1]
+    return f"{begin}-and-{len(val) - LONGEST_ID}-more"
 
 
 def _parameter(case: KafkaCase | DamagedCase) -> object:

@@ -132,7 +132,7 @@ def test_nothing_before_a_login_holds_the_loop(tmp_path: Path) -> None:
         "metadata.log.dir": str(tmp_path),
         "listeners": "SASL_PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
     }
-    texts = Shape(text=lambda number: b"\xff" * (BEFORE_LOGIN_BYTES // 4))
+    texts = Shape(text=b"\xff" * (BEFORE_LOGIN_BYTES // 4))
     with ticking({**BOTH_ROLES, **changed}) as (node, ticks):
         for body in (
             request(request_type(API_VERSIONS, 4), texts),
@@ -157,7 +157,7 @@ def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
     for version in range(api.versions.least, api.versions.most + 1):
         declared = request_type(key, version)
         for many in (
-            Shape(items=AT_MOST_AT_ONCE + 1, text=lambda number: b""),
+            Shape(items=AT_MOST_AT_ONCE + 1, text=b""),
             Shape(tags=AT_MOST_AT_ONCE + 1),
         ):
             if has_arrays(declared) if many.items else declared.__flexible__:

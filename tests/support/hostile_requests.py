@@ -23,11 +23,12 @@ LONGEST_TEXT = 32_767
 
 class Shape(NamedTuple):
     """How many items each outermost array has, and each array within; ``text`` makes the text
-    of the number of an item. ``tags`` are unknown tagged fields at the end."""
+    of the number of an item, or is that of all, which are alike then. ``tags`` are unknown tagged
+    fields at the end."""
 
     items: int = 0
     within: int = 0
-    text: Callable[[int], bytes] = b"%x".__mod__
+    text: Callable[[int], bytes] | bytes = b"%x".__mod__
     tags: int = 0
     values: Mapping[str, int] = VALUES
     data: Mapping[str, bytes] = {}
@@ -43,7 +44,7 @@ def hostile(
     texts = min(most, api.most_bytes // LONGEST_TEXT // 20)
     yield (
         "malformed texts",
-        request(declared, plain._replace(items=texts, text=lambda number: b"\xff" * LONGEST_TEXT)),
+        request(declared, plain._replace(items=texts, text=b"\xff" * LONGEST_TEXT)),
     )
     if declared.__flexible__:
         yield "unknown tags", request(declared, plain._replace(tags=most))
@@ -54,7 +55,7 @@ def hostile(
         yield "many items", request(declared, plain._replace(items=each, values=matching))
         if any(has_arrays(item_type(array.type)) for array in arrays(declared)):
             yield "items in one", request(declared, plain._replace(items=1, within=each - 1))
-        yield "too many items", request(declared, plain._replace(items=most + 1))
+        yield "too many items", request(declared, plain._replace(items=most + 1, text=b"x"))
     yield "too long", request(declared, plain) + bytes(api.most_bytes)
 
 
@@ -108,7 +109,11 @@ def field_bytes(
             if dataclasses.is_dataclass(item)
             else (lambda each: simple(field, is_flexible, shape, each))
         )
-        return length(shape.items, is_flexible, 4) + b"".join(map(make, range(shape.items)))
+        if isinstance(shape.text, bytes):
+            items = make(0) * shape.items
+        else:
+            items = b"".join(map(make, range(shape.items)))
+        return length(shape.items, is_flexible, 4) + items
     if dataclasses.is_dataclass(field.type):
         return structure(field.type, shape._replace(tags=0), number)
     return simple(field, is_flexible, shape, number)
@@ -117,7 +122,7 @@ def field_bytes(
 def simple(field: dataclasses.Field[Any], is_flexible: bool, shape: Shape, number: int) -> bytes:
     kind = field.metadata["kafka_type"]
     if kind == "string":
-        text = shape.text(number)
+        text = shape.text if isinstance(shape.text, bytes) else shape.text(number)
         return length(len(text), is_flexible, 2) + text
     if kind in ("bytes", "records"):
         data = shape.data.get(field.name, b"")
