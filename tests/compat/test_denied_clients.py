@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from command import Run
+from command import AS_USERS_START_IT, Run
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -220,7 +220,8 @@ class Repair(NamedTuple):
     def _environment(self, tools: Path) -> dict[str, str]:
         """``kafka-acls`` and ``metalog`` are found by their names, as after an installation."""
         path = f"{tools}:{os.environ['PATH']}"
-        return {"PATH": path, "HOME": str(self.folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
+        home = {"HOME": str(self.folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
+        return {"PATH": path, **home, **AS_USERS_START_IT}
 
 
 def _commands(printed: str, kind: str, tool: str) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from cases import REPOSITORY
+from command import AS_USERS_START_IT
 from kafka_quorum import FOLLOWER, NOBODY, NODES, KafkaQuorum
 from kafka_tools import CLUSTER_ID
 from waiting import eventually
@@ -374,6 +375,7 @@ def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
+        env={**os.environ, **AS_USERS_START_IT},
     ) as process:
         patience = Timer(LIMIT_S, process.kill)
         patience.start()

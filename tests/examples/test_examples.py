@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cases import REPOSITORY
+from command import AS_USERS_START_IT
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
@@ -38,7 +40,11 @@ def program(name: str, *arguments: str | Path) -> Iterator[tuple[str, str]]:
     """Where a program's super user connects, and where others log in."""
     command = [sys.executable, "-W", "error", REPOSITORY / "examples" / f"{name}.py", *arguments]
     process = subprocess.Popen(
-        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **AS_USERS_START_IT},
     )
     with process:
         try:

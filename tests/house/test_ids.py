@@ -1,4 +1,4 @@
-"""A test's id goes from worker to worker with each report, and into the environment of processes."""
+"""A test's id goes from worker to worker with each report, and to the processes that it starts."""
 
 from __future__ import annotations
 

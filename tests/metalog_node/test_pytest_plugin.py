@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from cases import REPOSITORY
-from command import run_python
+from command import AS_USERS_START_IT, run_python
 
 pytest_plugins = ["pytester"]
 
@@ -46,7 +46,8 @@ class TestChanged:
 def test_a_project_tests_its_acls_on_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name, value in {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **AS_USERS_START_IT}.items():
+        monkeypatch.setenv(name, value)
     pytester.makepyfile(USES)
     done = pytester.runpytest_subprocess("-p", "metalog_node.pytest_plugin", "-W", "error")
     done.assert_outcomes(passed=3)

@@ -20,6 +20,8 @@ from cases import REPOSITORY
 from shell.main import main
 
 QUIET_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100"}
+AS_USERS_START_IT = {"PYTHONPATH": str(Path(__file__).with_name("without_hypothesis"))}
+"""For the environment of a process of ours: what tests alone have installed is not there."""
 
 
 def run_metalog(
@@ -78,7 +80,7 @@ def run_python(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **QUIET_ENVIRONMENT, **(environment or {})},
+        env={**os.environ, **QUIET_ENVIRONMENT, **AS_USERS_START_IT, **(environment or {})},
         cwd=REPOSITORY,
         timeout=timeout_s,
         check=False,

@@ -5,6 +5,7 @@ This module must not know what is asked of it.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from command import AS_USERS_START_IT
 
 OPEN = re.compile(r"Listener (\S+) \(\S+\) is open on (\S+)\.")
 
@@ -42,7 +45,13 @@ def killed_at_the_end(*arguments: str, listeners: int = 1) -> Iterator[dict[str,
 @contextmanager
 def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-W", "error", "-m", "shell.main", "serve", *arguments]
-    node = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    node = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **AS_USERS_START_IT},
+    )
     try:
         yield node
     finally:

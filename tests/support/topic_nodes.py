@@ -6,6 +6,7 @@ This module must not know who is killed when.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from itertools import count
 from pathlib import Path
 
 from admin_requests import create, creation
+from command import AS_USERS_START_IT
 from kafka_tools import free_ports
 from served_node import OPEN
 
@@ -60,7 +62,9 @@ class TopicNodeProcess:
     def start(self) -> None:
         command = [sys.executable, "-m", "shell.main", "serve", "--config", str(self._config)]
         with self.output.open("ab") as output:
-            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+            self._process = subprocess.Popen(
+                command, stdout=output, stderr=output, env={**os.environ, **AS_USERS_START_IT}
+            )
 
     def wait_until_open(self, within_s: float = 30.0) -> None:
         deadline = time.monotonic() + within_s
