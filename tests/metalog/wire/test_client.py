@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import socket
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 
 import pytest
@@ -40,31 +40,29 @@ def test_it_hangs_up_at_once() -> None:
 
 
 def test_it_says_nothing() -> None:
-    begin = time.monotonic()
-    with serving(lambda peer: time.sleep(0.6)) as address:
-        with pytest.raises(Unreachable, match="no answer in time"):
-            Connection(address, HASTY)
-        assert time.monotonic() - begin < 0.6
+    """Until we hang up."""
+    silent = serving(lambda peer: peer.makefile("rb").read())
+    with silent as address, pytest.raises(Unreachable, match="no answer in time"):
+        Connection(address, HASTY)
 
 
 def test_it_says_little_by_little() -> None:
-    """The deadline is the request's, not that of each byte."""
+    """The deadline is the request's, not that of each byte: 256 would take half a minute."""
 
     def drip(peer: socket.socket) -> None:
         opened(peer)
         peer.sendall(b"\0\0\1\0")
-        for _ in range(10):
-            time.sleep(0.1)
-            try:
+        with suppress(OSError):
+            while True:
+                time.sleep(0.1)
                 peer.sendall(b"\0")
-            except OSError:
-                return
 
-    with serving(drip) as address, Connection(address, HASTY) as connection:
-        begin = time.monotonic()
-        with pytest.raises(Unreachable, match="no answer in time"):
-            connection.ask(ASKED)
-        assert time.monotonic() - begin < 0.8
+    with (
+        serving(drip) as address,
+        Connection(address, HASTY) as connection,
+        pytest.raises(Unreachable, match="no answer in time"),
+    ):
+        connection.ask(ASKED)
 
 
 def test_it_hangs_up_on_a_question() -> None:

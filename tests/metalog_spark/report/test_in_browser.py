@@ -22,6 +22,7 @@ from report_contents import (
 )
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from waiting import eventually
 
 from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Section
 from metalog_spark.report.page import page
@@ -222,13 +223,17 @@ def test_the_charts_are_read_by_keyboard(opened: Browser) -> None:
 
 
 def test_the_matrix_zooms(opened: Browser) -> None:
-    whole = opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
+    """Each time at the browser's next frame."""
+
+    def picture() -> object:
+        return opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
+
+    whole = picture()
     opened.window.find_element(By.ID, "zoom-in").click()
-    zoomed = opened.run("return document.querySelector('#access-chart canvas').toDataURL()")
-    assert zoomed != whole
+    assert eventually(lambda: picture() != whole)
     opened.window.find_element(By.ID, "zoom-out").click()
     opened.run("document.getElementById('access-chart').blur()")
-    assert opened.run("return document.querySelector('#access-chart canvas').toDataURL()") == whole
+    assert eventually(lambda: picture() == whole)
 
 
 def test_commands_are_copied_as_they_are(opened: Browser) -> None:
