@@ -62,10 +62,16 @@ class KafkaTools(NamedTuple):
     ) -> list[str]:
         """What runs ``main`` in a Java process of its own."""
         classpath = f"{self.jars}/*{more_jars}"
-        kept = "ArchiveClassesAtExit" if self.keeps_classes else "SharedArchiveFile"
-        classes = f"-XX:{kept}={self.jars / 'classes.jsa'}"
         texts = [str(argument) for argument in arguments]
-        return ["java", *QUICK_START, classes, logging, "-cp", classpath, main, *texts]
+        return ["java", *QUICK_START, *self._classes(), logging, "-cp", classpath, main, *texts]
+
+    def _classes(self) -> Iterator[str]:
+        """Without this option Java has its own classes as they were kept."""
+        kept = self.jars / "classes.jsa"
+        if self.keeps_classes:
+            yield f"-XX:ArchiveClassesAtExit={kept}"
+        elif kept.is_file():
+            yield f"-XX:SharedArchiveFile={kept}"
 
     def answer(self, main: str, *arguments: str | Path) -> ToolsAnswer:
         """What the tool printed, and its exit code."""
