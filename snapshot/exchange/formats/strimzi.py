@@ -23,6 +23,7 @@ from metalog.acl import (
     camel,
     java_order,
 )
+from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
 from snapshot.exchange.formats.document import Document, Entry, bounded, in_order
 from snapshot.exchange.formats.nodes import (
@@ -65,6 +66,8 @@ _TYPE_WORDS: Final = {member: word for word, member in _TYPES.items()}
 _PATTERNS: Final = {"literal": PatternType.LITERAL, "prefix": PatternType.PREFIXED}
 _PATTERN_WORDS: Final = {member: word for word, member in _PATTERNS.items()}
 _COMMON_NAME: Final = "CN="
+_CLUSTER_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
+"""Of a Kubernetes resource, and short enough for the value of a label."""
 _RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
 
@@ -244,6 +247,10 @@ def why_not(acl: Acl) -> str | None:
 
 def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
     """The lines before the name of a resource, and those after it."""
+    if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
+        raise InvalidRequest(
+            f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and ."
+        )
     labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
     return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels
 
