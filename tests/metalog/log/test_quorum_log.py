@@ -6,7 +6,7 @@ A controller here is a thread that answers by the codec; tests/compat has real o
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
-from tiny_log import ace, batch, leader_change, snapshot
+from tiny_log import ace, batch, leader_change, snapshot, values
 from waiting import eventually
 
 from metalog.errors import ErrorCode, InvalidSource
@@ -24,7 +24,7 @@ from metalog.loader import Ready
 from metalog.log import quorum
 from metalog.log.quorum import QuorumLog
 from metalog.ports import Appended, HighWatermark
-from metalog.records.batch import encode_batch
+from metalog.records.batch import Batch, encode_batch
 from metalog.replica import Replica
 from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import Request, read_request, write_response
@@ -102,15 +102,15 @@ def fetched(
     )
 
 
-def leading(mark: int) -> Answer:
-    """A leader of LOG, committed below ``mark``."""
+def leading(mark: int, log: Sequence[Batch] = LOG) -> Answer:
+    """A leader of ``log``, committed below ``mark``."""
 
     def answer(asked: Any) -> Any:
         place = asked.topics[0].partitions[0]
         if place.current_leader_epoch != 1:
             return fetched(74)
         sent = b"".join(
-            encode_batch(each) for each in LOG if each.base_offset >= place.fetch_offset
+            encode_batch(each) for each in log if each.base_offset >= place.fetch_offset
         )
         return fetched(mark=mark, records=sent)
 
@@ -173,6 +173,31 @@ def test_a_history_goes_back_beyond_the_leaders_snapshot(
         question = ("User:a", "Read", "topic:t")
         assert main(["history", f"quorum://{address}", *question, "--from", begin]) == 0
         assert main(["explain", f"quorum://{address}", *question]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "can SOURCE User:a Read topic:t",
+        "explain SOURCE User:a Read topic:t",
+        "who-can SOURCE Read topic:t",
+        "access SOURCE User:a",
+        "acls SOURCE -o json",
+        "history SOURCE",
+        "lint SOURCE --only redundant",
+        "export SOURCE -o csv",
+        "diff SOURCE SOURCE",
+        "plan SOURCE SOURCE",
+    ],
+)
+def test_no_verb_answers_where_a_record_of_a_quorum_cannot_be_read(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = [*LOG, values(3, bytes((1, 18, 9))), batch(4, ace(4))]
+    with controller(leading(5, odd)) as address:
+        assert main(words.replace("SOURCE", f"quorum://{address}").split()) == 2
+        said = capsys.readouterr()
+        assert (said.out, "offset 3" in said.err.splitlines()[-1]) == ("", True)
 
 
 def test_a_fault_that_keeps_a_log_from_being_followed_is_told() -> None:
