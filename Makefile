@@ -134,6 +134,10 @@ demo: .venv/ready $(JARS)/ready ## Make tests/fixtures/demo again, with a real K
 figures: .venv/test-ready ## Count the README's figures again and write them into it
 	METALOG_FIGURES=write $(BIN)/python $(PYTEST)
 
+.PHONY: api
+api: .venv/test-ready ## Write docs/reference/api.md anew: what the packages export, a line each
+	$(BIN)/python tests/support/public_api.py
+
 .PHONY: transcripts
 transcripts: .venv/test-ready ## Write anew what the command prints: transcripts and the README's picture
 	METALOG_WRITE_TRANSCRIPTS=1 $(BIN)/python -m pytest --quiet tests/transcripts

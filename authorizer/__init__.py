@@ -1,40 +1,42 @@
 """Decisions: who may do what, answered from the ACLs of a replayed log, with the reason.
 
-Names are loaded when first used, so that importing this package costs nothing.
+The names below are what others need from here (docs/reference/api.md says what each is); each
+is imported when first used, so that importing this package costs nothing.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from authorizer.api import (
-        Action,
-        RequestContext,
-        ResourcePattern,
-        cluster,
-        delegation_token,
-        group,
-        topic,
-        transactional_id,
-        user,
-    )
-    from authorizer.config import AuthorizerConfig
-    from authorizer.decide import AuthorizationResult, Decision
-    from authorizer.interface import AuthorizationResults, Authorizer
-    from authorizer.requests import actions, are_allowed
-    from authorizer.standard import StandardAuthorizer
-    from metalog.acl import (
-        AccessControlEntryFilter,
-        Acl,
-        AclFilter,
-        Operation,
-        PatternType,
-        PermissionType,
-        ResourcePatternFilter,
-        ResourceType,
-    )
+    from authorizer.api import Action as Action
+    from authorizer.api import RequestContext as RequestContext
+    from authorizer.api import ResourcePattern as ResourcePattern
+    from authorizer.api import cluster as cluster
+    from authorizer.api import delegation_token as delegation_token
+    from authorizer.api import group as group
+    from authorizer.api import topic as topic
+    from authorizer.api import transactional_id as transactional_id
+    from authorizer.api import user as user
+    from authorizer.config import AuthorizerConfig as AuthorizerConfig
+    from authorizer.decide import AuthorizationResult as AuthorizationResult
+    from authorizer.decide import Decision as Decision
+    from authorizer.interface import AuthorizationResults as AuthorizationResults
+    from authorizer.interface import Authorizer as Authorizer
+    from authorizer.loading import load_authorizer as load_authorizer
+    from authorizer.requests import actions as actions
+    from authorizer.requests import are_allowed as are_allowed
+    from authorizer.standard import StandardAuthorizer as StandardAuthorizer
+    from metalog.acl import AccessControlEntryFilter as AccessControlEntryFilter
+    from metalog.acl import Acl as Acl
+    from metalog.acl import AclFilter as AclFilter
+    from metalog.acl import Operation as Operation
+    from metalog.acl import PatternType as PatternType
+    from metalog.acl import PermissionType as PermissionType
+    from metalog.acl import ResourcePatternFilter as ResourcePatternFilter
+    from metalog.acl import ResourceType as ResourceType
 
 __all__ = [
     "AccessControlEntryFilter",
@@ -59,39 +61,42 @@ __all__ = [
     "cluster",
     "delegation_token",
     "group",
+    "load_authorizer",
     "topic",
     "transactional_id",
     "user",
 ]
 
-_HOMES = {
-    "Authorizer": "authorizer.interface",
-    "AuthorizationResults": "authorizer.interface",
-    "AuthorizationResult": "authorizer.decide",
-    "AuthorizerConfig": "authorizer.config",
-    "Decision": "authorizer.decide",
-    "StandardAuthorizer": "authorizer.standard",
-    "actions": "authorizer.requests",
-    "are_allowed": "authorizer.requests",
-    **dict.fromkeys(
-        (
-            "AccessControlEntryFilter",
-            "Acl",
-            "AclFilter",
-            "Operation",
-            "PatternType",
-            "PermissionType",
-            "ResourcePatternFilter",
-            "ResourceType",
-        ),
-        "metalog.acl",
-    ),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "authorizer.api")), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "authorizer.api": (
+                "Action",
+                "RequestContext",
+                "ResourcePattern",
+                "cluster",
+                "delegation_token",
+                "group",
+                "topic",
+                "transactional_id",
+                "user",
+            ),
+            "authorizer.config": ("AuthorizerConfig",),
+            "authorizer.decide": ("AuthorizationResult", "Decision"),
+            "authorizer.interface": ("AuthorizationResults", "Authorizer"),
+            "authorizer.loading": ("load_authorizer",),
+            "authorizer.requests": ("actions", "are_allowed"),
+            "authorizer.standard": ("StandardAuthorizer",),
+            "metalog.acl": (
+                "AccessControlEntryFilter",
+                "Acl",
+                "AclFilter",
+                "Operation",
+                "PatternType",
+                "PermissionType",
+                "ResourcePatternFilter",
+                "ResourceType",
+            ),
+        },
+    )

@@ -43,7 +43,7 @@ class BulkDecider:
     """Answers by one image of the ACLs and one configuration, from as many calls as one likes."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
-        self._decider = Decider(index, config.super_users, config.allow_everyone, is_open=True)
+        self._decider = Decider(index, config.super_users, config.allow_everyone, shut_by="")
         self._sessions = _Sessions(self._decider)
 
     def allowed(self, columns: Columns) -> list[bool]:

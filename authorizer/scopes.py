@@ -58,25 +58,28 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 
 
 class Decider:
-    """``scopes``, by resource type and session, are those asked for; ``scope`` gives any."""
+    """``scopes``, by resource type and session, are those asked for; ``scope`` gives any.
+
+    ``shut_by`` is the reason for which only super users are answered; empty where there is none.
+    """
 
     __slots__ = (
         "_bytes",
         "_remembered",
         "allow_everyone",
         "index",
-        "is_open",
         "scopes",
+        "shut_by",
         "super_users",
     )
 
     def __init__(
-        self, index: AclIndex, super_users: frozenset[str], allow_everyone: bool, is_open: bool
+        self, index: AclIndex, super_users: frozenset[str], allow_everyone: bool, shut_by: str
     ) -> None:
         self.index = index
         self.super_users = super_users
         self.allow_everyone = allow_everyone
-        self.is_open = is_open
+        self.shut_by = shut_by
         self._forget()
 
     def scope(self, resource_type: ResourceType, identity: Identity) -> Scope:
@@ -88,10 +91,10 @@ class Decider:
             raise InvalidRequest("a resource has one type: name it, ANY is for filters only")
         if identity[1] in self.super_users:
             scope = Scope(self, resource_type, identity, is_super_user=True)
-        elif self.is_open:
+        elif not self.shut_by:
             scope = Scope(self, resource_type, identity, is_super_user=False)
         else:
-            raise AuthorizerNotReady("the ACLs are not loaded up to the high-water mark yet")
+            raise AuthorizerNotReady(self.shut_by)
         self.count_remembered(1, SCOPE_BYTES + sum(map(getsizeof, identity)))
         scopes = self.scopes[resource_type]
         if scopes is NO_SCOPES:

@@ -32,7 +32,7 @@ from metalog.acl import (
 )
 from metalog.client_host import client_host
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
-from metalog.futures import InitialLoad
+from metalog.futures import InitialLoad, done_future
 from metalog.ids import Uuid, uuid_text
 from metalog.principal import parse_principal
 
@@ -50,6 +50,8 @@ LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
 INFO: Final = logging.INFO
+NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
+TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 WORTH_LOADING_ANEW: Final = 16
 """A delta of more than one change to so many ACLs: loading all of them is cheaper."""
 
@@ -139,7 +141,9 @@ class StandardAuthorizer(Authorizer):
             ``CorruptLog``).
         """
         early = self._config.early_start_listeners
-        return {name: _done() if name in early else self._initial_load for name in server_info}
+        return {
+            name: done_future() if name in early else self._initial_load for name in server_info
+        }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
         """A result for each action, in order, all of them from the same image.
@@ -186,6 +190,16 @@ class StandardAuthorizer(Authorizer):
     def decide(self, context: RequestContext, action: Action) -> Decision:
         """The result with its rule; not audited."""
         return decision_of(self._decider, context, action)
+
+    @property
+    def config(self) -> AuthorizerConfig:
+        """Super users and the other settings that it decides by."""
+        return self._config
+
+    @property
+    def shut_by(self) -> str:
+        """Why only super users are answered at this moment; empty where the gate is open."""
+        return self._decider.shut_by
 
     @property
     def index(self) -> AclIndex:
@@ -313,11 +327,11 @@ class StandardAuthorizer(Authorizer):
         return self._by_id
 
     def _decide_anew(self) -> None:
+        config, shut_by = self._config, TOO_OLD if self._is_stale else ""
+        if not self._is_loaded:
+            shut_by = NOT_LOADED
         self._decider = Decider(
-            self._writer.index,
-            self._config.super_users,
-            self._config.allow_everyone,
-            self._is_loaded and not self._is_stale,
+            self._writer.index, config.super_users, config.allow_everyone, shut_by
         )
 
 
@@ -332,9 +346,3 @@ def _check_acl(number: int, acl: Acl) -> None:
         _log.warning(
             "acls[%d]: no client has the host %s; Kafka compares %s", number, acl.host, host
         )
-
-
-def _done() -> Future[None]:
-    done: Future[None] = Future()
-    done.set_result(None)
-    return done

@@ -89,6 +89,7 @@ class Trace(NamedTuple):
 
     @property
     def allowed(self) -> bool:
+        """Whether the decision is ALLOWED."""
         return self.decision.result is ALLOWED
 
 

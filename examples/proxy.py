@@ -11,24 +11,18 @@ PLAINTEXT is the super user; others log in at SASL_PLAINTEXT.
 
 import asyncio
 import signal
-import socket
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from kio.schema.errors import ErrorCode
 
-from metalog.wire.frames import FrameReader, framed
-from metalog.wire.hosts import parse_addresses
-from metalog.wire.messages import read_response
-from metalog.wire.schema import response_type
-from metalog_node import Node, trial_config
-from metalog_node.by_topic import (
+from metalog_node import (
     FETCH,
     LIST_OFFSETS,
     METADATA,
     PRODUCE,
+    Node,
+    Upstream,
     denied,
     joined,
     may_all,
@@ -36,50 +30,8 @@ from metalog_node.by_topic import (
     only,
     topic_api,
     topics_of,
+    trial_config,
 )
-
-MOST_AT_ONCE = 32
-PATIENCE_S = 40.0
-
-
-class Upstream:
-    """The broker behind the proxy; each thread has a connection of its own."""
-
-    def __init__(self, address):
-        self._address = address
-        self._threads = ThreadPoolExecutor(MOST_AT_ONCE)
-        self._mine = threading.local()
-        self._open = []
-
-    def ask(self, question, and_then=lambda answer: answer):
-        """A future of what ``and_then`` makes of the answer's bytes."""
-        return self._threads.submit(lambda: and_then(self._ask(question.payload)))
-
-    def close(self):
-        self._threads.shutdown(cancel_futures=True)
-        for connection in self._open:
-            connection.close()
-
-    def _ask(self, payload):
-        connection = getattr(self._mine, "connection", None)
-        if connection is None:
-            connection = socket.create_connection(self._address, PATIENCE_S)
-            self._open.append(connection)
-        self._mine.connection = None
-        try:
-            connection.sendall(framed(payload))
-            frames, answers = FrameReader(), []
-            while not answers:
-                data = connection.recv(1 << 16)
-                if not data:
-                    raise ConnectionError(f"{self._address} hung up")
-                answers = frames.feed(data)
-        except BaseException:
-            self._open.remove(connection)
-            connection.close()
-            raise
-        self._mine.connection = connection
-        return answers[0]
 
 
 def passing_on(upstream):
@@ -93,16 +45,14 @@ def passing_on(upstream):
         refusal = denied(only(question, names - allowed))
         if not allowed:
             return refusal
-        return upstream.ask(
-            only(question, allowed),
-            lambda answer: joined(question, refusal, answer_of(question, answer)),
+        return upstream.ask_and(
+            only(question, allowed), lambda answer: joined(question, refusal, answer)
         )
 
     def metadata(services, question):
         here, asked = services.addresses[question.listener.name], question.request.body.topics
 
-        def with_proxy(answer):
-            told = answer_of(question, answer)
+        def with_proxy(told):
             names = [topic.name for topic in told.topics]
             allowed = may_all(services, question, names, log_denied=asked is not None)
 
@@ -119,7 +69,7 @@ def passing_on(upstream):
                 topics=tuple(filter(None, map(shown, told.topics))),
             )
 
-        return upstream.ask(question, with_proxy)
+        return upstream.ask_and(question, with_proxy)
 
     [described] = metadata_api(tuple).values()
     apis = {METADATA: described._replace(handle=metadata)}
@@ -127,11 +77,6 @@ def passing_on(upstream):
         [api] = topic_api(key, None).values()
         apis[key] = api._replace(handle=by_topic)
     return apis
-
-
-def answer_of(question, payload):
-    head = question.request.head
-    return read_response(payload, response_type(head.api_key, head.version))
 
 
 async def run(folder, upstream):
@@ -149,5 +94,4 @@ async def run(folder, upstream):
 
 
 if __name__ == "__main__":
-    [broker] = parse_addresses(sys.argv[2])
-    asyncio.run(run(sys.argv[1], Upstream(broker)))
+    asyncio.run(run(sys.argv[1], Upstream(sys.argv[2])))

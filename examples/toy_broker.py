@@ -14,16 +14,16 @@ import sys
 
 from kio.schema.errors import ErrorCode
 
-from metalog.errors import CorruptLog
-from metalog.records.batch import decode_batch
-from metalog_node import Node, trial_config
-from metalog_node.by_topic import (
+from metalog import CorruptLog, decode_batch
+from metalog_node import (
     FETCH,
     LIST_OFFSETS,
     PRODUCE,
     UNKNOWN_TOPIC,
+    Node,
     metadata_api,
     topic_api,
+    trial_config,
 )
 
 LATEST = -1

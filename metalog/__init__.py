@@ -1,13 +1,15 @@
 """An event-sourced metadata log for Kafka-style clusters: its records and their replay.
 
-The names below are what others need from here; each is imported when first used, since
-a command's start must not pay for parts that it does not touch.
+The names below are what others need from here (docs/reference/api.md says what each is); each
+is imported when first used, since a command's start must not pay for parts that it does not
+touch.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
     from metalog.errors import ApiError as ApiError
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from metalog.errors import CorruptLog as CorruptLog
     from metalog.errors import CorruptSnapshot as CorruptSnapshot
     from metalog.errors import ErrorCode as ErrorCode
+    from metalog.errors import InvalidMoment as InvalidMoment
     from metalog.errors import InvalidRequest as InvalidRequest
     from metalog.errors import InvalidSource as InvalidSource
     from metalog.errors import InvalidTarget as InvalidTarget
@@ -24,8 +27,10 @@ if TYPE_CHECKING:
     from metalog.errors import MetalogError as MetalogError
     from metalog.errors import NotController as NotController
     from metalog.errors import Unanswered as Unanswered
+    from metalog.errors import UncertainSource as UncertainSource
     from metalog.errors import UnreadableRecord as UnreadableRecord
     from metalog.image.delta import MetadataDelta as MetadataDelta
+    from metalog.image.manifest import Manifest as Manifest
     from metalog.image.manifest import Provenance as Provenance
     from metalog.image.metadata import MetadataImage as MetadataImage
     from metalog.loader import Loader as Loader
@@ -36,58 +41,43 @@ if TYPE_CHECKING:
     from metalog.log.directory import DirectoryLog as DirectoryLog
     from metalog.log.memory import MemoryLog as MemoryLog
     from metalog.log.memory import WritableMemoryLog as WritableMemoryLog
+    from metalog.log.opening import OpenedLog as OpenedLog
     from metalog.log.opening import open_log as open_log
     from metalog.log.opening import open_writable_log as open_writable_log
+    from metalog.log.properties_file import read_properties as read_properties
     from metalog.log.quorum import QuorumLog as QuorumLog
     from metalog.log.topic import TopicLog as TopicLog
     from metalog.log.topic_writer import WritableTopicLog as WritableTopicLog
     from metalog.log.writer import WritableDirectoryLog as WritableDirectoryLog
+    from metalog.ports import AclCreateResult as AclCreateResult
+    from metalog.ports import AclDeleteResult as AclDeleteResult
+    from metalog.ports import Publisher as Publisher
+    from metalog.ports import WritableLog as WritableLog
+    from metalog.records.batch import Batch as Batch
+    from metalog.records.batch import decode_batch as decode_batch
     from metalog.replica import Replica as Replica
-
-_MODULES: Final = {
-    "ApiError": "metalog.errors",
-    "AuthorizerNotReady": "metalog.errors",
-    "ConfigException": "metalog.errors",
-    "CorruptLog": "metalog.errors",
-    "CorruptSnapshot": "metalog.errors",
-    "DirectoryLog": "metalog.log.directory",
-    "ErrorCode": "metalog.errors",
-    "InvalidRequest": "metalog.errors",
-    "InvalidSource": "metalog.errors",
-    "InvalidTarget": "metalog.errors",
-    "LoadTimeout": "metalog.errors",
-    "Loader": "metalog.loader",
-    "Loading": "metalog.loader",
-    "LogFenced": "metalog.errors",
-    "MemoryLog": "metalog.log.memory",
-    "MetadataDelta": "metalog.image.delta",
-    "MetadataImage": "metalog.image.metadata",
-    "MetalogError": "metalog.errors",
-    "NotController": "metalog.errors",
-    "Provenance": "metalog.image.manifest",
-    "QuorumLog": "metalog.log.quorum",
-    "Ready": "metalog.loader",
-    "Replica": "metalog.replica",
-    "Stale": "metalog.loader",
-    "TopicLog": "metalog.log.topic",
-    "Unanswered": "metalog.errors",
-    "UnreadableRecord": "metalog.errors",
-    "WritableDirectoryLog": "metalog.log.writer",
-    "WritableMemoryLog": "metalog.log.memory",
-    "WritableTopicLog": "metalog.log.topic_writer",
-    "log_config": "metalog.log.config",
-    "open_log": "metalog.log.opening",
-    "open_writable_log": "metalog.log.opening",
-}
+    from metalog.scram import ScramCredential as ScramCredential
+    from metalog.scram import ScramMechanism as ScramMechanism
+    from metalog.wire.passwords import EncryptionRequired as EncryptionRequired
+    from metalog.wire.passwords import NewPassword as NewPassword
+    from metalog.wire.passwords import PasswordClient as PasswordClient
+    from metalog.wire.passwords import PasswordRefused as PasswordRefused
+    from metalog.wire.passwords import ScramEntity as ScramEntity
+    from metalog.wire.passwords import SetScramPasswordResult as SetScramPasswordResult
 
 __all__ = [
+    "AclCreateResult",
+    "AclDeleteResult",
     "ApiError",
     "AuthorizerNotReady",
+    "Batch",
     "ConfigException",
     "CorruptLog",
     "CorruptSnapshot",
     "DirectoryLog",
+    "EncryptionRequired",
     "ErrorCode",
+    "InvalidMoment",
     "InvalidRequest",
     "InvalidSource",
     "InvalidTarget",
@@ -95,32 +85,88 @@ __all__ = [
     "Loader",
     "Loading",
     "LogFenced",
+    "Manifest",
     "MemoryLog",
     "MetadataDelta",
     "MetadataImage",
     "MetalogError",
+    "NewPassword",
     "NotController",
+    "OpenedLog",
+    "PasswordClient",
+    "PasswordRefused",
     "Provenance",
+    "Publisher",
     "QuorumLog",
     "Ready",
     "Replica",
+    "ScramCredential",
+    "ScramEntity",
+    "ScramMechanism",
+    "SetScramPasswordResult",
     "Stale",
     "TopicLog",
     "Unanswered",
+    "UncertainSource",
     "UnreadableRecord",
     "WritableDirectoryLog",
+    "WritableLog",
     "WritableMemoryLog",
     "WritableTopicLog",
+    "decode_batch",
     "log_config",
     "open_log",
     "open_writable_log",
+    "read_properties",
 ]
 
-
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "metalog.errors": (
+                "ApiError",
+                "AuthorizerNotReady",
+                "ConfigException",
+                "CorruptLog",
+                "CorruptSnapshot",
+                "ErrorCode",
+                "InvalidMoment",
+                "InvalidRequest",
+                "InvalidSource",
+                "InvalidTarget",
+                "LoadTimeout",
+                "LogFenced",
+                "MetalogError",
+                "NotController",
+                "Unanswered",
+                "UncertainSource",
+                "UnreadableRecord",
+            ),
+            "metalog.image.delta": ("MetadataDelta",),
+            "metalog.image.manifest": ("Manifest", "Provenance"),
+            "metalog.image.metadata": ("MetadataImage",),
+            "metalog.loader": ("Loader", "Loading", "Ready", "Stale"),
+            "metalog.log.config": ("log_config",),
+            "metalog.log.directory": ("DirectoryLog",),
+            "metalog.log.memory": ("MemoryLog", "WritableMemoryLog"),
+            "metalog.log.opening": ("OpenedLog", "open_log", "open_writable_log"),
+            "metalog.log.properties_file": ("read_properties",),
+            "metalog.log.quorum": ("QuorumLog",),
+            "metalog.log.topic": ("TopicLog",),
+            "metalog.log.topic_writer": ("WritableTopicLog",),
+            "metalog.log.writer": ("WritableDirectoryLog",),
+            "metalog.ports": ("AclCreateResult", "AclDeleteResult", "Publisher", "WritableLog"),
+            "metalog.records.batch": ("Batch", "decode_batch"),
+            "metalog.replica": ("Replica",),
+            "metalog.scram": ("ScramCredential", "ScramMechanism"),
+            "metalog.wire.passwords": (
+                "EncryptionRequired",
+                "NewPassword",
+                "PasswordClient",
+                "PasswordRefused",
+                "ScramEntity",
+                "SetScramPasswordResult",
+            ),
+        },
+    )

@@ -84,6 +84,13 @@ class InitialLoad(Future[None]):
             self._news.notify_all()
 
 
+def done_future() -> Future[None]:
+    """A future that was done from the beginning."""
+    done: Future[None] = Future()
+    done.set_result(None)
+    return done
+
+
 def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
     """``make`` of ``future`` once it is done; what ``make`` raises is the failure."""
     made: Future[R] = Future()

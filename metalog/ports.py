@@ -101,14 +101,18 @@ class Split(Protocol):
 class Log(Protocol):
     """Where batches live, for a reader. Reading changes nothing."""
 
-    def bounds(self) -> LogBounds: ...
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends at this moment."""
+        ...
 
     def read(self, start: int) -> Iterator[LogEvent]:
         """Events from offset ``start`` (the base of a batch, or inside one, which then
         comes whole) up to the end at the time of the call."""
         ...
 
-    def splits(self) -> Sequence[Split]: ...
+    def splits(self) -> Sequence[Split]:
+        """The whole log in parts that can be read apart, in order."""
+        ...
 
     def snapshots(self) -> Sequence[SnapshotId]:
         """Oldest first."""
@@ -260,7 +264,15 @@ class Publisher(Protocol):
     and shown as the publisher's fault, and the other publishers still get theirs.
     """
 
-    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None: ...
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Take the next image.
+
+        Args:
+            delta: what changed since the image before.
+            image: the image after the change; immutable, so that it may be kept.
+            manifest: how much of the log made the change, and where that ends.
+        """
+        ...
 
 
 @runtime_checkable

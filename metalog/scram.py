@@ -52,6 +52,25 @@ class ScramCredential(NamedTuple):
     server_key: bytes
     iterations: int
 
+    def is_of(self, mechanism: ScramMechanism, password: str) -> bool:
+        """Whether this credential was made of ``password``.
+
+        It costs some milliseconds of CPU, by design (``iterations``): call it on a thread where
+        an event loop must not wait.
+
+        Args:
+            mechanism: the mechanism that the credential is kept for.
+            password: the password to check.
+
+        Returns:
+            True where it is the password; the comparison takes the same time either way.
+        """
+        import hmac
+
+        salted = salted_password(mechanism, password, self.salt, self.iterations)
+        other = credential_of(mechanism, salted, self.salt, self.iterations)
+        return hmac.compare_digest(other.stored_key, self.stored_key)
+
     def __repr__(self) -> str:
         return (
             "ScramCredential(salt=[hidden], stored_key=[hidden], server_key=[hidden], "

@@ -13,10 +13,16 @@ from typing import TypeVar
 from metalog.acl import Acl, AclFilter
 from metalog.changes import Change, Changes, each_of
 from metalog.controller import acl as acl_control
-from metalog.controller.scram import AlterScramRequest, alter_credentials
+from metalog.controller.scram import (
+    AlterScramRequest,
+    alter_credentials,
+    salted_upsertion,
+)
 from metalog.errors import ApiError
+from metalog.futures import after
 from metalog.ids import Entropy
 from metalog.ports import AclCreateResult, AclDeleteResult
+from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 
 R = TypeVar("R")
 
@@ -136,3 +142,30 @@ class Submits:
             A future of one outcome for each user, by name.
         """
         return self.submit(lambda image: alter_credentials(image, request))
+
+    def set_scram_password(
+        self,
+        user: str,
+        password: str,
+        *,
+        mechanism: ScramMechanism = ScramMechanism.SCRAM_SHA_512,
+        iterations: int = MIN_ITERATIONS,
+    ) -> Future[ApiError]:
+        """Set a user's password for one SCRAM mechanism, with a new salt.
+
+        Args:
+            user: the user's name as it logs in, ``alice``; ACLs name it ``User:alice``.
+            password: the password, which is not kept and reaches no log.
+            mechanism: the mechanism; the user's credential of another one stays as it is.
+            iterations: how often the password is hashed, 4096 to 16384.
+
+        Returns:
+            A future of the outcome; it is true if the change was refused.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        salt = self._entropy(SALT_BYTES)
+        change = salted_upsertion(user, mechanism, password, salt, iterations)
+        request = AlterScramRequest(upsertions=[change])
+        return after(self.alter_scram(request), lambda done: done.result()[user])

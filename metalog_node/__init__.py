@@ -1,47 +1,93 @@
 """A node: a log of its own or a follower, its authorizer, and listeners for Kafka's clients.
 
-Names are loaded when first used, so that importing this package costs nothing.
+The names below are what others need from here (docs/reference/api.md says what each is); each
+is imported when first used, so that importing this package costs nothing.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from metalog_node.config import NodeConfig, config_of, read_config
-    from metalog_node.event_loop import new_event_loop
-    from metalog_node.handlers.question import Api, Question, Services
-    from metalog_node.node import Node
-    from metalog_node.threaded import running
-    from metalog_node.trial import trial_config
+    from metalog_node.by_topic import FETCH as FETCH
+    from metalog_node.by_topic import LIST_OFFSETS as LIST_OFFSETS
+    from metalog_node.by_topic import METADATA as METADATA
+    from metalog_node.by_topic import PRODUCE as PRODUCE
+    from metalog_node.by_topic import UNKNOWN_TOPIC as UNKNOWN_TOPIC
+    from metalog_node.by_topic import denied as denied
+    from metalog_node.by_topic import joined as joined
+    from metalog_node.by_topic import may_all as may_all
+    from metalog_node.by_topic import metadata_api as metadata_api
+    from metalog_node.by_topic import only as only
+    from metalog_node.by_topic import topic_api as topic_api
+    from metalog_node.by_topic import topics_of as topics_of
+    from metalog_node.config import NodeConfig as NodeConfig
+    from metalog_node.config import config_of as config_of
+    from metalog_node.config import read_config as read_config
+    from metalog_node.event_loop import new_event_loop as new_event_loop
+    from metalog_node.handlers.question import Api as Api
+    from metalog_node.handlers.question import Question as Question
+    from metalog_node.handlers.question import Services as Services
+    from metalog_node.log_queue import LogQueue as LogQueue
+    from metalog_node.node import Node as Node
+    from metalog_node.threaded import running as running
+    from metalog_node.trial import trial_config as trial_config
+    from metalog_node.upstream import Upstream as Upstream
 
 __all__ = [
+    "FETCH",
+    "LIST_OFFSETS",
+    "METADATA",
+    "PRODUCE",
+    "UNKNOWN_TOPIC",
     "Api",
+    "LogQueue",
     "Node",
     "NodeConfig",
     "Question",
     "Services",
+    "Upstream",
     "config_of",
+    "denied",
+    "joined",
+    "may_all",
+    "metadata_api",
     "new_event_loop",
+    "only",
     "read_config",
     "running",
+    "topic_api",
+    "topics_of",
     "trial_config",
 ]
 
-_HOMES = {
-    "Node": "metalog_node.node",
-    "new_event_loop": "metalog_node.event_loop",
-    "running": "metalog_node.threaded",
-    "trial_config": "metalog_node.trial",
-    **dict.fromkeys(("NodeConfig", "config_of", "read_config"), "metalog_node.config"),
-    **dict.fromkeys(("Api", "Question", "Services"), "metalog_node.handlers.question"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "metalog_node.by_topic": (
+                "FETCH",
+                "LIST_OFFSETS",
+                "METADATA",
+                "PRODUCE",
+                "UNKNOWN_TOPIC",
+                "denied",
+                "joined",
+                "may_all",
+                "metadata_api",
+                "only",
+                "topic_api",
+                "topics_of",
+            ),
+            "metalog_node.config": ("NodeConfig", "config_of", "read_config"),
+            "metalog_node.event_loop": ("new_event_loop",),
+            "metalog_node.handlers.question": ("Api", "Question", "Services"),
+            "metalog_node.log_queue": ("LogQueue",),
+            "metalog_node.node": ("Node",),
+            "metalog_node.threaded": ("running",),
+            "metalog_node.trial": ("trial_config",),
+            "metalog_node.upstream": ("Upstream",),
+        },
+    )

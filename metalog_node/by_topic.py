@@ -28,11 +28,16 @@ from metalog.wire.versions import VersionRange
 from metalog_node.handlers.question import Answer, Api, Question, Services, error_fields
 
 PRODUCE: Final = 0
+"""Produce's key in Kafka's protocol."""
 FETCH: Final = 1
+"""Fetch's key in Kafka's protocol."""
 LIST_OFFSETS: Final = 2
+"""The key of ListOffsets in Kafka's protocol."""
 METADATA: Final = 3
+"""Metadata's key in Kafka's protocol."""
 
 UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
+"""The outcome of a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]

@@ -5,18 +5,13 @@ Its folder is formatted when it is first used. This module must not know who tri
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from metalog.log.layout import META_PROPERTIES
-from metalog.records.messages import FeatureLevelRecord
-from metalog.records.messages.voters_record import Endpoint
 from metalog_node.config import NodeConfig, config_of
-from snapshot.formatting import Controller, Format, format_directories
-from snapshot.initial_features import initial_features
+from snapshot.own_quorum import format_log
 
 _AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _NODE_ID: Final = 1
@@ -31,7 +26,7 @@ def trial_config(
     """
     folder = Path(folder)
     if not is_formatted(folder):
-        _format(folder)
+        format_log(folder, node_id=_NODE_ID)
     return config_of(
         {
             "process.roles": "broker,controller",
@@ -47,18 +42,3 @@ def trial_config(
 
 def is_formatted(folder: Path) -> bool:
     return (folder / META_PROPERTIES).exists()
-
-
-def _format(folder: Path) -> None:
-    features = initial_features(None, {})
-    format_directories(
-        Format(
-            folder,
-            [folder],
-            _NODE_ID,
-            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
-            controllers=[Controller(_NODE_ID, Endpoint("CONTROLLER", "localhost", 9093))],
-        ),
-        now_ms=time.time_ns() // 1_000_000,
-        entropy=os.urandom,
-    )

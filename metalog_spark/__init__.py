@@ -1,5 +1,39 @@
 """The data pipeline: years of a metadata log and of audit logs, on Spark.
 
 Whatever decodes or decides is the code of ``metalog`` and ``authorizer``; this package only
-moves it to the data. Importing it starts nothing and needs no Java.
+moves it to the data. Importing it starts nothing and needs no Java; each of the names below is
+imported when first used.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metalog.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from metalog_spark.datasource import register as register
+    from metalog_spark.findings.exposure import exposure as exposure
+    from metalog_spark.findings.window import window_of as window_of
+    from metalog_spark.folder import Tables as Tables
+    from metalog_spark.tables import ACL_CHANGELOG as ACL_CHANGELOG
+
+__all__ = [
+    "ACL_CHANGELOG",
+    "Tables",
+    "exposure",
+    "register",
+    "window_of",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "metalog_spark.datasource": ("register",),
+            "metalog_spark.findings.exposure": ("exposure",),
+            "metalog_spark.findings.window": ("window_of",),
+            "metalog_spark.folder": ("Tables",),
+            "metalog_spark.tables": ("ACL_CHANGELOG",),
+        },
+    )

@@ -74,6 +74,7 @@ class Tables:
 
     @property
     def contents(self) -> Contents:
+        """The commit log of the folder: which files are in force."""
         return self._contents
 
     @property
@@ -117,6 +118,7 @@ class Tables:
         return max(map(int, rows), default=None) if rows else None
 
     def has(self, table: Table) -> bool:
+        """Whether the table was ever written."""
         return bool(self._places(table))
 
     def read(self, table: Table) -> DataFrame:

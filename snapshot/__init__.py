@@ -5,18 +5,27 @@ The names below are what others need from here; each is imported when first used
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from metalog.lazy import lazy_names
+
 if TYPE_CHECKING:
+    from snapshot.generator import SnapshotGenerator as SnapshotGenerator
+    from snapshot.own_quorum import format_log as format_log
     from snapshot.upkeep import Upkeep as Upkeep
 
-__all__ = ["Upkeep"]
+__all__ = [
+    "SnapshotGenerator",
+    "Upkeep",
+    "format_log",
+]
 
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = import_module("snapshot.upkeep").Upkeep
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "snapshot.generator": ("SnapshotGenerator",),
+            "snapshot.own_quorum": ("format_log",),
+            "snapshot.upkeep": ("Upkeep",),
+        },
+    )

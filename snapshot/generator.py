@@ -45,6 +45,7 @@ class SnapshotGenerator:
         self.written: Path | None = None
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Count what came, and write a snapshot of ``image`` where one is due."""
         if isinstance(manifest, SnapshotManifest):
             self._begin_anew()
             return

@@ -82,7 +82,7 @@ class _Names:
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
     ) -> None:
         index = AclIndex.of(acls)
-        self._decider = Decider(index, frozenset(), config.allow_everyone, is_open=True)
+        self._decider = Decider(index, frozenset(), config.allow_everyone, shut_by="")
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}

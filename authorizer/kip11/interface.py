@@ -24,6 +24,7 @@ class Authorizer:
         raise NotImplementedError
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
+        """Whether the session may carry out the operation on the resource."""
         raise NotImplementedError
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:

@@ -97,6 +97,7 @@ class SimpleAclAuthorizer(Authorizer):
         self._allows_everyone = False
 
     def initialize(self, config: Mapping[str, object]) -> None:
+        """Read the configuration; ``ConfigException`` names the key that cannot be used."""
         read = simple_acl_config(config, self._files, self._rules.read_principal)
         self.standard.configure(read.todays)
         self._allows_everyone = read.allow_everyone
@@ -182,6 +183,7 @@ class SimpleAclAuthorizer(Authorizer):
         return any(result.deleted for result in results)
 
     def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
+        """The ACLs on exactly this resource, or of this principal."""
         if isinstance(of, Resource):
             return regrouped(self.standard.acls(_on(of)))
         whose = AccessControlEntryFilter(principal=str(self._rules.read_principal(of)))
@@ -193,26 +195,33 @@ class SimpleAclAuthorizer(Authorizer):
     def refusal(
         self, session: Session, operation: Operation | str, resource: Resource
     ) -> Exception:
+        """The exception that says why the session may not; it is not raised here."""
         return self._rules.refusal(session, operation, resource)
 
     def as_todays(self) -> TodaysAuthorizer:
+        """The same authorizer by KIP-504's interface, which a node asks."""
         from authorizer.kip11.adapter import AdaptedView
 
         return AdaptedView(self)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Take the next image from a Replica."""
         self.standard.publish(delta, image, manifest)
 
     def complete_initial_load(self) -> None:
+        """Open the gate: the whole log was replayed."""
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:
+        """``fault`` keeps the log from being loaded."""
         self.standard.note_load_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
+        """The log could not be read for so many milliseconds."""
         self.standard.note_staleness(for_ms)
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
+        """What changes the log; a Replica that writes it calls this itself."""
         self.standard.set_acl_mutator(mutator)
 
 

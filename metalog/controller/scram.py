@@ -70,11 +70,14 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
+    """A change that sets the password of a user, salted as a client of KIP-554 does it."""
     salted = salted_password(mechanism, password, salt, iterations)
     return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 
 
 class AlterScramRequest(NamedTuple):
+    """KIP-554's request: credentials to delete, and credentials to set."""
+
     deletions: Sequence[ScramDeletion] = ()
     upsertions: Sequence[ScramUpsertion] = ()
 

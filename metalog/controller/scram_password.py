@@ -59,6 +59,8 @@ class ScramCredentials(NamedTuple):
 
 
 class ScramPasswordRequest(NamedTuple):
+    """KIP-506's request: passwords to set, and credentials to delete."""
+
     credentials: Sequence[ScramCredentials]
 
 
@@ -83,10 +85,12 @@ class ScramPasswordResponse(NamedTuple):
 class ScramPasswordPolicy(Protocol):
     """What ``sasl.scram.password.policy.class`` names."""
 
-    def accept(self, password: str) -> bool: ...
+    def accept(self, password: str) -> bool:
+        """Whether ``password`` may be used; it must not be kept or logged."""
+        ...
 
     def describe(self) -> str:
-        """For people, and a part of the error that they get."""
+        """What a password must be, in one line: a part of the error that people get."""
         ...
 
 

@@ -34,6 +34,18 @@ class ScramPasswordConfig(NamedTuple):
     policy_class: str | None = None
     takes_salted: bool = True
 
+    @classmethod
+    def configured(cls, properties: Mapping[str, object]) -> ScramPasswordConfig:
+        """Read the keys ``sasl.scram.password.*``.
+
+        Args:
+            properties: keys by their names; those that concern something else are ignored.
+
+        Raises:
+            ConfigException: a value cannot be used, or a key is not known.
+        """
+        return scram_password_config(properties)
+
 
 def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConfig:
     """``ConfigException`` names the key that cannot be used."""

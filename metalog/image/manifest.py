@@ -54,3 +54,4 @@ class SnapshotManifest(NamedTuple):
 
 
 Manifest = LogManifest | SnapshotManifest
+"""What made the latest change, handed to publishers with the image."""

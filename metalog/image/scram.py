@@ -47,6 +47,7 @@ class ScramImage(NamedTuple):
     mechanisms: Mapping[ScramMechanism, Credentials] = EMPTY_TABLE
 
     def credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        """What is kept of the password of ``user``, or None where there is no such user."""
         return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
 
     def write(self, metadata_version: int) -> Iterator[tuple[UserScramCredentialRecord, int]]:

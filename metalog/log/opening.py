@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, InvalidTarget, Unanswered
@@ -30,6 +30,9 @@ from metalog.log.topic_address import parse_address, split_snapshots
 from metalog.ports import Appended, Log, WritableLog
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
+
+if TYPE_CHECKING:
+    from metalog.log.topic_records import Encoding
 
 Settings = TypeVar("Settings")
 
@@ -115,16 +118,18 @@ def open_writable_log(
     kafka_settings: Mapping[str, str] | None = None,
     *,
     node_id: int = 1,
+    encoding: Encoding | None = None,
     files: Files = LOCAL_FILES,
 ) -> WritableLog:
     """Open a metadata log to be its one writer; hand it to a ``Replica``, which claims it.
 
     Args:
         source: the ``metadata.log.dir`` of a stopped node that is its own quorum
-            (``metalog format`` makes one), or ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is
-            created if there is none.
+            (``metalog format`` and ``snapshot.format_log`` make one), or
+            ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is created if there is none.
         kafka_settings: for ``topic://``, a client's keys by Kafka's names.
         node_id: for ``topic://``, the node that its records name as leader.
+        encoding: for a ``topic://`` without records, ``kraft`` (the default) or ``avro``.
         files: the disk.
 
     Returns:
@@ -144,7 +149,12 @@ def open_writable_log(
         address, snapshots = _topic_place(text, Path(), files)
         settings = _librdkafka(kafka_settings or {}, "kafka_settings")
         return WritableTopicLog(
-            address, settings, node_id=node_id, snapshots=snapshots, files=files
+            address,
+            settings,
+            node_id=node_id,
+            snapshots=snapshots,
+            encoding=encoding,
+            files=files,
         )
     if scheme == "quorum":
         raise InvalidTarget(

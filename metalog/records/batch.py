@@ -105,14 +105,17 @@ class Batch(NamedTuple):
 
     @property
     def next_offset(self) -> int:
+        """The offset behind the batch's last record."""
         return self.last_offset + 1
 
     @property
     def record_count(self) -> int:
+        """How many offsets the batch has, which in a metadata log is its number of records."""
         return self.last_offset - self.base_offset + 1
 
     @property
     def is_control(self) -> bool:
+        """Whether it holds control records, such as LEADER_CHANGE, and no messages."""
         return self.attributes & _CONTROL_BIT != 0
 
     @property
@@ -122,6 +125,7 @@ class Batch(NamedTuple):
 
     @property
     def timestamp_type(self) -> str:
+        """``CREATE_TIME`` or ``LOG_APPEND_TIME``, by which Kafka's dump tool names them."""
         return LOG_APPEND_TIME if self.attributes & _TIMESTAMP_TYPE_BIT else CREATE_TIME
 
     @property
@@ -137,6 +141,7 @@ class Batch(NamedTuple):
         )
 
     def records(self) -> Iterator[Record]:
+        """The records, values undecoded; ``CorruptLog`` where one is damaged."""
         yield from map(self._record, self.raw_records())
 
     def _record(self, raw: RawRecord) -> Record:
@@ -151,6 +156,7 @@ class Batch(NamedTuple):
         )
 
     def entries(self) -> Iterator[Entry]:
+        """The records with their decoded messages; ``CorruptLog`` where one is damaged."""
         for raw in self.raw_records():
             record, value = self._record(raw), raw.value or b""
             why = refusal(raw, is_control=self.is_control)

@@ -16,7 +16,7 @@ from metalog.futures import when_done
 from metalog.scram import ScramMechanism
 from metalog.wire.bootstrap import first_connection
 from metalog.wire.client import Connection
-from metalog.wire.hosts import Address
+from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.own import (
     SCRAM_PASSWORD,
     ScramCredentials,
@@ -24,7 +24,7 @@ from metalog.wire.own import (
     ScramPasswordResponse,
 )
 from metalog.wire.schema import error_name
-from metalog.wire.security import ClientSettings
+from metalog.wire.security import ClientSettings, client_settings
 
 _VERSIONS: Final = range(1)
 
@@ -67,11 +67,30 @@ class SetScramPasswordResult:
         return when_done(list(self._values.values()), lambda _: None)
 
     def values(self) -> Mapping[ScramEntity, Future[None]]:
+        """A future for each user and mechanism."""
         return self._values
 
 
 class PasswordClient:
-    """``nodes`` are asked in turn until one can be reached; a connection is made for each call."""
+    """Sets SCRAM passwords on nodes of ours (KIP-506), over TLS and never without.
+
+    The nodes are tried in turn until one can be reached; each call makes its own connection.
+    """
+
+    @classmethod
+    def configured(
+        cls, bootstrap: str, kafka_settings: Mapping[str, str] | None = None
+    ) -> PasswordClient:
+        """A client of the nodes at ``bootstrap``; it connects when it is first used.
+
+        Args:
+            bootstrap: ``HOST:PORT[,HOST:PORT]``.
+            kafka_settings: a client's keys by Kafka's names, as in a ``--command-config`` file.
+
+        Raises:
+            InvalidRequest: an address or a key cannot be used.
+        """
+        return cls(parse_addresses(bootstrap), client_settings(kafka_settings or {}))
 
     def __init__(self, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self._nodes = tuple(nodes)
@@ -90,11 +109,12 @@ class PasswordClient:
         self.close()
 
     def is_offered(self) -> bool:
-        """Whether the node takes passwords, and may be sent them."""
+        """Whether the connection is TLS, and the node knows KIP-506's request."""
         return self.is_encrypted and self.is_spoken()
 
     @property
     def is_encrypted(self) -> bool:
+        """Whether the connection is TLS."""
         return self._settings.security.tls is not None
 
     def is_spoken(self) -> bool:
@@ -103,7 +123,18 @@ class PasswordClient:
             return SCRAM_PASSWORD in connection.versions
 
     def set_scram_password(self, credentials: Sequence[NewPassword]) -> SetScramPasswordResult:
-        """``EncryptionRequired`` where the connection would not be TLS: nothing is sent."""
+        """Set or delete passwords, all in one request.
+
+        Args:
+            credentials: the users with their mechanisms and new passwords.
+
+        Returns:
+            A future for each user and mechanism. Its exception is ``PasswordRefused`` with the
+            node's words, or ``InvalidRequest`` where no node could be reached.
+
+        Raises:
+            EncryptionRequired: the connection would not be TLS; nothing was sent.
+        """
         if self._settings.security.tls is None:
             raise EncryptionRequired(
                 "a password is sent over TLS only; set security.protocol to SSL or SASL_SSL"
@@ -113,7 +144,7 @@ class PasswordClient:
         return SetScramPasswordResult(values)
 
     def close(self) -> None:
-        """What was asked for is carried out first."""
+        """Wait for the requests that are under way; may be called again."""
         self._thread.shutdown()
 
     def _carry_out(

@@ -12,9 +12,8 @@ from typing import TypeVar
 
 from metalog.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog.files import Files, read_whole
-from metalog.log.folder import unreadable
-from metalog.properties import parse_properties, properties_mapping
+from metalog.files import Files
+from metalog.log.properties_file import read_properties
 from metalog.wire.security import DEFAULT_TIMEOUT_S, ClientSettings
 from metalog.wire.security import client_settings as settings_of
 
@@ -49,11 +48,4 @@ def _translated(
 
 def client_properties(path: Path | None, files: Files) -> dict[str, str]:
     """The file's keys as they are; none of no file."""
-    if path is None:
-        return {}
-    try:
-        return properties_mapping(parse_properties(read_whole(files, path)))
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except ValueError as error:
-        raise InvalidSource(f"{path}: {error}") from None
+    return {} if path is None else read_properties(path, files=files)

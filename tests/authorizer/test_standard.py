@@ -193,8 +193,10 @@ def test_a_stale_image_stays_in_force_unless_configured_otherwise() -> None:
     strict.complete_initial_load()
     strict.note_staleness(999)
     assert strict.is_allowed(APP, READ)
+    assert strict.shut_by == ""
     strict.note_staleness(1_000)
-    with pytest.raises(AuthorizerNotReady):
+    assert "too old" in strict.shut_by
+    with pytest.raises(AuthorizerNotReady, match=r"stale\.deny\.after\.ms or longer"):
         strict.is_allowed(APP, READ)
     _publish(strict, image, NoOpRecord())
     assert strict.is_allowed(APP, READ)

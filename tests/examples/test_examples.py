@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-from command import AS_USERS_START_IT
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
@@ -25,6 +19,7 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from example_programs import example
 
 from metalog.wire.client import Connection
 from metalog.wire.hosts import parse_addresses
@@ -38,24 +33,10 @@ QUIET = {"log_level": 0}
 @contextmanager
 def program(name: str, *arguments: str | Path) -> Iterator[tuple[str, str]]:
     """Where a program's super user connects, and where others log in."""
-    command = [sys.executable, "-W", "error", REPOSITORY / "examples" / f"{name}.py", *arguments]
-    process = subprocess.Popen(
-        [*map(str, command)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **AS_USERS_START_IT},
-    )
-    with process:
-        try:
-            line = process.stdout.readline().split() if process.stdout else []
-            assert line[:1] == ["open"], process.communicate()[1]
-            yield line[1], line[2]
-            process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=20)
-            assert (process.returncode, errors) == (0, "")
-        finally:
-            process.kill()
+    with example(name, *arguments) as started:
+        admins, users = started.said("open")
+        yield admins, users
+    assert started.errors == ""
 
 
 @pytest.fixture(params=["toy_broker", "proxy"])

@@ -5,26 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from types import FunctionType
 
 import pytest
+from public_api import FRONTS, PACKAGES, exported
 
-FRONTS = ("authorizer", "metalog", "metalog_node", "metalog_spark", "snapshot")
 ARGS = re.compile(r"^Args:\n(.*?)(?=^\S|\Z)", re.M | re.S)
-
-
-def exported() -> Iterator[tuple[str, object]]:
-    for front in FRONTS:
-        module = import_module(front)
-        for name in getattr(module, "__all__", ()):
-            yield f"{front}.{name}", getattr(module, name)
 
 
 def functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
     """Public methods and properties, inherited ones of ours included."""
     for base in cls.__mro__:
-        if base.__module__.partition(".")[0] not in FRONTS:
+        if base.__module__.partition(".")[0] not in PACKAGES:
             continue
         for name, value in vars(base).items():
             inner = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
@@ -33,7 +25,7 @@ def functions_of(cls: type) -> Iterator[tuple[str, FunctionType]]:
 
 
 def documented() -> Iterator[tuple[str, object]]:
-    for name, value in exported():
+    for name, value in ((f"{each}.{name}", it) for each in FRONTS for name, it in exported(each)):
         if isinstance(value, type):
             yield name, value
             yield from ((f"{name}.{each}", method) for each, method in functions_of(value))

@@ -40,3 +40,13 @@ def test_a_stored_credential_proves_the_exchange_of_the_rfc(
     assert hashlib.new(name, client_key).digest() == credential.stored_key
     server_signature = hmac.digest(credential.server_key, auth_message.encode(), name)
     assert server_signature == b64decode(signature)
+
+
+def test_a_credential_is_of_the_password_that_rfc_7677_proves() -> None:
+    """Of RFC 7677's example, whose ClientProof only a client with "pencil" can make."""
+    salt = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+    salted = salted_password(ScramMechanism.SCRAM_SHA_256, "pencil", salt, 4096)
+    credential = credential_of(ScramMechanism.SCRAM_SHA_256, salted, salt, 4096)
+    assert credential.is_of(ScramMechanism.SCRAM_SHA_256, "pencil")
+    assert not credential.is_of(ScramMechanism.SCRAM_SHA_256, "Pencil")
+    assert not credential.is_of(ScramMechanism.SCRAM_SHA_512, "pencil")

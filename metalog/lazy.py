@@ -1,0 +1,34 @@
+"""The names of a package's front, each imported when it is first used.
+
+A program, or one run of the command, so pays only for the parts that it touches. This module
+must not know which names a front has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+
+
+def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
+    """Make the ``__getattr__`` of a package (PEP 562).
+
+    Args:
+        package: the package's ``__name__``.
+        modules: module name -> the names of it that the package exports.
+
+    Returns:
+        A function that imports a name, keeps it in the package, and returns it. It raises
+        ``AttributeError`` for a name that the package does not export.
+    """
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def imported(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return imported

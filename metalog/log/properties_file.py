@@ -1,0 +1,34 @@
+"""Reads a .properties file: a client's settings, or a server's configuration.
+
+No value appears in what it says: values may be passwords. This module must not know any key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES, Files, read_whole
+from metalog.log.folder import unreadable
+from metalog.properties import parse_properties, properties_mapping
+
+
+def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str, str]:
+    """Read a .properties file as Java does.
+
+    Args:
+        path: the file, such as a ``client.properties`` or a ``server.properties``.
+        files: the disk.
+
+    Returns:
+        The keys with their values, as they stand there.
+
+    Raises:
+        InvalidSource: the file cannot be read, or is not a .properties file.
+    """
+    try:
+        return properties_mapping(parse_properties(read_whole(files, Path(path))))
+    except OSError as error:
+        raise unreadable(Path(path), error) from None
+    except ValueError as error:
+        raise InvalidSource(f"{path}: {error}") from None

@@ -1,0 +1,98 @@
+"""A broker behind a program: requests go to it as they came, byte by byte.
+
+Connections are opened when they are needed and used again, by one request at a time. This
+module must not know what is asked, nor who may ask it.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from metalog.wire.frames import FrameReader, framed
+from metalog.wire.hosts import parse_addresses
+from metalog.wire.messages import read_response
+from metalog.wire.schema import Body, response_type
+from metalog_node.handlers.question import Question
+
+R = TypeVar("R")
+
+_MOST_AT_ONCE: Final = 32
+_PATIENCE_S: Final = 40.0
+_CHUNK: Final = 1 << 16
+
+
+class Upstream:
+    """One broker, for the APIs that a program adds to a ``Node``; close it at the end.
+
+    Args:
+        address: the broker's ``HOST:PORT``; it is spoken to without TLS and login.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = parse_addresses(address)[0]
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="metalog-upstream")
+        self._lock = threading.Lock()
+        self._idle: list[socket.socket] = []
+
+    def ask(self, question: Question) -> Future[bytes]:
+        """Pass a request on.
+
+        Args:
+            question: the request, as a handler of an ``Api`` gets it.
+
+        Returns:
+            A future of the answer's bytes, which a handler may return. Its exception is an
+            ``OSError`` where the broker does not answer.
+        """
+        return self._threads.submit(self._ask, question.payload)
+
+    def ask_and(self, question: Question, then: Callable[[Body], R]) -> Future[R]:
+        """Pass a request on, and make something of the answer.
+
+        Args:
+            question: the request, as a handler of an ``Api`` gets it.
+            then: a function of kio's answer; it is called on a thread of its own.
+
+        Returns:
+            A future of what ``then`` returns.
+        """
+        head = question.request.head
+
+        def asked() -> R:
+            answer = self._ask(question.payload)
+            return then(read_response(answer, response_type(head.api_key, head.version)))
+
+        return self._threads.submit(asked)
+
+    def close(self) -> None:
+        """Wait for the requests that are under way, and close the connections."""
+        self._threads.shutdown(cancel_futures=True)
+        while self._idle:
+            self._idle.pop().close()
+
+    def _ask(self, payload: bytes) -> bytes:
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or socket.create_connection(self._address, _PATIENCE_S)
+        try:
+            connection.sendall(framed(payload))
+            answer = self._answer(connection)
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            self._idle.append(connection)
+        return answer
+
+    def _answer(self, connection: socket.socket) -> bytes:
+        frames = FrameReader()
+        while True:
+            data = connection.recv(_CHUNK)
+            if not data:
+                raise ConnectionError(f"{self._address} hung up")
+            if answers := frames.feed(data):
+                return answers[0]

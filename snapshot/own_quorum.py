@@ -1,0 +1,46 @@
+"""Formats a folder for the log of a node that is its own quorum, for programs.
+
+``metalog format`` has all that kafka-storage has beside it; both write by ``formatting``. This
+module must not know what is written to the log later.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from metalog.files import LOCAL_FILES, Files
+from metalog.records.messages import FeatureLevelRecord
+from metalog.records.messages.voters_record import Endpoint
+from snapshot.formatting import Controller, Format, format_directories
+from snapshot.initial_features import initial_features
+
+
+def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
+    """Make ``directory`` the ``metadata.log.dir`` of a new node, which is its own quorum.
+
+    ``metalog.open_writable_log`` opens it then.
+
+    Args:
+        directory: the folder; it is created where it does not exist.
+        node_id: the node's number, ``node.id``.
+        files: the disk.
+
+    Raises:
+        InvalidTarget: the folder is formatted already, or holds a log. Nothing was written.
+    """
+    folder = Path(directory)
+    features = initial_features(None, {})
+    format_directories(
+        Format(
+            folder,
+            [folder],
+            node_id,
+            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
+            controllers=[Controller(node_id, Endpoint("CONTROLLER", "localhost", 9093))],
+        ),
+        now_ms=time.time_ns() // 1_000_000,
+        entropy=os.urandom,
+        files=files,
+    )
