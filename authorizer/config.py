@@ -32,8 +32,10 @@ _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
 class AuthorizerConfig(NamedTuple):
-    """``early_start_listeners`` open before the authorizer is ready, for super users only.
+    """What a configuration says about decisions: super users, the default rule, the gate.
 
+    ``allow_everyone`` is the decision where no ACL reaches a resource.
+    ``early_start_listeners`` open before the authorizer is ready, for super users only.
     ``stale_deny_after_ms``: how long the last good image stays in force once the replay
     has stopped at a fault; None is for ever.
     """

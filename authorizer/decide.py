@@ -33,7 +33,7 @@ MATCHING_ACL: Final = "MatchingAcl"
 
 
 class AuthorizationResult(Enum):
-    """``ALLOWED`` is truthy and ``DENIED`` falsy."""
+    """ALLOWED, which counts as true, or DENIED, which counts as false."""
 
     ALLOWED = "ALLOWED"
     DENIED = "DENIED"

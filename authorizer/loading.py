@@ -28,10 +28,18 @@ _OF_A_NODE: Final = ("process.roles", "node.id", "broker.id")
 def load_authorizer(
     configs: Mapping[str, object], secure_listeners: Collection[str]
 ) -> Authorizer | None:
-    """None where no class is named: then nothing is authorized, and all is allowed.
+    """Make and configure the authorizer that ``authorizer.class.name`` names.
 
-    ``secure_listeners`` are the names of those that authenticate or encrypt. What cannot be
-    used is a ``ConfigException``, or what ``configure`` raises.
+    Args:
+        configs: all keys of a configuration, by Kafka's names.
+        secure_listeners: the names of the listeners that authenticate or encrypt.
+
+    Returns:
+        The authorizer. None where no class is named: then everything is allowed.
+
+    Raises:
+        ConfigException: the class or a value cannot be used, or no class is named although a
+            listener is secure.
     """
     value = configs.get(CLASS_NAME)
     name = "" if value is None else str(value).strip()

@@ -23,6 +23,7 @@ from authorizer.interface import AuthorizationResults, Authorizer
 from authorizer.scopes import Decider
 from metalog.acl import (
     ANY_ACL,
+    WILDCARD,
     Acl,
     AclFilter,
     Operation,
@@ -30,7 +31,7 @@ from metalog.acl import (
     ResourceType,
     acl_problem,
 )
-from metalog.client_host import client_host
+from metalog.client_host import client_host, java_text
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.futures import InitialLoad, done_future
 from metalog.ids import Uuid, uuid_text
@@ -57,7 +58,11 @@ WORTH_LOADING_ANEW: Final = 16
 
 
 class StandardAuthorizer(Authorizer):
-    """``org.apache.kafka.metadata.authorizer.StandardAuthorizer``, in Python."""
+    """Decides as Kafka's StandardAuthorizer does, and names the same rules.
+
+    A ``Replica`` feeds it the images of a log, or ``from_acls`` gives it its ACLs. Any thread may
+    ask; all actions of one call are decided by the same image.
+    """
 
     def __init__(self, config: AuthorizerConfig | None = None) -> None:
         self._config = config or AuthorizerConfig()
@@ -72,7 +77,14 @@ class StandardAuthorizer(Authorizer):
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
-        """One that is configured by Kafka's keys; see ``config.from_properties``."""
+        """Make one that is configured by Kafka's keys, and fed by a log.
+
+        Args:
+            configs: as for ``configure``.
+
+        Raises:
+            ConfigException: a value cannot be used.
+        """
         authorizer = cls()
         authorizer.configure(configs)
         return authorizer
@@ -146,9 +158,19 @@ class StandardAuthorizer(Authorizer):
         }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """A result for each action, in order, all of them from the same image.
+        """Decide about each of ``actions``, and write an audit line for each.
 
-        ``AuthorizerNotReady`` until the initial load is complete, unless a super user asks.
+        Args:
+            context: who asks, and from where.
+            actions: what is asked, one operation on one LITERAL resource each.
+
+        Returns:
+            A result for each action, in order, all of them from the same image.
+
+        Raises:
+            AuthorizerNotReady: the log is not loaded yet, or too old by
+                ``stale.deny.after.ms``, and it is not a super user who asks.
+            InvalidRequest: a resource is not LITERAL, or has no type.
         """
         decider = self._decider
         if len(actions) == 1:  # the commonest question goes straight through, and makes no object
@@ -336,7 +358,7 @@ class StandardAuthorizer(Authorizer):
 
 
 def _check_acl(number: int, acl: Acl) -> None:
-    """Refuse an ACL that Kafka's controller refuses; warn of a host that no client has."""
+    """Refuse an ACL that Kafka's controller refuses; warn of one that decides nothing."""
     if problem := acl_problem(acl):
         raise InvalidRequest(
             f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
@@ -345,4 +367,19 @@ def _check_acl(number: int, acl: Acl) -> None:
     if (host := client_host(acl.host)) != acl.host:
         _log.warning(
             "acls[%d]: no client has the host %s; Kafka compares %s", number, acl.host, host
+        )
+    elif acl.host != WILDCARD and java_text(acl.host) is None:
+        _log.warning(
+            "acls[%d]: no client has the host %r; give one IP address, or * for all",
+            *(number, acl.host),
+        )
+    if acl.resource_name == WILDCARD and acl.pattern_type is PatternType.PREFIXED:
+        _log.warning(
+            "acls[%d]: PREFIXED * reaches only names that begin with a *; LITERAL * reaches all",
+            number,
+        )
+    if acl.principal.startswith(":") or acl.principal.endswith(":"):
+        _log.warning(
+            "acls[%d]: no client has the principal %r; give Type:name, such as User:app",
+            *(number, acl.principal),
         )

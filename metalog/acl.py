@@ -32,7 +32,7 @@ class ResourceType(IntEnum):
 
 
 class PatternType(IntEnum):
-    """ANY and MATCH are for filters only (KIP-290)."""
+    """Kafka's PatternType (KIP-290); ANY and MATCH are for filters only."""
 
     UNKNOWN = 0
     ANY = 1

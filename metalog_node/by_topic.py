@@ -156,7 +156,7 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, Api]:
 
 
 def topics_of(question: Question) -> list[str]:
-    """The names in a Produce, a Fetch or a ListOffsets."""
+    """The names of the topics in a Produce, a Fetch or a ListOffsets."""
     shape = _SHAPES[question.request.head.api_key]
     return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
 
@@ -174,7 +174,7 @@ def _references(question: Question) -> list[str]:
 
 
 def only(question: Question, topics: Collection[str]) -> Question:
-    """The same request, of ``topics`` alone."""
+    """The request of ``question``, of ``topics`` alone."""
     shape, body = _SHAPES[question.request.head.api_key], question.request.body
     kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
     head, client_id = question.request.head, question.request.client_id
@@ -184,7 +184,7 @@ def only(question: Question, topics: Collection[str]) -> Question:
 
 
 def joined(question: Question, *answers: Body) -> Body:
-    """One answer that tells what all of ``answers`` tell, and for the rest is as the last."""
+    """One answer made of the parts of several; what is not a topic's comes from the last."""
     told = _SHAPES[question.request.head.api_key].told
     parts = [part for answer in answers for part in getattr(answer, told)]
     joined_body: Body = replace(answers[-1], **{told: tuple(parts)})

@@ -74,10 +74,13 @@ _SAID: Final = {
 
 
 class NodeConfig(NamedTuple):
-    """``properties`` is all that was given, for what reads its own keys from it;
-    ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` are by listener.
-    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are lines
-    about keys that are not used."""
+    """A node's configuration, all of it checked.
+
+    ``properties`` is all that was given, for what reads its own keys from it; ``tls``,
+    ``sasl``, ``mapping_rules`` and ``max_connections_of`` are by listener.
+    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are
+    lines about keys that are not used.
+    """
 
     roles: frozenset[str]
     node_id: int
@@ -110,7 +113,15 @@ class NodeConfig(NamedTuple):
 
 
 def read_config(path: Path) -> NodeConfig:
-    """``ConfigException`` names the file, the line and the key."""
+    """Read a node's configuration from a ``server.properties``.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ConfigException: the file cannot be read, or a value cannot be used; the message names
+            the file, the line and the key.
+    """
     try:
         given = parse_properties(read_whole(LOCAL_FILES, path))
     except OSError as error:
@@ -121,7 +132,14 @@ def read_config(path: Path) -> NodeConfig:
 
 
 def config_of(properties: Mapping[str, str]) -> NodeConfig:
-    """The same of properties that stand in no file."""
+    """Read a node's configuration from keys and values.
+
+    Args:
+        properties: Kafka's keys, as in a ``server.properties``.
+
+    Raises:
+        ConfigException: a value cannot be used; the message names the key.
+    """
     return _Reading([Property(key, value, 0) for key, value in properties.items()], "").config()
 
 

@@ -33,7 +33,10 @@ class _Waiting(NamedTuple):
 
 
 class LogQueue(logging.Handler):
-    """``sink`` writes, on this queue's thread; ``lost`` counts the lines that it never got."""
+    """A logging handler that hands lines to another one on a thread of its own.
+
+    ``sink`` is that other handler; ``lost`` counts the lines that it never got.
+    """
 
     def __init__(
         self,

@@ -19,7 +19,9 @@ WriteSnapshot = Callable[[MetadataImage], Path]
 
 
 class SnapshotGenerator:
-    """Calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log, and
+    """A publisher that writes a snapshot when enough has changed; it deletes nothing.
+
+    It calls ``write`` after every ``max_bytes`` bytes or ``max_records`` records of log, and
     with the first image that comes ``max_ms`` after the last time.
 
     None means no bound of that kind. ``written`` is the newest file that it made.

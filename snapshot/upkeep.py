@@ -26,8 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Snapshots and retention of ``log`` by ``config``. ``now_ms`` is the time of day, by which
-    snapshots are dated and grow old; a clock that is set back keeps none from being written."""
+    """A publisher that writes snapshots of a log and deletes what they replace.
+
+    ``config`` is what ``metalog.log_config`` reads from Kafka's keys. ``now_ms`` is the time
+    of day, by which snapshots are dated and grow old; a clock that is set back keeps none from
+    being written.
+    """
 
     def __init__(
         self,

@@ -22,8 +22,10 @@ from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 
 
 class NearMiss(NamedTuple):
-    """``acl`` does not match, for the one reason ``kind``; ``would_match`` differs in
-    ``attribute`` alone and matches.
+    """An ACL that nearly matched, and the one reason why it did not.
+
+    ``acl`` does not match, by ``kind``; ``would_match`` differs in ``attribute`` alone and
+    matches.
 
     For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
     """

@@ -65,7 +65,7 @@ _MENDABLE = frozenset(
 
 
 class Remedy(NamedTuple):
-    """Take ``remove`` out and put ``add`` in, and the answer turns.
+    """A change of ACLs that turns the answer: take ``remove`` out and put ``add`` in.
 
     ``widens`` are the attributes in which the change reaches further than the question: all
     of them where names may lose their last ACL to allow.everyone.if.no.acl.found;

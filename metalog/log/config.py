@@ -45,7 +45,14 @@ KEYS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
-    """``InvalidRequest`` where a value is no number or too small."""
+    """Read Kafka's keys about a log's segments, snapshots and retention, for ``Upkeep``.
+
+    Args:
+        properties: keys by Kafka's names; those that concern something else are ignored.
+
+    Raises:
+        InvalidRequest: a value is not a number, or is too small.
+    """
     found = {}
     for field, (key, least) in KEYS.items():
         text = properties.get(key)

@@ -41,8 +41,9 @@ _MOST_BATCHES_A_POLL: Final = 1000
 
 
 class DirectoryLog:
-    """The log in ``path``, up to where it ended when ``refresh`` or ``poll`` last looked.
+    """The log in a controller's folder, to be read; ``open_log`` opens it.
 
+    It goes up to where it ended when ``refresh`` or ``poll`` last looked.
     With ``committed`` only what is provably committed is read (see ``proven``). Raises
     ``InvalidSource`` where no metadata log is, ``CorruptLog`` where one is damaged.
     """

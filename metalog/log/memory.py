@@ -26,7 +26,10 @@ NEWEST: Final[Sequence[tuple[Message, int]]] = (
 
 
 class MemoryLog:
-    """``batches`` in order, whole and committed unless a lower ``high_watermark`` is given."""
+    """A log of batches in memory, to be read.
+
+    All of it is committed, unless a lower ``high_watermark`` is given.
+    """
 
     def __init__(
         self,

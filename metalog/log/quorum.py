@@ -61,8 +61,9 @@ class Survey(NamedTuple):
 
 
 class QuorumLog:
-    """``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; any one that runs is enough.
+    """The log of a running KRaft quorum, followed by its controllers; ``open_log`` opens it.
 
+    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; any one that runs is enough.
     Opening connects to nobody. Raises ``InvalidSource`` where no controller can be reached or
     leads, or where it may not be followed; reading again goes on with the next controller.
 

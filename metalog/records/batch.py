@@ -83,8 +83,9 @@ class Entry(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One batch. ``data`` is its records as they lie in the file, compressed or not.
+    """One record batch, as a log and a snapshot hold it.
 
+    ``data`` is its records as they lie in the file, compressed or not.
     ``position`` is the byte in ``file`` at which the batch begins. Timestamps are in
     milliseconds.
     """

@@ -47,7 +47,7 @@ class ScramEntity(NamedTuple):
 
 
 class NewPassword(NamedTuple):
-    """A ``password`` of None deletes the credential."""
+    """A password to set for a user and mechanism; None deletes the credential."""
 
     entity: ScramEntity
     password: str | None

@@ -52,10 +52,13 @@ NO_THROTTLING: Final = timedelta()
 
 
 class Question(NamedTuple):
-    """``context`` says who asks: the connection's client, or whom an Envelope speaks for.
-    ``payload`` is the whole request as it came; an ``UnreadRequest`` is read when its body is
-    first asked for; ``is_forwarded`` where an Envelope brought it, from a node that has judged it
-    by its own configuration."""
+    """A request on its way through a node, and who asks.
+
+    ``context`` is the connection's client, or the one for whom an Envelope speaks. ``payload``
+    is the whole request as it came; an ``UnreadRequest`` is read when its body is first asked
+    for; ``is_forwarded`` where an Envelope brought it, from a node that has judged it by its
+    own configuration.
+    """
 
     request: Request | UnreadRequest
     payload: bytes
@@ -157,8 +160,10 @@ there are may each have one answered before the event loop comes round."""
 
 
 class Api(NamedTuple):
-    """``name`` as Kafka's audit lines have it. ``refuse`` makes the answer that says an error.
+    """One kind of request that a node answers, and how it does.
 
+    ``name`` is the request's in Kafka's audit lines. ``handle`` answers it; ``refuse`` makes the
+    answer that tells an error.
     Kafka never numbered AUTHORIZER_NOT_READY: ``not_ready`` is the nearest error after which the
     API's own clients try again. A request of more than ``most_bytes``, or with more elements
     (items of arrays, tagged fields) than ``most_elements``, ends the connection. One of more than

@@ -116,13 +116,27 @@ def test_an_acl_that_kafka_would_not_create_is_refused_by_its_position(
     assert StandardAuthorizer.from_acls([odd], tolerant=True).acl_count() == 1
 
 
-def test_an_acl_with_a_host_that_no_client_has_is_warned_of(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("changed", "warning"),
+    [
+        ({"host": "::1"}, "the host ::1; Kafka compares 0:0:0:0:0:0:0:1"),
+        ({"host": "10.0.0.0/24"}, "the host '10.0.0.0/24'; give one IP address"),
+        ({"host": "app.example"}, "the host 'app.example'; give one IP address"),
+        ({"host": ""}, "the host ''; give one IP address"),
+        ({"resource_name": "*"}, "PREFIXED * reaches only names that begin with a *"),
+        ({"principal": "User:"}, "the principal 'User:'; give Type:name"),
+        ({"principal": ":app"}, "the principal ':app'; give Type:name"),
+    ],
+)
+def test_an_acl_that_decides_nothing_is_warned_of(
+    changed: dict[str, Any], warning: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    StandardAuthorizer.from_acls([_acl("pay"), _acl("pay")._replace(host="::1")])
-    assert caplog.messages == [
-        "acls[1]: no client has the host ::1; Kafka compares 0:0:0:0:0:0:0:1"
-    ]
+    """Kafka's controller creates each of them; a DENY so written stops nobody."""
+    odd = _acl("pay")._replace(pattern_type=PatternType.PREFIXED, **changed)
+    StandardAuthorizer.from_acls([_acl("pay"), odd])
+    [line] = caplog.messages
+    assert line.startswith("acls[1]: ")
+    assert warning in line
 
 
 def test_before_the_initial_load_only_super_users_are_answered() -> None:
