@@ -166,3 +166,10 @@ class UnreadableRecord(CorruptLog):
 
 class UncertainSource(CorruptLog):
     """What may concern authorization could not be read, so no answer is certain."""
+
+
+def forget_frames(fault: BaseException | None) -> None:
+    """Take the tracebacks off a fault that is kept: their frames keep all that was open there."""
+    while fault is not None:
+        fault.__traceback__ = None
+        fault = fault.__cause__ or fault.__context__

@@ -26,6 +26,7 @@ from functools import partial
 from threading import Event, Thread
 from types import TracebackType
 from typing import Final, Self, TypeVar
+from weakref import ref
 
 from metalog.catch_up import catch_up
 from metalog.changes import Changes
@@ -38,6 +39,7 @@ from metalog.errors import (
     MetalogError,
     NotController,
     Unanswered,
+    forget_frames,
 )
 from metalog.futures import InitialLoad
 from metalog.ids import Entropy
@@ -111,7 +113,9 @@ class Replica(Submits):
         super().__init__(entropy)
         self._idle_s = idle_s
         self._failing_since_s: float | None = None
-        self._watch = Staleness(self._loader, lambda: self.failing_for_s)
+        # No cycle: what resting_collector froze, references alone have to free once it is closed.
+        replica = ref(self)
+        self._watch = Staleness(self._loader, lambda: _failing_for_s(replica()))
         self._foreign = ForeignTracesLog()
         self._is_closing = Event()
         self._thread: Thread | None = None
@@ -170,6 +174,8 @@ class Replica(Submits):
             self._source.close()
         if self._candidacy is not None:
             self._candidacy.close()
+        state = self._loader.state
+        forget_frames(None if isinstance(state, Ready) else state.fault)
 
     @property
     def loaded(self) -> InitialLoad:
@@ -324,6 +330,7 @@ class Replica(Submits):
             _log.warning("%s, and is tried again soon: %s", what, fault)
         else:
             _log.error("%s by a fault of its own, and is tried again soon", what, exc_info=fault)
+        forget_frames(fault)
         return fault
 
     def _follow(self) -> None:
@@ -381,3 +388,7 @@ class Replica(Submits):
 
 def _no_longer_active() -> NotController:
     return NotController("this node is no longer active; ask the one that is")
+
+
+def _failing_for_s(replica: Replica | None) -> float | None:
+    return None if replica is None else replica.failing_for_s
