@@ -70,7 +70,7 @@ ANY_PLACE: Final = Place(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_
 def place_lines(place: Place) -> Iterator[str]:
     """What the reader's shell must know before commands for ``place`` run in it."""
     if place.options == CONNECTION:
-        yield "before you paste: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
+        yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
 
 
 def command_lines(

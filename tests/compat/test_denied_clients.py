@@ -313,7 +313,7 @@ def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
     line = repair.denied_line(NAMED_ODDLY, start)
     if by == "kafka-acls":
         printed = repair.explain(run, line, source=kafka.kafka.log_dir)
-        assert "before you paste: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE" in printed
+        assert "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE" in printed
     else:
         printed = repair.explain(
             run, line, source=f"quorum://127.0.0.1:{kafka.kafka.controller_port}"
