@@ -229,7 +229,7 @@ PIP_INSTALL_SELF = $(PIP_INSTALL) --quiet --no-deps --no-build-isolation --edita
 # pip would have mypyc do its work three times, once for each question that it asks.
 BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
 
-build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_spark shell snapshot -name '*.py')
+build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_spark pyspark_metalog shell snapshot -name '*.py')
 	@echo 'make: compiling into build/wheel with mypyc'
 	@mkdir -p build && rm -rf build/wheel build/lib.* build/bdist.*
 	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metalog_spark.findings.exposure import exposure as exposure
     from metalog_spark.findings.window import window_of as window_of
     from metalog_spark.folder import Tables as Tables
+    from metalog_spark.sql_views import register_views as register_views
     from metalog_spark.tables import ACL_CHANGELOG as ACL_CHANGELOG
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Tables",
     "exposure",
     "register",
+    "register_views",
     "window_of",
 ]
 
@@ -34,6 +36,7 @@ if not TYPE_CHECKING:
             "metalog_spark.findings.exposure": ("exposure",),
             "metalog_spark.findings.window": ("window_of",),
             "metalog_spark.folder": ("Tables",),
+            "metalog_spark.sql_views": ("register_views",),
             "metalog_spark.tables": ("ACL_CHANGELOG",),
         },
     )

@@ -27,6 +27,7 @@ from metalog_spark.folder import (
     occupied,
     placed,
 )
+from metalog_spark.plain_view import lines_of
 
 _IN_A_DEMO: Final = "tables"
 """What metalog pipeline demo calls the folder in its own."""
@@ -58,6 +59,12 @@ def check_can_be_filled(path: str) -> Contents | None:
     if contents is None and (found := next(_files(place), None)) is not None:
         raise occupied(path, by=str(found))
     return contents
+
+
+def check_is_new(path: str) -> None:
+    """``InvalidTarget`` where ``path`` is a file, or files lie there."""
+    if next(_files(Path(literal(path))), None) is not None:
+        raise InvalidTarget(f"{path}: there are files; name a folder that is new or empty")
 
 
 @contextmanager
@@ -176,19 +183,12 @@ def _begins(file: Path) -> bytes:
 def _contents(place: Path, path: str) -> Contents | None:
     if not (place / LIST).is_dir():
         return None
-    contents = replayed(lambda: _lines(place / LIST), path)
+    contents = replayed(lambda: lines_of(place / LIST), path)
     if contents is not None:
         for table in contents.tables():
             if not all((place / each).is_dir() for each in contents.places_of(table)):
                 raise lacks_table(path, table)
     return contents
-
-
-def _lines(folder: Path) -> Iterator[str]:
-    for file in folder.iterdir():
-        if file.is_file() and not file.name.startswith(_PASSED_OVER):
-            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
-            yield from filter(None, lines)
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -136,6 +136,10 @@ class MetalogDataSource(DataSource):
     def reader(self, schema: StructType) -> LogReader:
         return LogReader(read_options(self.options), schema)
 
+    def unfiltered_reader(self, schema: StructType) -> UnfilteredLogReader:
+        """One that a session takes where Spark's filters are not pushed to Python sources."""
+        return UnfilteredLogReader(read_options(self.options), schema)
+
     def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
         return LogStreamReader(read_options(self.options), schema)
 
@@ -192,19 +196,23 @@ class _RowReader:
         return found
 
 
-class LogReader(_RowReader, DataSourceReader):
+class UnfilteredLogReader(_RowReader, DataSourceReader):
     """A log as it is when the query begins."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
         self._wanted = Wanted()
 
+    def partitions(self) -> list[InputPartition]:
+        return self._partitions(self.options.logs().look(), self._wanted)
+
+
+class LogReader(UnfilteredLogReader):
+    """The same, without the records that filters leave out, as far as the reader can tell."""
+
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)
         yield from left
-
-    def partitions(self) -> list[InputPartition]:
-        return self._partitions(self.options.logs().look(), self._wanted)
 
 
 class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -21,6 +21,7 @@ from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
 from metalog_spark.contents import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
 from metalog_spark.interrupts import uninterrupted
+from metalog_spark.plain_view import publish
 from metalog_spark.tables import Table
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ FOLLOWED: Final = "followed"
 _PLACE: Final = "place="
 _JOINED: Final = "joined-"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
+_OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
+"""The keys of a change after which other files are in force."""
 T = TypeVar("T")
 
 
@@ -69,8 +72,10 @@ class Tables:
         contents = _read_list(session, place)
         if contents is None:
             _check_is_empty(session, path)
-            contents = NOTHING
-        return cls(session, path, contents)
+            return cls(session, path, NOTHING)
+        tables = cls(session, path, contents)
+        tables._publish()
+        return tables
 
     @property
     def contents(self) -> Contents:
@@ -244,6 +249,12 @@ class Tables:
             return
         self._begin()
         self._contents = self._written = self._said(change)
+        if not _OF_ROWS.isdisjoint(change):
+            self._publish()
+
+    def _publish(self) -> None:
+        """The plain view of what is in force; one that a killed process left behind, too."""
+        publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:
         """The first line of the list, before anything lies here that is not known by it."""

@@ -37,12 +37,13 @@ LOCAL: Final = "local[*]"
 _HERE: Final = "local"
 """How each master begins whose workers are on this machine."""
 _HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
-_SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark")
+_SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark", "pyspark_metalog")
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
     _TIME_ZONE: "UTC",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",

@@ -96,7 +96,7 @@ VERBS: Final = {
     "serve": Verb("Run", "A node that Kafka's own admin tools can drive", "shell.verbs.serve"),
     "pipeline": Verb(
         "Run",
-        "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, demo",
+        "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",
         "shell.verbs.pipeline",
     ),
     "completion": Verb(

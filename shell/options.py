@@ -21,7 +21,7 @@ _NOT_UNICODE: Final = " is not Unicode: its bytes are not UTF-8; does the termin
 PATHS: Final = frozenset(
     {
         *("SOURCE", "B", "TARGET", "WANTED", "PROPOSED", "PATH", "FILE", "[MOMENT=]FILE"),
-        *("DIR", "DIR2", "FOLDER", "FOLDER|TOPIC", "PARQUET"),
+        *("DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET"),
     }
 )
 """The metavars of what may be a path, whose bytes need not be UTF-8."""

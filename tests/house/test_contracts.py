@@ -11,7 +11,10 @@ import pytest
 from cases import REPOSITORY
 from command import run_python
 
-PACKAGES = ("metalog", "metalog_node", "metalog_spark", "authorizer", "snapshot", "shell")
+PACKAGES = (
+    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
+    *("authorizer", "snapshot", "shell"),
+)
 THIRD_PARTIES = (
     *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),
     *("pyspark", "pyarrow", "fastavro", "yaml"),

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from cases import REPOSITORY
 
-PACKAGES = ("metalog", "metalog_node", "metalog_spark", "authorizer", "snapshot", "shell")
+PACKAGES = (
+    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
+    *("authorizer", "snapshot", "shell"),
+)
 GENERATED = REPOSITORY / "metalog" / "records" / "messages"
 MODULE_LINES = 400
 FUNCTION_LINES = 70

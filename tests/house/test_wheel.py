@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from cases import REPOSITORY
 
-PACKAGES = ("metalog", "metalog_node", "metalog_spark", "authorizer", "snapshot", "shell")
+PACKAGES = (
+    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
+    *("authorizer", "snapshot", "shell"),
+)
 
 
 @pytest.fixture(scope="module")

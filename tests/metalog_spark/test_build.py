@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -14,6 +15,7 @@ import pytest
 from archive_folders import ArchiveFolder
 from built_tables import everything
 from command import run_here
+from plain_parquet import counts
 from pyarrow import parquet
 from tiny_log import ace
 
@@ -118,6 +120,7 @@ def test_bit_by_bit_is_as_in_one_go(
     )
     assert told["disagree"] == 2
     changes = sorted((tmp_path / "bits" / "changes").iterdir())
+    plain = counts(tmp_path / "bits" / "current")
 
     write_log(tmp_path / "log", (0, first), (DAY_MS + NOON_MS, ace(2, "b")))
     (tmp_path / "logs" / "b1" / "kafka-authorizer.log").unlink()
@@ -137,6 +140,7 @@ def test_bit_by_bit_is_as_in_one_go(
         check_ctrl_c_says_what_came_of_it(pipeline, "bits", place, "nothing was changed")
     check_ctrl_c_says_what_came_of_it(pipeline, "first", "summary.summary", "all was built")
     assert sorted((tmp_path / "bits" / "changes").iterdir()) == changes
+    assert counts(tmp_path / "bits" / "current") == plain
 
     twice = ("--requests", table, "--requests", again)
     whole = pipeline.build("whole", *twice, "--super-users", "User:root")
@@ -158,8 +162,13 @@ def test_bit_by_bit_is_as_in_one_go(
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh
+    check_others_count(tmp_path / "bits", fresh)
 
     check_the_whole(Tables.open(spark, tmp_path / "whole"), json.loads(whole.stdout))
+
+
+def check_others_count(folder: Path, rows: Counter[tuple[str, str]]) -> None:
+    assert Counter(counts(folder / "current")) == Counter(name for name, _ in rows.elements())
 
 
 def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(

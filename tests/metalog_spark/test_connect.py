@@ -56,16 +56,18 @@ def ours(batches):
         yield pyarrow.record_batch({"path": found})
 
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+found = spark.read.format("metalog").load(sys.argv[2]).count()
 register(spark)
 register(spark)
 rows = spark.read.format("metalog").load(sys.argv[2]).count()
 seen = spark.range(1).mapInArrow(ours, "path STRING").collect()
-print(json.dumps([rows, [row["path"].rpartition("/")[2] for row in seen]]))
+print(json.dumps([found, rows, [row["path"].rpartition("/")[2] for row in seen]]))
 """
 
 
 def test_a_session_that_is_not_ours_reads_by_the_packages_of_its_client(connect: str) -> None:
-    """A Connect server need not have them installed; its workers have them once."""
+    """A Connect server need not have them installed; its workers have them once. Where it has, it
+    finds the format before anybody registers it."""
     folder = kafka_case("trimmed-4.3").log_dir
     done = subprocess.run(
         [sys.executable, "-c", A_PLAIN_SESSION, connect, folder],
@@ -74,6 +76,6 @@ def test_a_session_that_is_not_ours_reads_by_the_packages_of_its_client(connect:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    rows, shipped = json.loads(done.stdout)
-    assert rows > 0
+    found, rows, shipped = json.loads(done.stdout)
+    assert found == rows > 0
     assert shipped == ["kraft_metalog.zip"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from cases import DamagedCase, KafkaCase, kafka_case
+from command import run_python
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import (
@@ -399,6 +400,27 @@ def test_in_spark(spark: SparkSession) -> None:
     assert asked.count() == sum(
         row["type"] == "ACCESS_CONTROL_ENTRY_RECORD" and row["offset"] >= 811 for row in there
     )
+
+
+@pytest.mark.parametrize("pushes_filters", ["false", "true"])
+def test_spark_finds_the_format_that_nobody_registered(
+    spark: SparkSession, pushes_filters: str
+) -> None:
+    """By the package whose name begins with ``pyspark_``, for a batch and for a stream."""
+    fresh = spark.newSession()
+    fresh.conf.set("spark.sql.python.filterPushdown.enabled", pushes_filters)
+    source = kafka_case("trimmed-4.3").log_dir
+    rows = fresh.read.format("metalog").load(str(source))
+    there = sum(row["offset"] >= 811 for row in rows_of(reader(source)))
+    assert rows.where("offset >= 811").count() == there
+    assert fresh.readStream.format("metalog").load(str(source)).schema == SCHEMA
+
+
+def test_what_spark_imports_of_ours_before_it_is_used_is_next_to_nothing() -> None:
+    """An import that fails there takes everybody's Python sources from Spark."""
+    code = "import pyspark_metalog, sys; print(*sys.modules)"
+    loaded = {name.partition(".")[0] for name in run_python("-c", code).stdout.split()}
+    assert not loaded & {"metalog", "metalog_spark", "authorizer", "kio", "cramjam"}
 
 
 def test_in_spark_an_error_names_the_source(spark: SparkSession, tmp_path: Path) -> None:

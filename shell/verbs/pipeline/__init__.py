@@ -43,6 +43,11 @@ VERBS: Final[dict[str, Verb]] = {
     "report": Verb(
         "Show", "All of it as one page, and one for each team", "shell.verbs.pipeline.report"
     ),
+    "export": Verb(
+        "Show",
+        "The tables as plain Parquet, for any other engine",
+        "shell.verbs.pipeline.export",
+    ),
     "follow": Verb(
         "Watch",
         "Requests decided as their lines come in, and alerts",

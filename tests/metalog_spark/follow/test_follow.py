@@ -23,6 +23,7 @@ from command import run_here
 from followed_topic import AuditTopic
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
 from kafka_tools import RealKafka
+from plain_parquet import rows_in
 from pyspark.sql import DataFrame, SparkSession
 from spark_session import shared
 from waiting import eventually
@@ -112,6 +113,18 @@ class Found:
             lines[table].append((file.rpartition("/")[2], number))
         return {table: sorted(found) for table, found in lines.items()}
 
+    def plain_lines(self) -> dict[str, list[tuple[str, int]]]:
+        """The same, as an engine finds them that is not ours."""
+        view = Path(self._tables.path, "current")
+        lines = {
+            table.name: sorted(
+                (str(file).rpartition("/")[2], number)
+                for file, number in rows_in(view, table, "file, line")
+            )
+            for table in (REQUESTS, WAITING, REJECTED, DECISIONS)
+        }
+        return {table: found for table, found in lines.items() if found}
+
 
 @pytest.fixture
 def followed(tmp_path: Path) -> Followed:
@@ -149,6 +162,7 @@ def check_each_line_counts_once(found: Found, beside: str = "") -> None:
     lines = {
         table: [each for each in of if each[0] != beside] for table, of in found.lines().items()
     }
+    assert found.plain_lines() == found.lines()
     decided = lines.pop("decisions")
     assert sorted(chain(*lines.values())) == sorted(EVERY_LINE)
     assert decided == lines["requests"]

@@ -1,0 +1,55 @@
+"""``metalog pipeline export DIR OUT``: the tables as plain Parquet that any engine reads.
+
+This module must not know how a table is written.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from shell.output import Cell, Output, counted
+from shell.spark import add_folder, add_spark, check_installed, is_here, opened_folder
+
+USAGE: Final = "DIR OUT [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog pipeline export prod.tables /data/acl-audit
+metalog pipeline export prod.tables s3a://lake/acl-audit --spark-conf …
+
+OUT has a folder for each table. requests, decisions and usage are divided by day:
+OUT/requests/day=2026-01-01/*.parquet. On this machine's disk OUT appears as a whole or not at
+all. Without a copy, DIR/current has the same as of the last build, where DIR is on a disk.
+
+Exit code: 0 written, 2 not written."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("out", metavar="OUT", help="a folder or URI that is new or empty")
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    check_installed()
+    from metalog_spark.parquet_export import check_target, export
+
+    is_on_disk = is_here(arguments, arguments.out)
+    check_target(arguments.folder, arguments.out, is_here=is_on_disk)
+    with (
+        opened_folder(arguments, output) as tables,
+        output.busy("reading the tables") as progress,
+    ):
+        exported = export(
+            tables,
+            arguments.out,
+            is_here=is_on_disk,
+            doing=lambda doing: setattr(progress, "doing", doing),
+        )
+    if output.is_text:
+        rows = ((Cell(each.table, "name"), counted(each.rows, "row")) for each in exported)
+        output.aligned(rows)
+    else:
+        output.records(("table", "rows"), exported)
+    return 0

@@ -1,0 +1,22 @@
+"""docs/formats/tables.md lists the tables that there are, with their columns."""
+
+from __future__ import annotations
+
+import re
+
+from cases import REPOSITORY
+
+from metalog_spark.tables import TABLES
+
+PAGE = REPOSITORY / "docs" / "formats" / "tables.md"
+ROW = re.compile(r"^\| `(\w+)` \| .* \| (`.*) \|$", re.MULTILINE)
+COLUMN = re.compile(r"`(\w+)` ([A-Z<>]+)")
+
+
+def test_the_page_has_each_column_of_each_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    listed = {
+        name: ", ".join(f"{column} {kind}" for column, kind in COLUMN.findall(columns))
+        for name, columns in ROW.findall(page)
+    }
+    assert listed == {name: table.schema for name, table in TABLES.items()}

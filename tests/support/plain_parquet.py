@@ -1,0 +1,29 @@
+"""What DuckDB finds in a folder of plain Parquet, a folder a table, as anybody reads it.
+
+This module must not know how the folder was made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from metalog_spark.tables import TABLES, Table
+
+
+def rows_in(folder: Path, table: Table, columns: str) -> list[tuple[object, ...]]:
+    pattern = f"{folder}/{table.name}/**/*.parquet"
+    with duckdb.connect() as database:
+        read = f"read_parquet('{pattern}', hive_partitioning = {bool(table.partitions)})"
+        return database.execute(f"SELECT {columns} FROM {read}").fetchall()
+
+
+def sums(folder: Path, table: Table, column: str) -> int | None:
+    [[found]] = rows_in(folder, table, f"sum({column})::BIGINT")
+    return found if isinstance(found, int) else None
+
+
+def counts(folder: Path) -> dict[str, int]:
+    """How many rows each table has; ``*`` must be readable, too."""
+    return {name: len(rows_in(folder, table, "*")) for name, table in TABLES.items()}
