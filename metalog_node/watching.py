@@ -46,10 +46,14 @@ def text_page(is_well: bool, text: str) -> Page:
 
 
 class WatchListener:
-    """``pages`` has a function for each path, called on the listener's own thread."""
+    """``pages`` has a function for each path, called on the listener's own thread; ``named`` is
+    what the person called it who asked for it."""
 
-    def __init__(self, pages: Mapping[str, Callable[[], Page]]) -> None:
+    def __init__(
+        self, pages: Mapping[str, Callable[[], Page]], *, named: str = "metrics.listener"
+    ) -> None:
         self._pages = pages
+        self._named = named
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._silent: dict[asyncio.StreamWriter, None] = {}
@@ -84,7 +88,7 @@ class WatchListener:
             )
         except OSError as error:
             why = str(error) if error.errno is None else os.strerror(error.errno)
-            raise InvalidRequest(f"metrics.listener: {asked} cannot be opened: {why}") from None
+            raise InvalidRequest(f"{self._named}: {asked} cannot be opened: {why}") from None
         host, port, *_ = self._server.sockets[0].getsockname()
         return Address(host, port)
 
@@ -131,11 +135,11 @@ class WatchListener:
                 writer.close()
                 await writer.wait_closed()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-            _log.debug("metrics.listener: a client is let go: %s", error)
+            _log.debug("%s: a client is let go: %s", self._named, error)
         except ConnectionError as error:
-            _log.debug("metrics.listener: a client is gone: %s", error)
+            _log.debug("%s: a client is gone: %s", self._named, error)
         except Exception:
-            _log.exception("metrics.listener: closed by a fault")
+            _log.exception("%s: closed by a fault", self._named)
 
     def _answer(self, head: bytes) -> Page:
         method, _, rest = head.partition(b" ")

@@ -90,7 +90,8 @@ def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window
     from metalog_spark.findings.waiting import uncounted_in, waiting_in
     from metalog_spark.findings.window import window_of
 
-    window = window_of(tables, arguments.start, arguments.end)
+    with output.busy("looking for the window"):
+        window = window_of(tables, arguments.start, arguments.end)
     output.note(f"requests of {window}")
     if waiting := waiting_in(tables):
         output.warn(waiting.said_of_uses())

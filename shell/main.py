@@ -12,16 +12,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metalog.errors import MetalogError
-from shell.output import Output, colored, prepare_streams
+from shell.output import prepare_streams
+from shell.run_verb import run_verb
 from shell.safe import safe
 from shell.verb_table import Verb, VerbTable, table_of
 from shell.version import KAFKA_VERSION, VERSION
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 YES: Final = 0
 NO: Final = 1
@@ -171,7 +169,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
     inner = table_of(module)
     if inner is not None:
         return _run([*leading, *rest], inner)
-    return _run_verb(table.prefix + name, verb, module, [*leading, *rest])
+    return run_verb(table.prefix + name, verb, module, [*leading, *rest])
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
@@ -208,33 +206,6 @@ def _unknown_verb(verb: str, table: VerbTable) -> int:
 
 def _listed(table: VerbTable) -> str:
     return f"metalog {table.prefix}--help lists the verbs"
-
-
-def _run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -> int:
-    from shell.options import build_parser, parse
-    from shell.pager import Pager
-    from shell.wrapping import terminal_width
-
-    parsed = parse(build_parser(name, verb.line, module), arguments)
-    out, err = prepare_streams(json=parsed.output == "json")
-    pager = Pager(parsed.pager and parsed.output == "text" and module.PAGED and out.isatty())
-    output = Output(
-        out,
-        err,
-        format=parsed.output,
-        color=parsed.output == "text" and colored(parsed.color, out),
-        quiet=parsed.quiet,
-        width=terminal_width(out) if parsed.output == "text" else None,
-        err_width=terminal_width(err),
-        pager=pager.start,
-    )
-    try:
-        code: int = module.run(parsed, output)
-        output.flush()
-        return code
-    finally:
-        output.end_progress()
-        pager.finish()
 
 
 def _fail(message: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
@@ -79,6 +80,7 @@ class Output:
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
         self._has_said_missing = True
         self._progress: Progress | None = None
+        self._whole: Progress | None = None
 
     @property
     def is_text(self) -> bool:
@@ -88,8 +90,7 @@ class Output:
     def out(self) -> TextIO:
         """Standard output, or the pager from the first time that it is asked for."""
         if self._progress is not None and self._out.isatty():
-            self._progress.stop()
-            self._progress = None
+            self.end_progress()
         if self._pager is not None:
             pager, self._pager = self._pager, None
             paged = pager()
@@ -98,12 +99,24 @@ class Output:
                 self.err = paged if self.err.isatty() else self.err
         return self._out
 
-    def busy(self, doing: str) -> Progress:
+    def begin_progress(self, doing: str) -> None:
+        """A terminal shows from now on what goes on, each ``busy`` in its turn, until the answer
+        begins to appear there or ``end_progress``."""
+        self._whole = self._shown(doing, patience_s=0.0)
+        self._whole.__enter__()
+
+    def busy(self, doing: str) -> AbstractContextManager[Progress]:
         """For a ``with`` block that may take long: a terminal shows what it is at."""
+        if self._whole is None:
+            return self._shown(doing)
+        self._whole.doing = doing
+        return nullcontext(self._whole)
+
+    def _shown(self, doing: str, *, patience_s: float | None = None) -> Progress:
         from shell.progress import Progress
 
         wanted = not self.quiet and self.err.isatty()
-        progress = Progress(self.err, doing, wanted=wanted)
+        progress = Progress(self.err, doing, wanted=wanted, patience_s=patience_s)
         self._progress = progress if wanted else None
         return progress
 
@@ -111,6 +124,7 @@ class Output:
         """Nothing is shown of long work from here on, also where it was broken off."""
         if self._progress is not None:
             self._progress.stop()
+        self._progress = self._whole = None
 
     def go_on(self) -> None:
         """What is written from here on comes as it happens, and is not paged."""
@@ -183,8 +197,6 @@ class Output:
         self._say(f"metalog: {text}", None)
 
     def _say(self, text: str, style: str | None) -> None:
-        if self._progress is not None:
-            self._progress.make_way()
         if self._out is not self.err:
             self._out.flush()
         lines = [safe(text)]
@@ -192,7 +204,9 @@ class Output:
             from shell.wrapping import wrapped
 
             lines = wrapped(lines[0], self._err_width, _HANG // 2)
-        self.err.writelines(self.paint(line, style) + "\n" for line in lines)
+        with nullcontext() if self._progress is None else self._progress.aside():
+            self.err.writelines(self.paint(line, style) + "\n" for line in lines)
+            self.err.flush()
 
     def paint(self, text: str, style: str | None) -> str:
         if not self.color or style is None:

@@ -2,11 +2,15 @@
 
 A thread of its own looks at it twice a second, so that a long step shows life too, such as a
 sort, which can say nothing meanwhile. It ends where the answer begins to appear on the same
-terminal. This module must not know what is being done.
+terminal. It writes by a descriptor of its own, since standard error may be lent to a process that
+starts meanwhile. This module must not know what is being done.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
 from types import TracebackType
@@ -27,9 +31,12 @@ class Progress:
     ``doing`` says what goes on, and may be set as often as one likes.
     """
 
-    def __init__(self, err: TextIO, doing: str, *, wanted: bool) -> None:
+    def __init__(
+        self, err: TextIO, doing: str, *, wanted: bool, patience_s: float | None = None
+    ) -> None:
         self.doing = doing
-        self._err = err
+        self._err = _own(err) if wanted else err
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self._since = monotonic()
         self._over = Event()
         self._drawing = Lock()
@@ -55,13 +62,18 @@ class Progress:
     def stop(self) -> None:
         """Wipe the line away; no other follows."""
         with self._drawing:
+            is_first = not self._over.is_set()
             self._over.set()
             self._wipe()
+            if is_first and self._thread is not None:
+                self._err.close()
 
-    def make_way(self) -> None:
-        """Wipe the line away, for something else to be written in its place."""
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The line is away within the block, for something else to be written in its place."""
         with self._drawing:
             self._wipe()
+            yield
 
     def _line(self) -> str:
         """As much as one line of the terminal holds: only one can be wiped away."""
@@ -81,7 +93,7 @@ class Progress:
             self._is_drawn = False
 
     def _watch(self) -> None:
-        wait = PATIENCE_S
+        wait = self._patience_s
         while not self._over.wait(wait):
             wait = _INTERVAL_S
             with self._drawing:
@@ -89,3 +101,8 @@ class Progress:
                     self._err.write(f"\r{self._line()}\x1b[K")
                     self._err.flush()
                     self._is_drawn = True
+
+
+def _own(terminal: TextIO) -> TextIO:
+    descriptor = os.dup(terminal.fileno())
+    return os.fdopen(descriptor, "w", encoding=terminal.encoding, errors=terminal.errors)

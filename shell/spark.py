@@ -35,8 +35,10 @@ class SparkFailed(MetalogError):
     """Spark could not do what it was asked to; its own log says more."""
 
 
-def check_installed() -> None:
-    """``InvalidRequest`` where what a verb of the pipeline imports is not there."""
+def check_installed(output: Output) -> None:
+    """Begins each verb of the pipeline: a terminal shows from now on what it is at.
+    ``InvalidRequest`` where what such a verb imports is not there."""
+    output.begin_progress("looking at what there is")
     from metalog_spark.session import not_installed
 
     for name in _EXTRA:
@@ -117,7 +119,9 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 
     check_folder(arguments, arguments.folder)
     with spark_session(arguments, output) as session:
-        yield Tables.open(session, arguments.folder)
+        with output.busy("opening the tables"):
+            tables = Tables.open(session, arguments.folder)
+        yield tables
 
 
 @contextmanager

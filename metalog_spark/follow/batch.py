@@ -87,13 +87,26 @@ class Progress(NamedTuple):
     """What was committed: up to which batch, and up to which offset of the log (exclusive) grants
     were looked at; ``waits_from_ms`` is the time of the first request that waits; ``unnamed``
     is whether it was told already that lines name no broker; ``alerted`` is the last batch with
-    alerts."""
+    alerts. ``decided``, ``rejected`` and ``alerts`` count since the folder began, ``waiting`` are
+    requests that wait now."""
 
     batch: int = -1
     looked_to: int = NOTHING
     waits_from_ms: int | None = None
     unnamed: bool = False
     alerted: int = -1
+    decided: int = 0
+    rejected: int = 0
+    alerts: int = 0
+    waiting: int = 0
+
+    def counting(self, looked: Row) -> Progress:
+        """With what a batch has of each."""
+        return self._replace(
+            decided=self.decided + looked["due"],
+            rejected=self.rejected + looked["rejected"],
+            waiting=looked["waiting"],
+        )
 
 
 class Came(NamedTuple):
@@ -191,7 +204,8 @@ class _Batch:
         if self._alerts:
             rows = [_alert_row(number, each) for each in self._alerts]
             added = {**added, ALERTS: self._rows(ALERTS, rows)}
-            self._progress = self._progress._replace(alerted=number)
+            alerts = self._progress.alerts + len(self._alerts)
+            self._progress = self._progress._replace(alerted=number, alerts=alerts)
         facts = {
             FOLLOW: self._progress._asdict(),
             UNCOUNTED: self._uncounted_us,
@@ -211,6 +225,7 @@ class _Batch:
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
             looked = self._look(read, is_known)
+            self._progress = self._progress.counting(looked)
             if came:
                 self._alert_of_what_is_missing(looked, came.at_ms)
             if came.files and looked["rejected"]:
@@ -275,6 +290,7 @@ class _Batch:
             f.count_if(reason.isNotNull()).alias("rejected"),
             f.count_if(is_possible).alias("possible"),
             f.count_if(is_request & is_known).alias("due"),
+            f.count_if(is_request & ~is_known).alias("waiting"),
             f.min(f.when(is_request & is_known, f.unix_micros("time"))).alias("due_from_us"),
             f.min(f.when(is_request & ~is_known, f.unix_millis("time"))).alias("waits_from_ms"),
             f.count_if(is_request & is_unnamed).alias("unnamed"),

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from io import TextIOWrapper
-from typing import TYPE_CHECKING, TextIO
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shell.lines import at_a_terminal, obey
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
     from shell.browser.nodes import Directory
-    from shell.browser.session import Session
     from shell.output import Output
     from snapshot.exchange.replay import Replayed
 
@@ -43,31 +44,18 @@ def run(
     session = Session(root, BUILTINS, output, refresh=None if live is None else newest_root)
     if arguments:
         session.run_words(arguments)
-    elif _at_a_terminal():
+    elif at_a_terminal():
+        from shell.browser.completion import complete
         from shell.browser.prompt import converse
 
         extent = f"up to offset {replayed.offset}" if live is None else "as it is, live"
         place = f"{replayed.source.describe} {extent}"
         output.note(f"{place}; help lists the commands")
-        converse(session, prompt_marker(replayed))
+        converse(session, partial(complete, session), prompt_marker(replayed))
         return 0
     else:
-        _obey(session, sys.stdin)
+        obey(session, sys.stdin)
     return 2 if session.failed else 0
-
-
-def _at_a_terminal() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-
-
-def _obey(session: Session, lines: TextIO | None) -> None:
-    if isinstance(lines, TextIOWrapper):
-        lines.reconfigure(errors="replace")
-    for line in lines or ():
-        session.run_line(line)
-        session.output.flush()
-        if session.leaving:
-            return
 
 
 def prompt_marker(replayed: Replayed) -> str:

@@ -1,14 +1,14 @@
-"""The shell at a terminal: a prompt, completion by Tab, and the lines typed before.
+"""A shell at a terminal: a prompt, completion by Tab, and the lines typed before.
 
 The only module that knows prompt_toolkit. Nothing is read from disk or written there;
-history lasts as long as the shell. This module must not know commands or the tree.
+history lasts as long as the shell. This module must not know commands, nor what a shell shows.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -16,30 +16,50 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from shell.browser.completion import complete
-from shell.browser.session import Session
+from shell.browser.completion import Candidate
+from shell.output import Output
+
+Complete = Callable[[str], Iterable[Candidate]]
+"""What the last word of a line may become."""
 
 
-class _PathCompleter(Completer):
-    def __init__(self, session: Session) -> None:
-        self._session = session
+class Conversation(Protocol):
+    """A visit to a shell: ``place`` stands in the prompt, ``width`` is the terminal's."""
+
+    width: int | None
+    leaving: bool
+
+    @property
+    def output(self) -> Output: ...
+
+    @property
+    def place(self) -> str: ...
+
+    def run_line(self, line: str) -> None: ...
+
+    def complain(self, text: str) -> None: ...
+
+
+class _Completer(Completer):
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         line = document.text_before_cursor
-        for candidate in complete(self._session, line):
+        for candidate in self._complete(line):
             yield Completion(candidate.text, candidate.start - len(line), display=candidate.label)
 
 
-def converse(session: Session, marker: str, **terminal: Any) -> None:
+def converse(session: Conversation, complete: Complete, marker: str, **terminal: Any) -> None:
     """Prompt and obey until ``exit`` or Ctrl-D; Ctrl-C drops the line, or stops its answer.
 
     ``marker`` stands in the prompt after the path. ``terminal`` goes to prompt_toolkit.
     """
     prompt: PromptSession[str] = PromptSession(
         history=InMemoryHistory(),
-        completer=_PathCompleter(session),
+        completer=_Completer(complete),
         complete_style=CompleteStyle.READLINE_LIKE,
         complete_while_typing=False,
         enable_open_in_editor=False,

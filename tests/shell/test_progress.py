@@ -118,3 +118,41 @@ def test_nothing_is_shown_that_nobody_wants_or_sees(
         assert shown(ours, "end") == "end"
     os.close(ours)
     assert (tmp_path / "err").read_text() == ""
+
+
+def test_what_begins_at_once_lasts_over_all_steps_until_the_answer(
+    terminal: tuple[int, TextIO], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where standard error is lent to a process that starts, as Spark's JVM."""
+    monkeypatch.setattr(progress, "PATIENCE_S", 3600.0)
+    ours, err = terminal
+    with (tmp_path / "log").open("w") as log, (tmp_path / "out").open("w") as out:
+        output = Output(out, err)
+        output.begin_progress("looking")
+        assert "looking (0 s)" in shown(ours, "looking (0 s)")
+        lent = os.dup(err.fileno())
+        os.dup2(log.fileno(), err.fileno())
+        with output.busy("starting Spark"):
+            assert "starting Spark (" in shown(ours, "starting Spark (")
+        os.dup2(lent, err.fileno())
+        os.close(lent)
+        with output.busy("reading") as work:
+            work.doing = "counting"
+            assert "counting (" in shown(ours, "counting (")
+        output.warn("odd")
+        assert f"{WIPED}warning: odd" in shown(ours, "odd")
+        output.end_progress()
+        err.write("metalog: broken\n")
+        err.flush()
+        assert shown(ours, "broken").splitlines()[-1].endswith("metalog: broken")
+    assert (tmp_path / "log").read_text() == ""
+
+
+def test_without_a_terminal_nothing_is_shown_of_it(tmp_path: Path) -> None:
+    with (tmp_path / "err").open("w") as err, (tmp_path / "out").open("w") as out:
+        output = Output(out, err)
+        output.begin_progress("looking")
+        with output.busy("reading"):
+            output.line("an answer")
+        output.end_progress()
+    assert (tmp_path / "err").read_text() == ""

@@ -43,6 +43,11 @@ VERBS: Final[dict[str, Verb]] = {
     "report": Verb(
         "Show", "All of it as one page, and one for each team", "shell.verbs.pipeline.report"
     ),
+    "shell": Verb(
+        "Show",
+        "One Spark for many questions: each a verb, or SQL of the tables",
+        "shell.verbs.pipeline.shell",
+    ),
     "export": Verb(
         "Show",
         "The tables as plain Parquet, for any other engine",

@@ -114,7 +114,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     if not arguments.audit and not arguments.requests:
         raise InvalidRequest(
             "no requests are given: name audit logs by --audit, or a table by --requests"

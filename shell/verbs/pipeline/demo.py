@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     from metalog_spark.demo.make import check_requests
 
     out = Path(arguments.out)

@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     from metalog_spark.parquet_export import check_target, export
 
     is_on_disk = is_here(arguments, arguments.out)

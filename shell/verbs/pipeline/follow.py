@@ -9,17 +9,15 @@ import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from authorizer.audit_layout import Zone
-from metalog.acl import ACL_KEYS
 from metalog.errors import InvalidRequest
 from shell.built import followed_said
 from shell.context import add_command_config
-from shell.findings import STYLES, acl_said
+from shell.followed_alerts import TOLD, Alerts, posted_to
 from shell.options import at_least
 from shell.output import Output
-from shell.safe import safe
 from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
 from snapshot.exchange.source_kinds import FOLLOWED
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from metalog_spark.configuration import Configuration
     from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import Following
+    from metalog_spark.follow.webhook import Endpoint
+    from shell.follow_figures import Newest
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -49,8 +49,8 @@ and committed. Every other verb reads DIR, as of the last orderly end.
 
 Exit code: 0 stopped when asked, 2 it broke off."""
 _LOOK_S: Final = 1
-_TOLD: Final = "told"
-"""The mark up to which batch alerts were written to stdout."""
+_POSTED_WITHIN_S: Final = 60.0
+"""So long the end waits for a webhook that takes what it gets."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -121,12 +121,29 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         help="as many denials of a principal in five minutes are a storm (default: 100)",
     )
+    outside = parser.add_argument_group("who else is told")
+    outside.add_argument(
+        "--webhook", metavar="URL", help="post each alert there as JSON, again until it is taken"
+    )
+    outside.add_argument(
+        "--webhook-headers",
+        metavar="FILE",
+        help="headers to post with, NAME: VALUE a line, such as Authorization",
+    )
+    outside.add_argument(
+        "--metrics",
+        metavar="URL",
+        help="where Prometheus reads /metrics, and /healthz is: http://HOST:PORT",
+    )
     add_spark(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
+    from shell.follow_figures import served, watch_address
+
     configuration = _configuration(arguments, output)
+    hook, watch = _endpoint(arguments), watch_address(arguments.metrics)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
     with output.busy("looking at what there is"):
@@ -143,11 +160,14 @@ def run(arguments: Namespace, output: Output) -> int:
         from metalog_spark.follow.batch import progress_of
         from metalog_spark.follow.query import follow_tables, start
         from metalog_spark.follow.tables import keep
+        from metalog_spark.follow.webhook import Webhook
         from metalog_spark.summary import tally
 
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
         keep(tables, configuration)
-        before = tally(tables, tables.marked(_TOLD))
+        before = tally(tables, tables.marked(TOLD))
+        webhook = None if hook is None else Webhook(hook, posted_to(tables))
+        alerts = Alerts(tables, output, webhook)
         query = start(
             following,
             tables,
@@ -155,13 +175,18 @@ def run(arguments: Namespace, output: Output) -> int:
             every_s=None if arguments.once else arguments.every,
             at_once=arguments.at_once,
         )
+        output.end_progress()
         try:
-            now = _tell_until_it_ends(query, tables, unseen, output)
+            with served(watch, tables, webhook) as figures:
+                now = _tell_until_it_ends(query, tables, unseen, (alerts, figures), output)
+            alerts.finish(now, _POSTED_WITHIN_S)
         except KeyboardInterrupt:
             output.note("broken off; started again with the same --out it goes on")
             raise
         finally:
             query.stop()
+            if webhook is not None:
+                webhook.close()
         _complete(following, now, output)
         output.note(followed_said(before, tally(now, progress_of(now).batch)))
     return 0
@@ -194,6 +219,18 @@ def _check(arguments: Namespace) -> None:
     if is_here(arguments, arguments.out):
         contents = check_can_be_filled(arguments.out) or NOTHING
         check_it_follows(arguments.out, contents, arguments.log, arguments.audit)
+
+
+def _endpoint(arguments: Namespace) -> Endpoint | None:
+    from metalog_spark.follow.webhook import endpoint
+
+    file = arguments.webhook_headers
+    if arguments.webhook is None:
+        if file is not None:
+            raise InvalidRequest(f"--webhook-headers {file}: without --webhook nothing is posted")
+        return None
+    headers = "" if file is None else Path(file).read_text("utf-8", errors="replace")
+    return endpoint(arguments.webhook, headers)
 
 
 def _following(
@@ -258,12 +295,17 @@ class _Unseen:
 
 
 def _tell_until_it_ends(
-    query: StreamingQuery, tables: Tables, unseen: _Unseen, output: Output
+    query: StreamingQuery,
+    tables: Tables,
+    unseen: _Unseen,
+    outlets: tuple[Alerts, Newest],
+    output: Output,
 ) -> Tables:
     """The folder as it is when it is over."""
     from metalog_spark.interrupts import first_ctrl_c
 
-    told, now = _tell(tables, tables.marked(_TOLD), output), tables
+    (alerts, newest), now = outlets, tables
+    alerts.tell(now)
     seen = None
     is_over = False
     with first_ctrl_c() as asked:
@@ -273,11 +315,15 @@ def _tell_until_it_ends(
                 _stop(query, output)
                 is_over = True
             progress = query.lastProgress
+            if progress is not None:
+                newest.looked(progress.timestamp)
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
                 unseen.say()
                 now = _opened_anew(tables)
-                told = _tell(now, told, output)
+                alerts.tell(now)
+                newest.show(now)
+            alerts.post(now)
     return now
 
 
@@ -309,52 +355,6 @@ def _is_over(query: StreamingQuery) -> bool:
         if own:
             raise InvalidSource(own[-1]) from error
         raise
-
-
-def _tell(now: Tables, after: int | None, output: Output) -> int:
-    """The alerts of the batches behind ``after``, of which the folder keeps that they were told,
-    once they are; returns the last batch."""
-    from metalog_spark.follow.batch import progress_of
-    from metalog_spark.tables import ALERTS
-
-    told, done = -1 if after is None else after, progress_of(now)
-    if done.alerted > told:
-        rows = now.read(ALERTS).where(f"batch > {told}").orderBy("batch", "time", "kind")
-        alerts = rows.selectExpr("unix_millis(time) AS ms", "*").collect()
-        for row in alerts:
-            _tell_one(row.asDict(), output)
-        output.flush()
-        now.mark(_TOLD, done.batch)
-    return done.batch
-
-
-def _tell_one(alert: dict[str, Any], output: Output) -> None:
-    from metalog.acl import Acl
-    from snapshot.exchange.moment import time_text
-
-    when = time_text(alert["ms"])
-    columns = [alert[name] for name in Acl._fields]
-    if not output.is_text:
-        is_about_an_acl = alert["operation"] is not None
-        output.record(
-            {
-                "time": when,
-                "kind": alert["kind"],
-                "severity": alert["severity"],
-                "principal": alert["principal"],
-                "acl": dict(zip(ACL_KEYS, columns, strict=True)) if is_about_an_acl else None,
-                "message": alert["said"],
-                "remedy": alert["remedy"],
-                "offset": alert["log_offset"],
-            }
-        )
-        return
-    severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
-    what = alert["principal"] if alert["operation"] is None else acl_said(alert)
-    about = "" if what is None else f"{safe(what)}: "
-    output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
-    if alert["remedy"] is not None:
-        output.line(f"    {safe(alert['remedy'])}")
 
 
 def _complete(following: Following, now: Tables, output: Output) -> None:

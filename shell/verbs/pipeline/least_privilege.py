@@ -82,7 +82,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     from metalog_spark.findings.least import Limits
     from metalog_spark.findings.least_privilege import least_set
 

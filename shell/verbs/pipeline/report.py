@@ -67,7 +67,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     if arguments.meant is not None:
         check_folder(arguments, arguments.meant)
     if arguments.section is None:

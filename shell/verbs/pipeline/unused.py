@@ -75,7 +75,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     from metalog_spark.findings.unused import judged
 
     with opened_folder(arguments, output) as tables:

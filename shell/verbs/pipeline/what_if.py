@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    check_installed()
+    check_installed(output)
     from metalog_spark.findings.producers import losing, unseen_in
     from metalog_spark.findings.state import acls_now, config_now
     from metalog_spark.findings.what_if import what_if

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain
@@ -25,6 +26,7 @@ from followed_world import READ_T, WrittenLog, appears, line, time_ms
 from kafka_tools import RealKafka
 from plain_parquet import rows_in
 from pyspark.sql import DataFrame, SparkSession
+from received_posts import Received
 from spark_session import shared
 from waiting import eventually
 
@@ -189,7 +191,10 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
         assert eventually(lambda: not spark.streams.active)
         assert progress_of(Tables.open(spark, followed.out)).batch == committed
 
-    done = follow(capsys, followed)
+    with closing(Received()) as received:
+        done = follow(capsys, followed, "--webhook", received.url)
+    posted = {body["id"]: body["kind"] for *_, body in received.posts}
+    assert sorted(posted.values()) == ["denied-storm", "super-user-like"]
     assert "super-user-like" in done.stdout
     assert "denied-storm: User:bad: was denied 20 times within 5 minutes" in done.stdout
     assert "1 request waits: the log is known up to 2026-01-01T00:01:40" in done.stderr

@@ -1,6 +1,7 @@
 """The prompt as a person types at it: keys go in, and what a terminal would get comes out."""
 
 import io
+from functools import partial
 
 import pytest
 from prompt_toolkit.data_structures import Size
@@ -8,6 +9,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from shell.browser.builtins import BUILTINS
+from shell.browser.completion import complete
 from shell.browser.nodes import Leaf, fixed, listing
 from shell.browser.prompt import converse
 from shell.browser.session import Session
@@ -28,7 +30,7 @@ def typing():
         terminal = Vt100_Output(screen, lambda: Size(rows=24, columns=80), term="xterm")
         with create_pipe_input() as pipe:
             pipe.send_text(keys)
-            converse(session, marker, input=pipe, output=terminal)
+            converse(session, partial(complete, session), marker, input=pipe, output=terminal)
         return session.output.out.getvalue(), session.output.err.getvalue(), screen.getvalue()
 
     return type_keys

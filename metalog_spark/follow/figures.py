@@ -1,0 +1,73 @@
+"""What ``follow`` has done and where it is at, as Prometheus reads it.
+
+Counters are kept in the folder with each batch, so a restart goes on with them. Nothing here asks
+Spark: the caller brings the newest. This module must not know HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from metalog_spark.follow.batch import Progress
+from metalog_spark.follow.webhook import Counts
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+class State(NamedTuple):
+    """``looked_s`` is when Spark last looked for something new, in seconds since 1970; ``posted``
+    is None without a webhook, and ``pending`` what is left to post of a batch."""
+
+    progress: Progress = Progress()
+    looked_s: float | None = None
+    posted: Counts | None = None
+    pending: int = 0
+
+
+class Figures(Collector):
+    """``state`` gives what there is at a scrape."""
+
+    def __init__(self, state: Callable[[], State]) -> None:
+        self._state = state
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        state = self._state()
+        progress = state.progress
+        yield _counter("requests_decided", "Requests that were decided", progress.decided)
+        yield _counter("lines_rejected", "Lines that are kept in rejected", progress.rejected)
+        yield _counter("alerts", "Alerts that were made", progress.alerts)
+        yield _gauge("requests_waiting", "Requests that wait for the log", progress.waiting)
+        yield _gauge("batch", "The last batch that was committed, from 0 on", progress.batch)
+        if progress.waits_from_ms is not None:
+            text = "The time of the first request that waits, in seconds since 1970"
+            yield _gauge("waiting_since_timestamp_seconds", text, progress.waits_from_ms / 1000)
+        if state.looked_s is not None:
+            text = "When follow last looked for something new, in seconds since 1970"
+            yield _gauge("last_look_timestamp_seconds", text, state.looked_s)
+        if state.posted is not None:
+            delivered, refused, failed = state.posted
+            yield _counter("webhook_delivered", "Alerts that the webhook took", delivered)
+            yield _counter("webhook_refused", "Alerts that the webhook refused for good", refused)
+            yield _counter("webhook_failed_attempts", "Attempts to post that failed", failed)
+            yield _gauge("webhook_pending", "Alerts of a batch left to post", state.pending)
+
+
+def _counter(name: str, text: str, value: float) -> Metric:
+    return CounterMetricFamily(f"metalog_follow_{name}", text, value=value)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"metalog_follow_{name}", text, value=value)

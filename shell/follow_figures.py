@@ -1,0 +1,88 @@
+"""Prometheus' figures and a probe of ``metalog pipeline follow``, over the node's HTTP listener.
+
+This module must not know what is followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest
+from metalog.wire.hosts import Address, parse_addresses
+
+if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+    from metalog_spark.follow.figures import State
+    from metalog_spark.follow.webhook import Webhook
+
+_OPTION: Final = "--metrics"
+_SCHEME: Final = "http://"
+
+
+def watch_address(text: str | None) -> Address | None:
+    """Where to listen; None for nowhere."""
+    if text is None:
+        return None
+    if not text.startswith(_SCHEME):
+        raise InvalidRequest(f"{_OPTION} {text}: write it as http://HOST:PORT")
+    try:
+        [address] = parse_addresses(text.removeprefix(_SCHEME).rstrip("/"))
+    except ValueError:
+        raise InvalidRequest(f"{_OPTION} {text}: give one address") from None
+    return address
+
+
+class Newest:
+    """The newest that is known, read by the listener's thread."""
+
+    def __init__(self, tables: Tables, webhook: Webhook | None) -> None:
+        self._webhook = webhook
+        self._reported: str | None = None
+        self._looked_s: float | None = None
+        self.show(tables)
+
+    def show(self, now: Tables) -> None:
+        """The tables as they are after a batch."""
+        from metalog_spark.follow.batch import progress_of
+
+        self._progress = progress_of(now)
+
+    def looked(self, reported: str) -> None:
+        """Spark reported a look for something new; the same report means no other look."""
+        if reported != self._reported:
+            self._reported, self._looked_s = reported, time.time()
+
+    def state(self) -> State:
+        from metalog_spark.follow.figures import State
+
+        if self._webhook is None:
+            return State(self._progress, self._looked_s)
+        webhook = self._webhook
+        return State(self._progress, self._looked_s, webhook.counts, webhook.pending)
+
+
+@contextmanager
+def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> Iterator[Newest]:
+    """Within the block, at ``address``, what the caller shows of the tables."""
+    newest = Newest(tables, webhook)
+    if address is None:
+        yield newest
+        return
+    from metalog_node.watching import Page, WatchListener, text_page
+    from metalog_spark.follow.figures import CONTENT_TYPE, Figures
+
+    figures = Figures(newest.state)
+    pages = {
+        "/metrics": lambda: Page(figures.text(), content_type=CONTENT_TYPE),
+        "/healthz": lambda: text_page(True, "following"),
+    }
+    listener = WatchListener(pages, named=_OPTION)
+    try:
+        asyncio.run(listener.open(address))
+        yield newest
+    finally:
+        asyncio.run(listener.close())

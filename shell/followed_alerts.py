@@ -1,0 +1,139 @@
+"""Where the alerts of ``metalog pipeline follow`` go, each at least once: to stdout, as they come,
+and to a webhook. The folder keeps up to which batch either has them.
+
+This module must not know what deserves an alert, nor how one is posted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog.acl import ACL_KEYS, Acl
+from shell.findings import STYLES, acl_said
+from shell.output import Output, counted
+from shell.safe import safe
+from snapshot.exchange.moment import time_text
+
+if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+    from metalog_spark.follow.webhook import Webhook
+
+TOLD: Final = "told"
+"""The mark up to which batch alerts were written to stdout."""
+_POSTED: Final = "posted"
+"""The mark up to which batch they were posted."""
+_ORDER: Final = ("batch", "time", "kind", "principal")
+
+
+class Alerts:
+    """``tables`` as they were at the start; the webhook, if any, gets what was made since, and
+    what an earlier run could not post."""
+
+    def __init__(self, tables: Tables, output: Output, webhook: Webhook | None) -> None:
+        self._output = output
+        self._webhook = webhook
+        self._told = _or_none_yet(tables.marked(TOLD))
+        self._said: str | None = None
+        self._posted = -1 if webhook is None else webhook.delivered
+
+    def tell(self, now: Tables) -> None:
+        """What the tables have now that stdout has not."""
+        from metalog_spark.follow.batch import progress_of
+
+        done = progress_of(now)
+        if done.alerted > self._told:
+            for alert in _alerts(now, f"batch > {self._told}"):
+                self._tell_one(alert)
+            self._output.flush()
+            now.mark(TOLD, done.batch)
+        self._told = max(self._told, done.batch)
+
+    def post(self, now: Tables) -> None:
+        """Gives the webhook the next batch with alerts, once it has posted the one before."""
+        from metalog_spark.follow.batch import progress_of
+        from metalog_spark.tables import ALERTS
+
+        webhook = self._webhook
+        if webhook is None:
+            return
+        self._warn(webhook.trouble)
+        if webhook.delivered > self._posted:
+            self._posted = webhook.delivered
+            now.mark(_POSTED, self._posted)
+        if webhook.pending or progress_of(now).alerted <= self._posted:
+            return
+        later = now.read(ALERTS).where(f"batch > {self._posted}")
+        [[batch]] = later.selectExpr("min(batch)").collect()
+        if batch is not None:
+            webhook.send(batch, [record(each) for each in _alerts(now, f"batch = {batch}")])
+
+    def finish(self, now: Tables, patience_s: float) -> None:
+        """Posts what is left, as long as the webhook takes it."""
+        webhook = self._webhook
+        if webhook is None:
+            return
+        self.post(now)
+        while webhook.pending and webhook.settle(patience_s):
+            self.post(now)
+        if webhook.pending:
+            self._warn(webhook.trouble)
+            left = counted(webhook.pending, "alert")
+            self._output.warn(f"{left} and later ones are not posted; the next run posts them")
+
+    def _warn(self, trouble: str | None) -> None:
+        """Each trouble once, until it is over."""
+        if trouble is not None and trouble != self._said:
+            self._output.warn(f"{trouble}; the alert is tried again until it is taken")
+        self._said = trouble
+
+    def _tell_one(self, alert: dict[str, Any]) -> None:
+        output = self._output
+        if not output.is_text:
+            output.record(record(alert))
+            return
+        when = time_text(alert["ms"])
+        severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
+        what = alert["principal"] if alert["operation"] is None else acl_said(alert)
+        about = "" if what is None else f"{safe(what)}: "
+        output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
+        if alert["remedy"] is not None:
+            output.line(f"    {safe(alert['remedy'])}")
+
+
+def posted_to(tables: Tables) -> int:
+    """The last batch that an earlier run posted; where there was no webhook yet, that it told."""
+    posted = tables.marked(_POSTED)
+    return _or_none_yet(tables.marked(TOLD) if posted is None else posted)
+
+
+def record(alert: dict[str, Any]) -> dict[str, Any]:
+    """A row of ALERTS as JSON has it. ``id`` is the same whenever the alert is told again."""
+    columns = [alert[name] for name in Acl._fields]
+    is_about_an_acl = alert["operation"] is not None
+    said = {
+        "time": time_text(alert["ms"]),
+        "kind": alert["kind"],
+        "severity": alert["severity"],
+        "principal": alert["principal"],
+        "acl": dict(zip(ACL_KEYS, columns, strict=True)) if is_about_an_acl else None,
+        "message": alert["said"],
+        "remedy": alert["remedy"],
+        "offset": alert["log_offset"],
+    }
+    text = json.dumps([alert["batch"], said], sort_keys=True)
+    return {"id": hashlib.sha256(text.encode()).hexdigest()[:32], **said}
+
+
+def _alerts(now: Tables, which: str) -> Iterator[dict[str, Any]]:
+    from metalog_spark.tables import ALERTS
+
+    rows = now.read(ALERTS).where(which).orderBy(*_ORDER)
+    for row in rows.selectExpr("unix_millis(time) AS ms", "*").collect():
+        yield row.asDict()
+
+
+def _or_none_yet(mark: int | None) -> int:
+    return -1 if mark is None else mark

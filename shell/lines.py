@@ -1,0 +1,40 @@
+"""Where the lines of a shell come from: a person at a terminal, or a pipe.
+
+This module must not know what a line means.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Protocol, TextIO
+
+from shell.output import Output
+
+
+class Obeying(Protocol):
+    """What carries out lines until it is ``leaving``."""
+
+    @property
+    def leaving(self) -> bool: ...
+
+    @property
+    def output(self) -> Output: ...
+
+    def run_line(self, line: str) -> None: ...
+
+
+def at_a_terminal() -> bool:
+    """Whether a person types the lines, and reads the answers."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def obey(session: Obeying, lines: TextIO | None) -> None:
+    """Each of ``lines`` in its turn, its answer written before the next is read."""
+    if isinstance(lines, TextIOWrapper):
+        lines.reconfigure(errors="replace")
+    for line in lines or ():
+        session.run_line(line)
+        session.output.flush()
+        if session.leaving:
+            return

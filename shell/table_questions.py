@@ -1,0 +1,198 @@
+"""One visit to a pipeline's tables: each line is SQL, or a verb of ``metalog pipeline``.
+
+All questions are asked of one Spark, so only the first waits for it. ``ask`` has what Spark does
+for a visit. This module must not know Spark, nor what any verb does.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from authorizer.insight.names import nearest_name
+from metalog.errors import MetalogError
+from shell.browser.completion import Candidate
+from shell.options import build_parser
+from shell.output import Cell, Output, counted
+from shell.run_verb import run_verb
+from shell.safe import safe, shown
+from shell.verb_table import Verb
+
+SQL: Final = ("select", "with", "values", "table", "show", "describe", "desc", "explain")
+"""The words that a query begins with."""
+_OWN: Final = {
+    "help": "these lines",
+    "history": "the lines typed so far",
+    "exit": "leave; Ctrl-D does, too",
+}
+_LONGEST: Final = 1_000
+"""So many rows of a query are shown."""
+_LAST_WORD: Final = re.compile(r"[^\s,()]*$")
+
+
+class Answer(NamedTuple):
+    """The rows of a query, one more than were wanted if there are more."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class Ask(Protocol):
+    """What a visit needs of Spark."""
+
+    def sql(self, query: str, most: int) -> Answer: ...
+
+    def names(self) -> Sequence[str]:
+        """Of tables, and of their columns."""
+
+    def renew(self) -> None:
+        """Names the tables as they are now."""
+
+    def error_said(self, error: Exception) -> str | None:
+        """What went wrong in Spark; None where ``error`` is none of Spark's."""
+
+
+class TableQuestions:
+    """``folder`` are the tables, ``verbs`` what may be asked of them; ``failed`` once a line was
+    not carried out."""
+
+    def __init__(
+        self, folder: str, verbs: Mapping[str, Verb], ask: Ask, output: Output, width: int | None
+    ) -> None:
+        self._folder = folder
+        self._verbs = verbs
+        self._ask = ask
+        self.output = output
+        self.width = width
+        self.leaving = False
+        self.failed = False
+        self._typed: list[str] = []
+
+    @property
+    def place(self) -> str:
+        return shown(self._folder)
+
+    def complain(self, text: str) -> None:
+        """One line of error; the next question goes on."""
+        self.failed = True
+        self.output.flush()
+        self.output.err.write(f"metalog: {safe(text)}\n" if text else "\n")
+        self.output.flush()
+
+    def run_line(self, line: str) -> None:
+        """Carry out a line as typed; an empty one does nothing."""
+        line = line.strip().removesuffix(";").strip()
+        if not line:
+            return
+        self._typed.append(line)
+        try:
+            self._run(line)
+        except MetalogError as error:
+            self.complain(str(error))
+        except OSError as error:
+            self.complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
+        except Exception as error:
+            said = self._ask.error_said(error)
+            if said is None:
+                raise
+            self.complain(said)
+        finally:
+            self.output.end_progress()
+
+    def _run(self, line: str) -> None:
+        first = line.split(maxsplit=1)[0]
+        if first in self._verbs:
+            self._run_verb(line)
+        elif first.lower() in SQL:
+            self._show(line)
+        elif first in _OWN:
+            self._run_own(first)
+        else:
+            near = nearest_name(first, [*self._verbs, *_OWN, *SQL])
+            hint = f"did you mean {near}?" if near else "help says what may be asked"
+            self.complain(f"{first}: no verb and no query; {hint}")
+
+    def _run_own(self, word: str) -> None:
+        if word == "exit":
+            self.leaving = True
+        elif word == "history":
+            for number, line in enumerate(self._typed, 1):
+                self.output.line(f"{number:>4}  {safe(line)}")
+        else:
+            rows = [(name, verb.line) for name, verb in self._verbs.items()]
+            rows += [("SELECT …", "SQL of the tables: SHOW TABLES, DESCRIBE usage"), *_OWN.items()]
+            self.output.aligned((Cell(name, "name"), said) for name, said in rows)
+
+    def _show(self, query: str) -> None:
+        self._ask.renew()
+        with self.output.busy("asking Spark"):
+            found = self._ask.sql(query, _LONGEST)
+        rows = found.rows[:_LONGEST]
+        if self.output.is_text:
+            titles: list[Cell | str] = [Cell(shown(name), "faint") for name in found.columns]
+            cells = ([_cell(value) for value in row] for row in rows)
+            self.output.aligned([titles, *cells])
+        else:
+            self.output.records(found.columns, ([_plain(value) for value in row] for row in rows))
+        if len(found.rows) > _LONGEST:
+            first = counted(_LONGEST, "row")
+            self.output.note(f"the first {first}; LIMIT and ORDER BY choose others")
+
+    def _run_verb(self, line: str) -> None:
+        try:
+            name, *rest = shlex.split(line)
+        except ValueError as error:
+            self.complain(f"{error}: close the quotes, or put a \\ before a single one")
+            return
+        verb = self._verbs[name]
+        module = verb.load()
+        parser = build_parser(f"pipeline {name}", verb.line, module)
+        words = [*self._folder_words(parser), *rest, "--no-pager", *["-q"] * self.output.quiet]
+        if not self.output.is_text and self.output.format in module.FORMATS:
+            words += ["-o", self.output.format]
+        try:
+            run_verb(f"pipeline {name}", verb, module, words)
+        except SystemExit:
+            pass
+        finally:
+            self._ask.renew()
+
+    def _folder_words(self, parser: ArgumentParser) -> list[str]:
+        """How the verb is told of the tables."""
+        is_positional = any(action.dest == "folder" for action in parser._actions)
+        return [self._folder] if is_positional else ["--out", self._folder]
+
+    def complete(self, line: str) -> Iterator[Candidate]:
+        """What the last word may become: a verb, its option, or a name in SQL."""
+        found = _LAST_WORD.search(line)
+        start = 0 if found is None else found.start()
+        last, before = line[start:], line[:start].split()
+        for name in self._candidates(before, last):
+            yield Candidate(start, f"{name} ", name)
+
+    def _candidates(self, before: Sequence[str], last: str) -> list[str]:
+        if not before:
+            names = [*self._verbs, *_OWN, *(word.upper() for word in SQL)]
+        elif before[0] in self._verbs:
+            verb = self._verbs[before[0]]
+            parser = build_parser(f"pipeline {before[0]}", verb.line, verb.load())
+            names = [name for name in parser._option_string_actions if name.startswith("--")]
+        else:
+            names = [*self._ask.names()] if last else []
+        return [name for name in names if name.lower().startswith(last.lower())]
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else shown(str(_plain(value)))
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

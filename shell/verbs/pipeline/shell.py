@@ -1,0 +1,96 @@
+"""``metalog pipeline shell DIR``: one Spark for many questions, each a verb or SQL.
+
+This module must not know what is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from shell.lines import at_a_terminal, obey
+from shell.output import Output
+from shell.spark import add_folder, add_spark, check_installed, opened_folder
+from shell.table_questions import Answer, TableQuestions
+
+if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+
+USAGE: Final = "DIR [options]"
+FORMATS: Final = ("text", "json")
+PAGED: Final = False
+EPILOG: Final = """\
+metalog pipeline shell prod.tables                     a prompt; help says what it knows
+echo 'SELECT count(*) FROM requests' | metalog pipeline shell prod.tables
+metalog pipeline shell prod.tables -o json < questions
+
+A line is a verb without DIR, such as unused --from -30d, or a query of the tables. Spark is
+started once, so all but the first answer come sooner than by themselves.
+
+Exit code: 0, or 2 where a line of a pipe could not be carried out."""
+_LEFT_OUT: Final = ("demo", "shell")
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_folder(parser)
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    check_installed(output)
+    from shell.verbs.pipeline import VERBS
+
+    output.go_on()
+    with opened_folder(arguments, output) as tables:
+        ask = _Spark(tables)
+        with output.busy("naming the tables"):
+            ask.renew()
+        output.end_progress()
+        verbs = {name: verb for name, verb in VERBS.items() if name not in _LEFT_OUT}
+        questions = TableQuestions(arguments.folder, verbs, ask, output, output.width)
+        if not at_a_terminal():
+            obey(questions, sys.stdin)
+            return 2 if questions.failed else 0
+        from shell.browser.prompt import converse
+
+        output.note("help says what may be asked; exit or Ctrl-D leaves")
+        converse(questions, questions.complete, "")
+    return 0
+
+
+class _Spark:
+    """What a visit asks of the session that the tables were opened by."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._serial: int | None = None
+
+    def renew(self) -> None:
+        """Where a build or ``follow`` has changed the tables since the last question."""
+        from metalog_spark.folder import Tables
+        from metalog_spark.sql_views import register_views
+
+        now = Tables.open(self._tables.session, self._tables.path)
+        if now.contents.serial != self._serial:
+            register_views(now.session, now)
+            self._tables, self._serial = now, now.contents.serial
+
+    def sql(self, query: str, most: int) -> Answer:
+        frame = self._tables.session.sql(query)
+        return Answer(frame.columns, [tuple(row) for row in frame.limit(most + 1).collect()])
+
+    def names(self) -> Sequence[str]:
+        from metalog_spark.tables import TABLES
+
+        columns = (column for table in TABLES.values() for column in table.columns)
+        return [*TABLES, *dict.fromkeys(columns)]
+
+    def error_said(self, error: Exception) -> str | None:
+        from metalog_spark.session import error_of_ours, errors_of_spark, first_line
+
+        if not isinstance(error, errors_of_spark()):
+            return None
+        ours = error_of_ours(error)
+        return f"Spark: {first_line(error)}" if ours is None else str(ours)

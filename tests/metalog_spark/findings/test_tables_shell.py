@@ -1,0 +1,34 @@
+"""``metalog pipeline shell`` asks one Spark many questions, and answers each as the verb alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from command import run_here
+
+if TYPE_CHECKING:
+    from metalog_spark.folder import Tables
+
+QUESTIONS = """
+unused
+SELECT state, count(*) AS hours FROM coverage GROUP BY state
+SELECT nothing FROM coverage
+exit
+unused
+"""
+
+
+def test_each_line_of_a_pipe_is_answered(
+    tables: Tables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = run_here(capsys, "pipeline", "unused", tables.path, "--json").stdout
+    words = ("pipeline", "shell", tables.path, "--json")
+    done = run_here(capsys, *words, stdin=QUESTIONS)
+    assert done.returncode == 2
+    *unused, hours = done.stdout.splitlines()
+    assert unused == alone.splitlines()
+    assert json.loads(hours) == {"state": "BOTH", "hours": 24}
+    *_, complaint = done.stderr.splitlines()
+    assert complaint.startswith("metalog: Spark: [UNRESOLVED_COLUMN")

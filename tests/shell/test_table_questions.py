@@ -1,0 +1,154 @@
+"""A visit to a pipeline's tables: what a line means, and what Tab makes of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+
+import pytest
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from metalog.errors import InvalidRequest
+from shell.browser.prompt import converse
+from shell.output import Output
+from shell.table_questions import Answer, TableQuestions
+from shell.verbs.pipeline import VERBS
+
+CTRL_C, TAB = "\x03", "\t"
+
+
+class BrokenInSpark(Exception):
+    pass
+
+
+class NoSpark:
+    """Answers each query by one row, which is the query."""
+
+    def __init__(self) -> None:
+        self.interrupts = False
+
+    def sql(self, query: str, most: int) -> Answer:
+        if self.interrupts:
+            self.interrupts = False
+            raise KeyboardInterrupt
+        if "nope" in query:
+            raise BrokenInSpark
+        return Answer(("query", "none"), [(query, None)] * (most + 1 if "all" in query else 1))
+
+    def names(self) -> Sequence[str]:
+        return "usage", "requests"
+
+    def renew(self) -> None:
+        pass
+
+    def error_said(self, error: Exception) -> str | None:
+        return "Spark: no column nope" if isinstance(error, BrokenInSpark) else None
+
+
+Asked = tuple[TableQuestions, Callable[[], tuple[str, str]]]
+
+
+def visit(format: str = "text") -> Asked:
+    output = Output(io.StringIO(), io.StringIO(), format=format)
+    questions = TableQuestions("prod", VERBS, NoSpark(), output, None)
+    return questions, lambda: (output.out.getvalue(), output.err.getvalue())
+
+
+def test_sql_is_shown_as_a_table_and_as_json() -> None:
+    questions, printed = visit()
+    questions.run_line("select 1;")
+    assert printed() == ("query     none\nselect 1\n", "")
+    questions, printed = visit("json")
+    questions.run_line("SELECT 'all'")
+    out, err = printed()
+    assert {json.dumps(json.loads(line)) for line in out.splitlines()} == {
+        '{"query": "SELECT \'all\'", "none": null}'
+    }
+    assert err == "note: the first 1,000 rows; LIMIT and ORDER BY choose others\n"
+    assert len(out.splitlines()) == 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("unusd", "unusd: no verb and no query; did you mean unused?"),
+        ("DROP VIEW usage", "DROP: no verb and no query; help says what may be asked"),
+        ("select nope", "Spark: no column nope"),
+        ("unused --frm -3d", "unknown option --frm; did you mean --from?"),
+        ("unused 'x", "No closing quotation: close the quotes, or put a \\ before a single one"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_one_line_and_the_next_goes_on(
+    line: str, complaint: str
+) -> None:
+    questions, printed = visit()
+    questions.run_line(line)
+    questions.run_line("select 1")
+    out, err = printed()
+    assert err == f"metalog: {complaint}\n"
+    assert out.endswith("select 1\n")
+    assert questions.failed
+
+
+def test_a_verb_gets_the_tables_and_the_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    monkeypatch.setattr("shell.table_questions.run_verb", lambda *given: ran.append(given[3]))
+    questions, _ = visit("json")
+    questions.run_line("unused --from -30d")
+    questions.run_line("build --log 'a b' --audit x")
+    assert ran == [
+        ["prod", "--from", "-30d", "--no-pager", "-o", "json"],
+        ["--out", "prod", "--log", "a b", "--audit", "x", "--no-pager", "-o", "json"],
+    ]
+
+
+def test_a_fault_of_ours_is_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    questions, _ = visit()
+    monkeypatch.setattr(questions, "_show", broken)
+    with pytest.raises(ZeroDivisionError):
+        questions.run_line("select 1")
+
+
+def test_tab_completes_verbs_options_and_names_of_tables() -> None:
+    questions, _ = visit()
+
+    def found(line: str) -> list[str]:
+        return [line[: each.start] + each.text for each in questions.complete(line)]
+
+    assert found("unu") == ["unused "]
+    assert found("sel") == ["SELECT "]
+    assert found("unused --tol") == ["unused --tolerate "]
+    assert found("SELECT count(*) FROM us") == ["SELECT count(*) FROM usage "]
+    assert found("SELECT count(re") == ["SELECT count(requests "]
+
+
+def test_at_a_prompt_lines_are_remembered_and_ctrl_c_stops_one_answer() -> None:
+    questions, printed = visit()
+    questions._ask.interrupts = True
+    screen = io.StringIO()
+    terminal = Vt100_Output(screen, lambda: Size(rows=24, columns=80), term="xterm")
+    with create_pipe_input() as pipe:
+        pipe.send_text(f"select 1\rselect{CTRL_C}hist{TAB}\rexit\rselect 2\r")
+        converse(questions, questions.complete, "", input=pipe, output=terminal)
+    out, err = printed()
+    assert out == "   1  select 1\n   2  history\n"
+    assert err == "\n"
+    assert "prod>" in screen.getvalue()
+
+
+def test_what_is_not_ours_to_say_stays_an_error() -> None:
+    questions, printed = visit()
+    questions._ask = SimpleNamespace(renew=lambda: _raise(InvalidRequest("prod: is gone")))
+    questions.run_line("select 1")
+    assert printed()[1] == "metalog: prod: is gone\n"
+
+
+def _raise(error: Exception) -> None:
+    raise error
