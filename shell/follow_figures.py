@@ -16,7 +16,7 @@ from metalog.wire.hosts import Address, parse_addresses
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables
-    from metalog_spark.follow.figures import State
+    from metalog_spark.follow.figures import FollowState
     from metalog_spark.follow.webhook import Webhook
 
 _OPTION: Final = "--metrics"
@@ -56,13 +56,13 @@ class Newest:
         if reported != self._reported:
             self._reported, self._looked_s = reported, time.time()
 
-    def state(self) -> State:
-        from metalog_spark.follow.figures import State
+    def state(self) -> FollowState:
+        from metalog_spark.follow.figures import FollowState
 
         if self._webhook is None:
-            return State(self._progress, self._looked_s)
+            return FollowState(self._progress, self._looked_s)
         webhook = self._webhook
-        return State(self._progress, self._looked_s, webhook.counts, webhook.pending)
+        return FollowState(self._progress, self._looked_s, webhook.counts, webhook.pending)
 
 
 @contextmanager

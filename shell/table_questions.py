@@ -33,7 +33,7 @@ _LONGEST: Final = 1_000
 _LAST_WORD: Final = re.compile(r"[^\s,()]*$")
 
 
-class Answer(NamedTuple):
+class QueryRows(NamedTuple):
     """The rows of a query, one more than were wanted if there are more."""
 
     columns: Sequence[str]
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 class Ask(Protocol):
     """What a visit needs of Spark."""
 
-    def sql(self, query: str, most: int) -> Answer: ...
+    def sql(self, query: str, most: int) -> QueryRows: ...
 
     def names(self) -> Sequence[str]:
         """Of tables, and of their columns."""

@@ -21,7 +21,7 @@ from metalog_spark.follow.webhook import Counts
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class State(NamedTuple):
+class FollowState(NamedTuple):
     """``looked_s`` is when Spark last looked for something new, in seconds since 1970; ``posted``
     is None without a webhook, and ``pending`` what is left to post of a batch."""
 
@@ -34,7 +34,7 @@ class State(NamedTuple):
 class Figures(Collector):
     """``state`` gives what there is at a scrape."""
 
-    def __init__(self, state: Callable[[], State]) -> None:
+    def __init__(self, state: Callable[[], FollowState]) -> None:
         self._state = state
         self._registry = CollectorRegistry()
         self._registry.register(self)

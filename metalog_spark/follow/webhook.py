@@ -44,7 +44,7 @@ _REFUSED: Final = frozenset(
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\t]*)")
 
 
-class Endpoint(NamedTuple):
+class WebhookEndpoint(NamedTuple):
     """Where alerts go; ``headers`` are sent with each."""
 
     is_tls: bool
@@ -59,7 +59,7 @@ class Endpoint(NamedTuple):
         return f"{scheme}://{host}" + ("" if self.port is None else f":{self.port}")
 
     def __repr__(self) -> str:
-        return f"Endpoint({self})"
+        return f"WebhookEndpoint({self})"
 
     def connection(self) -> HTTPConnection:
         if self.is_tls:
@@ -76,7 +76,7 @@ class Counts(NamedTuple):
     failed: int = 0
 
 
-def endpoint(url: str, headers: str = "") -> Endpoint:
+def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
     """Of a URL, and of lines ``NAME: VALUE``; ``InvalidRequest``, which repeats neither."""
     try:
         parts = urlsplit(url)
@@ -91,7 +91,7 @@ def endpoint(url: str, headers: str = "") -> Endpoint:
             " put a line Authorization: … into the file of --webhook-headers"
         )
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Endpoint(parts.scheme == "https", host, port, target, _headers(headers))
+    return WebhookEndpoint(parts.scheme == "https", host, port, target, _headers(headers))
 
 
 def _headers(text: str) -> Mapping[str, str]:
@@ -110,7 +110,7 @@ class Webhook:
     """Posts what ``send`` gives it; ``delivered`` is the last batch of which nothing is left to
     post, ``trouble`` why nothing goes out now, if so."""
 
-    def __init__(self, endpoint: Endpoint, delivered: int) -> None:
+    def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:
         self._endpoint = endpoint
         self._batch = self.delivered = delivered
         self._left: list[Mapping[str, Any]] = []

@@ -46,6 +46,8 @@ SECTIONS: Final = (
     "unseen",
 )
 """The ids of the tables under the charts, in their order."""
+CHANGES: Final = "changes"
+"""The id of what changed since the last report, which stands before them."""
 
 
 class Section(NamedTuple):

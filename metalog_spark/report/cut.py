@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from metalog.plurals import counted
-from metalog_spark.report.contents import Access, Section, Window
+from metalog_spark.report.contents import CHANGES, Access, Section, Window
 
 
 class Limits(NamedTuple):
@@ -104,5 +104,5 @@ class Cut:
             parts.append(f"{what} of commands, after {counted(self._limits.lines, 'line')} at most")
         if not parts:
             return "Nothing was cut from this file."
-        names = " | ".join(section.id for section in sections)
+        names = " | ".join(section.id for section in sections if section.id != CHANGES)
         return f"Cut: {'; '.join(parts)}. All of a table: {whole} TABLE, which is {names}."

@@ -1,11 +1,15 @@
-"""Writes the report of a pipeline's folder: one file, and beside it one for each team."""
+"""Writes the report of a pipeline's folder: one file, and beside it one for each team, and the
+findings as JSON, with which the next report is compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog_spark.report.accepted import marked, with_accepted
+from metalog_spark.report.changes import as_json, changes, findings_of
 from metalog_spark.report.data import contents, section_of
 from metalog_spark.report.gather import Most, Parts, gathered
 from metalog_spark.report.owners import file_names
@@ -14,17 +18,38 @@ from metalog_spark.report.page import page
 if TYPE_CHECKING:
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables
+    from metalog_spark.report.accepted import Accepted
+    from metalog_spark.report.changes import Findings
     from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
 
 
+class Known(NamedTuple):
+    """What is known of findings beforehand: those ``accepted``, as of ``today``, and those of the
+    report ``before``, if any."""
+
+    accepted: Sequence[Accepted]
+    today: date
+    before: Findings | None = None
+
+
+NOTHING_KNOWN: Final = Known((), date.min)
+
+
 class Written(NamedTuple):
-    """``team`` is None for the page of the whole cluster."""
+    """``team`` is None for the page of the whole cluster, which alone has the ``idle`` entries,
+    accepted and not found."""
 
     path: Path
     team: str | None
     sentence: str
     size: int
+    idle: Sequence[Accepted] = ()
+
+
+def findings_file(out: Path) -> Path:
+    """Where the findings of the page ``out`` are."""
+    return out.with_suffix(".json")
 
 
 def write_report(
@@ -39,6 +64,7 @@ def write_report(
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
     meant: Tables | None = None,
+    known: Known = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[Written]:
     """The file ``out`` and those of ``teams``, in this order.
@@ -57,11 +83,23 @@ def write_report(
         doing(f"writing {path.name}")
         links = tuple(names.items()) if team is None else ()
         told = contents(found, team, teams=links, made_by=made_by, whole=whole)
+        if team is None:
+            now = findings_of(str(window), told.sections)
+        told, idle = with_accepted(told, known.accepted, known.today)
+        if team is None and known.before is not None:
+            told = told._replace(sections=(changes(known.before, now), *told.sections))
         made = page(told, visible)
         path.write_bytes(made)
         said = f"{told.sentence} {told.caveat}".rstrip()
-        written.append(Written(path, told.team, said, len(made)))
+        written.append(Written(path, told.team, said, len(made), () if team else idle))
+    _write_whole(findings_file(out), as_json(now))
     return written
+
+
+def _write_whole(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def whole_section(
@@ -71,8 +109,11 @@ def whole_section(
     *,
     tolerated: float = 0.0,
     meant: Tables | None = None,
-) -> Section:
-    """The section of this id of the whole cluster's page, with all rows that there are."""
+    known: Known = NOTHING_KNOWN,
+) -> tuple[Section, Sequence[Accepted]]:
+    """The section of this id of the whole cluster's page, with all rows that there are, and the
+    entries that match none of them."""
     most = Most.all_of(section)
     parts = Parts(tables, window, tolerated=tolerated, meant=meant, most=most)
-    return section_of(parts, section, None)
+    found = marked(section_of(parts, section, None), known.accepted, known.today)
+    return found.section, found.idle

@@ -15,7 +15,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from metalog.errors import InvalidRequest
 from shell.browser.prompt import converse
 from shell.output import Output
-from shell.table_questions import Answer, TableQuestions
+from shell.table_questions import QueryRows, TableQuestions
 from shell.verbs.pipeline import VERBS
 
 CTRL_C, TAB = "\x03", "\t"
@@ -31,13 +31,13 @@ class NoSpark:
     def __init__(self) -> None:
         self.interrupts = False
 
-    def sql(self, query: str, most: int) -> Answer:
+    def sql(self, query: str, most: int) -> QueryRows:
         if self.interrupts:
             self.interrupts = False
             raise KeyboardInterrupt
         if "nope" in query:
             raise BrokenInSpark
-        return Answer(("query", "none"), [(query, None)] * (most + 1 if "all" in query else 1))
+        return QueryRows(("query", "none"), [(query, None)] * (most + 1 if "all" in query else 1))
 
     def names(self) -> Sequence[str]:
         return "usage", "requests"

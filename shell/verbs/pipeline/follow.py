@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metalog_spark.configuration import Configuration
     from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import Following
-    from metalog_spark.follow.webhook import Endpoint
+    from metalog_spark.follow.webhook import WebhookEndpoint
     from shell.follow_figures import Newest
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
@@ -221,7 +221,7 @@ def _check(arguments: Namespace) -> None:
         check_it_follows(arguments.out, contents, arguments.log, arguments.audit)
 
 
-def _endpoint(arguments: Namespace) -> Endpoint | None:
+def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
     from metalog_spark.follow.webhook import endpoint
 
     file = arguments.webhook_headers

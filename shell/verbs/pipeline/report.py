@@ -6,6 +6,7 @@ This module must not know what a page shows.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,9 +20,11 @@ from shell.version import VERSION
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables
+    from metalog_spark.report.accepted import Accepted
     from metalog_spark.report.contents import Cell as Said
     from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
+    from metalog_spark.report.write import Known
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "csv")
@@ -30,6 +33,7 @@ EPILOG: Final = """\
 metalog pipeline report DIR                                writes report.html
 metalog pipeline report DIR --owners owners.yaml           and report-TEAM.html for each team
 metalog pipeline report DIR --meant STAGING                with what differs from another cluster
+metalog pipeline report DIR --accepted accepted.yaml       with findings that somebody accepted
 metalog pipeline report DIR --section exposure -o csv      prints one of its tables, whole
 
 A page is one file of at most 5 MB. It loads nothing and needs no network, so it can be sent
@@ -38,6 +42,10 @@ and kept. owners.yaml says what each team answers for, in the words of owns in a
   payments:
     - principal: [User:billing, User:ledger]
     - {resourceType: [TOPIC, GROUP], resourceName: payments-, patternType: PREFIXED}
+
+accepted.yaml, kept in git, has the findings that somebody accepted, and until when:
+
+  - {section: exposure, principal: User:ops, kind: all-topics, reason: on call, until: 2026-12-31}
 
 Exit code: 0 it is written, 2 it is not."""
 _DEFAULT: Final = "report.html"
@@ -53,6 +61,17 @@ def configure(parser: ArgumentParser) -> None:
         "--name", metavar="NAME", help="what the cluster is called (default: from the log's place)"
     )
     group.add_argument("--owners", metavar="FILE", help="YAML: teams, each with a page of its own")
+    group.add_argument(
+        "--accepted",
+        metavar="FILE",
+        help="YAML: findings that are accepted, each with a reason and a last day",
+    )
+    group.add_argument(
+        "--since",
+        metavar="FILE",
+        help="say what changed since the report with these findings (default: those beside the "
+        "page, of the last report that was written there)",
+    )
     group.add_argument(
         "--meant", metavar="DIR2", help="show what differs from another cluster's, meant to be so"
     )
@@ -84,8 +103,9 @@ def _write(arguments: Namespace, output: Output) -> None:
         raise InvalidRequest(f"--out {arguments.out}: a page; name it {out.stem or 'report'}.html")
     if not out.parent.is_dir():
         raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
-    from metalog_spark.report.write import write_report
+    from metalog_spark.report.write import findings_file, write_report
 
+    known = _known(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         meant = _meant(arguments, tables)
@@ -101,8 +121,10 @@ def _write(arguments: Namespace, output: Output) -> None:
                 teams=teams,
                 tolerated=arguments.tolerate,
                 meant=meant,
+                known=known,
                 doing=lambda what: setattr(busy, "doing", what),
             )
+    _say_idle(written[0].idle, output)
     if not output.is_text:
         rows = ((str(each.path), each.team, each.size) for each in written)
         output.records(("file", "team", "bytes"), rows)
@@ -112,21 +134,28 @@ def _write(arguments: Namespace, output: Output) -> None:
 
 
 def _print(arguments: Namespace, output: Output) -> None:
+    from metalog_spark.report.accepted import check_is_section_of_findings
     from metalog_spark.report.write import whole_section
 
-    for option, given in (("--out", arguments.out), ("--owners", arguments.owners)):
+    options = {"--out": arguments.out, "--owners": arguments.owners, "--since": arguments.since}
+    for option, given in options.items():
         if given is not None:
             raise InvalidRequest(f"--section prints a table and writes no page: leave out {option}")
+    if arguments.accepted is not None:
+        check_is_section_of_findings(arguments.section)
+    known = _known(arguments, None)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         with output.busy("reading the tables"):
-            section = whole_section(
+            section, idle = whole_section(
                 tables,
                 window,
                 arguments.section,
                 tolerated=arguments.tolerate,
                 meant=_meant(arguments, tables),
+                known=known,
             )
+    _say_idle(idle, output)
     if not section.columns:
         raise InvalidRequest(section.says)
     if output.is_text:
@@ -174,11 +203,38 @@ def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
     return None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
 
 
+def _known(arguments: Namespace, beside: Path | None) -> Known:
+    """What is accepted, and the findings of the report before, which lie ``beside`` the page."""
+    from metalog_spark.report.accepted import read_accepted
+    from metalog_spark.report.changes import read_findings
+    from metalog_spark.report.write import Known
+
+    accepted: Sequence[Accepted] = ()
+    if arguments.accepted is not None:
+        accepted = read_accepted(_text(Path(arguments.accepted)), arguments.accepted)
+    before = None
+    if beside is not None and beside.exists():
+        before = read_findings(_text(beside), str(beside))
+    if arguments.since is not None:
+        before = read_findings(_text(Path(arguments.since)), arguments.since)
+    return Known(accepted, datetime.now(UTC).date(), before)
+
+
+def _say_idle(idle: Sequence[Accepted], output: Output) -> None:
+    from metalog_spark.report.accepted import idle_said
+
+    for entry in idle:
+        output.warn(idle_said(entry))
+
+
 def _teams(path: Path) -> tuple[Team, ...]:
     from metalog_spark.report.owners import read_owners
 
+    return read_owners(_text(path), str(path))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{path}: no UTF-8 at byte {error.start}") from None
-    return read_owners(text, str(path))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shell.lines import at_a_terminal, obey
 from shell.output import Output
 from shell.spark import add_folder, add_spark, check_installed, opened_folder
-from shell.table_questions import Answer, TableQuestions
+from shell.table_questions import QueryRows, TableQuestions
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables
@@ -77,9 +77,9 @@ class _Spark:
             register_views(now.session, now)
             self._tables, self._serial = now, now.contents.serial
 
-    def sql(self, query: str, most: int) -> Answer:
+    def sql(self, query: str, most: int) -> QueryRows:
         frame = self._tables.session.sql(query)
-        return Answer(frame.columns, [tuple(row) for row in frame.limit(most + 1).collect()])
+        return QueryRows(frame.columns, [tuple(row) for row in frame.limit(most + 1).collect()])
 
     def names(self) -> Sequence[str]:
         from metalog_spark.tables import TABLES

@@ -26,7 +26,6 @@ def nobody_else_listens() -> Iterator[None]:
 def query(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """Of which one batch is under way, and then none."""
     query = Mock(lastProgress=None, status={"isTriggerActive": True})
-    monkeypatch.setattr(follow, "_tell", lambda *_: -1)
     monkeypatch.setattr(follow, "sleep", lambda _: query.status.update(isTriggerActive=False))
     return query
 
@@ -34,7 +33,8 @@ def query(monkeypatch: pytest.MonkeyPatch) -> Mock:
 def followed(query: Mock) -> str:
     """What is said until it is over."""
     said = io.StringIO()
-    follow._tell_until_it_ends(query, Mock(), Mock(), Output(io.StringIO(), said))
+    outlets = Mock(), Mock()
+    follow._tell_until_it_ends(query, Mock(), Mock(), outlets, Output(io.StringIO(), said))
     return said.getvalue()
 
 

@@ -22,6 +22,7 @@ from small_pipeline import Ask, World, life, moment
 
 from metalog.acl import Operation, ResourceType
 from metalog_spark.arrow import frame_of
+from metalog_spark.report.changes import Findings, as_json, read_findings
 from metalog_spark.report.gather import OF_A_PAGE
 from metalog_spark.tables import CONFIGURATION, HISTORY, REJECTED
 from shell.main import main
@@ -67,6 +68,11 @@ LOST = [
     ("/archive/prod", "GAP", 1500, 1600, moment(25), moment(26), None),
     ("/archive/prod", "KNOWN", 1600, 9000, moment(26), moment(40), None),
 ]
+GONE = {"broker": "1", "principal": "User:gone", "name": "payments"}
+ACCEPTED = f"""\
+- {{section: disagreements, principal: {MALLORY}, reason: its clock, until: 9999-12-31}}
+- {{section: drift, name: nothing, reason: long ago, until: 9999-12-31}}
+"""
 CONFIGURED = [
     (None, moment(100), [], False, "before.properties"),
     (moment(100), None, ["User:root"], False, "after.properties"),
@@ -92,8 +98,10 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture(scope="module")
 def pages(folder: Path) -> Pages:
     """By team, as the verb wrote them."""
-    out, owners = folder / "day.html", folder / "owners.yaml"
-    arguments = [folder / "tables", "--out", out, "--owners", owners]
+    out, owners, accepted = (folder / name for name in ("day.html", "owners.yaml", "known.yaml"))
+    accepted.write_text(ACCEPTED)
+    (folder / "day.json").write_text(as_json(Findings("the day before", {"disagreements": [GONE]})))
+    arguments = [folder / "tables", "--out", out, "--owners", owners, "--accepted", accepted]
     assert main(["pipeline", "report", *map(str, arguments)]) == 0
     files = {None: out, "shop": folder / "day-shop.html", "bank": folder / "day-bank.html"}
     files["guests"] = folder / "day-guests.html"
@@ -217,6 +225,20 @@ def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
     )
 
 
+def test_what_is_accepted_and_what_is_new_since_the_last_report(
+    whole: ReadPage, folder: Path
+) -> None:
+    """The findings lie beside the page, for the next report."""
+    [row] = whole.table("disagreements")
+    assert row["Accepted"] == "until 9999-12-31: its clock"
+    assert any(f"not found: {folder}/known.yaml, line 2" in text for text in whole.all("p"))
+    changed = [(row["Change"], row["Principal"]) for row in whole.table("changes")]
+    assert changed == [("new", MALLORY), ("gone", "User:gone")]
+    found = read_findings((folder / "day.json").read_text(), "day.json").sections
+    assert [row["principal"] for row in found["disagreements"]] == [MALLORY]
+    assert {row["name"] for row in found["drift"]} == {"payments", "payments-old"}
+
+
 def test_what_was_denied_and_what_came_and_went(whole: ReadPage) -> None:
     first, *others = whole.table("denied")
     assert (first["Principal"], first["Name"], first["Denied"]) == (MALLORY, "payments", "7")
@@ -297,6 +319,9 @@ def test_what_anybody_may_have_asked_for_is_no_formula_of_a_spreadsheet(
         (("--section", "may", "--out", "r.html"), "writes no page: leave out --out"),
         (("--out", "report.txt"), "--out report.txt: a page; name it report.html"),
         (("--out", "nowhere/r.html"), "--out nowhere/r.html: there is no folder nowhere"),
+        (("--accepted", "README.md"), "README.md, line "),
+        (("--since", "README.md"), "README.md: not the findings of a report"),
+        (("--section", "may", "--accepted", "x"), "may has no findings to accept"),
         (("--owners", "no.yaml"), "no.yaml: No such file or directory"),
         (("--owners", "README.md"), "README.md, line "),
     ],

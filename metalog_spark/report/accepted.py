@@ -1,0 +1,166 @@
+"""Findings that somebody accepted, with a reason and until a day: the file of ``--accepted``.
+
+An entry names a section of the report, any of the words by which its findings are known, a
+``reason``, and ``until``, the last day on which it holds. Accepted rows stay in their section,
+behind the others, and say so; after that day they come back. This module must not know Spark,
+nor what the day is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog_spark.report.contents import Cell, Column, Contents, Number, Section
+from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
+from metalog_spark.report.words import counted
+from snapshot.exchange.formats.document import Place
+from snapshot.exchange.formats.nodes import Node, fault, fields_of, items_of, near, text_of
+from snapshot.exchange.formats.yaml_nodes import yaml_documents
+
+_SECTION: Final = "section"
+_REASON: Final = "reason"
+_UNTIL: Final = "until"
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_COLUMN: Final = Column("Accepted")
+
+
+class Accepted(NamedTuple):
+    """``fields`` are words that a row of ``section`` must have; ``until`` is the last day."""
+
+    place: Place
+    section: str
+    fields: FindingWords
+    reason: str
+    until: date
+
+    def covers(self, fields: FindingWords) -> bool:
+        return self.fields.items() <= fields.items()
+
+
+class Marked(NamedTuple):
+    """A section with its accepted rows behind the others; how many findings they are, and the
+    entries that match none of its rows."""
+
+    section: Section
+    accepted: int = 0
+    idle: Sequence[Accepted] = ()
+
+
+def read_accepted(text: str, file: str) -> tuple[Accepted, ...]:
+    """The entries in the file's order; ``InvalidRequest`` with the place of a mistake."""
+    return tuple(
+        _entry(item)
+        for document in yaml_documents(text, file)
+        for item in items_of(document, "the list of accepted findings")
+    )
+
+
+def _entry(node: Node) -> Accepted:
+    words = fields_of(node, "an accepted finding", None)
+    for key in (_SECTION, _REASON, _UNTIL):
+        if key not in words:
+            raise fault(node.place, f"an accepted finding has no {key}")
+    section = text_of(words[_SECTION], _SECTION)
+    if section not in FIELDS:
+        raise fault(words[_SECTION].place, f"{section} is no section; {near(section, FIELDS)}")
+    known = [_SECTION, _REASON, _UNTIL, *FIELDS[section]]
+    fields_of(node, f"an accepted finding of {section}", known)
+    fields = {key: text_of(words[key], key) for key in FIELDS[section] if key in words}
+    if not fields:
+        names = ", ".join(FIELDS[section])
+        raise fault(node.place, f"this accepts all of {section}; name one or more of {names}")
+    reason = text_of(words[_REASON], _REASON).strip()
+    if not reason:
+        raise fault(words[_REASON].place, "the reason is empty; say why it is accepted")
+    return Accepted(node.place, section, fields, reason, _until(words[_UNTIL]))
+
+
+def _until(node: Node) -> date:
+    text = text_of(node, _UNTIL)
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise fault(node.place, f"until: {text} is no day; write it as 2026-12-31")
+
+
+def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:
+    """Of a section without columns nothing is known, so none of its entries is idle."""
+    own = [entry for entry in entries if entry.section == section.id]
+    if not own or not section.columns:
+        return Marked(section)
+    used: set[Place] = set()
+    found = 0
+    left: list[tuple[Cell, ...]] = []
+    behind: list[tuple[Cell, ...]] = []
+    for row in section.rows:
+        matching = [entry for entry in own if entry.covers(fields_in(section, row))]
+        used.update(entry.place for entry in matching)
+        last = max(matching, key=lambda entry: entry.until, default=None)
+        is_accepted = last is not None and last.until >= today
+        found += is_accepted and is_finding(section, row)
+        (behind if is_accepted else left).append((*row, _said(last, today)))
+    says = [section.says, *_says(len(behind), left)]
+    unmatched = [entry for entry in own if entry.place not in used]
+    if unmatched:
+        places = ", ".join(str(entry.place) for entry in unmatched)
+        says.append(f"Accepted, and not found: {places}.")
+    columns = (*section.columns, _COLUMN)
+    made = section._replace(says=" ".join(says), columns=columns, rows=[*left, *behind])
+    return Marked(made, found, unmatched)
+
+
+def _said(entry: Accepted | None, today: date) -> Cell:
+    if entry is None:
+        return None
+    if entry.until >= today:
+        return f"until {entry.until}: {entry.reason}"
+    return f"no longer, it ended on {entry.until}: {entry.reason}"
+
+
+def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
+    ended = sum(row[-1] is not None for row in left)
+    if accepted:
+        stand = "is accepted and stands last" if accepted == 1 else "are accepted and stand last"
+        yield f"{counted(accepted, 'row')} {stand}."
+    if ended:
+        yield f"The acceptance of {counted(ended, 'row')} has ended."
+
+
+def with_accepted(
+    contents: Contents, entries: Sequence[Accepted], today: date
+) -> tuple[Contents, list[Accepted]]:
+    """A page with what is accepted, its first numbers without that; and the idle entries."""
+    found = {each.id: marked(each, entries, today) for each in contents.sections}
+    one, *others = (_without(number, found) for number in contents.numbers)
+    second, third, fourth = others
+    sections = tuple(each.section for each in found.values())
+    idle = [entry for each in found.values() for entry in each.idle]
+    return contents._replace(sections=sections, numbers=(one, second, third, fourth)), idle
+
+
+def _without(number: Number, found: dict[str, Marked]) -> Number:
+    """Of the numbers that count findings of a section."""
+    accepted = found[number.link].accepted if number.link in ("unused", "exposure") else 0
+    if number.value is None or not accepted:
+        return number
+    return number._replace(
+        value=number.value - accepted, says=f"{number.says}; {accepted:,} more accepted"
+    )
+
+
+def idle_said(entry: Accepted) -> str:
+    """What to do about an entry that matches nothing."""
+    return f"{entry.place}: no finding of {entry.section} matches; take the entry out or mend it"
+
+
+def check_is_section_of_findings(section: str) -> None:
+    """``InvalidRequest`` where nothing of a section can be accepted."""
+    if section not in FIELDS:
+        known = ", ".join(FIELDS)
+        raise InvalidRequest(f"--accepted: {section} has no findings to accept; {known} have")

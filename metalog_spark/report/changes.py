@@ -1,0 +1,109 @@
+"""What a report found, as JSON beside its page, and what changed since an earlier one.
+
+This module must not know Spark, nor how a page is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog_spark.report.contents import CHANGES, Cell, Column, Kind, Section
+from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
+from metalog_spark.report.words import counted
+
+_KIND: Final = "kraft-metalog report"
+_VERSION: Final = 1
+_TITLES: Final = {
+    "unused": "Grants and their use",
+    "exposure": "Exposure",
+    "denied": "Denied most",
+    "drift": "Drift",
+    "disagreements": "Disagreements",
+}
+
+
+class Findings(NamedTuple):
+    """Of ``window``, as it is said. By section the findings; None where they were not known."""
+
+    window: str
+    sections: Mapping[str, Sequence[FindingWords] | None]
+
+
+def findings_of(window: str, sections: Iterable[Section]) -> Findings:
+    """Of sections as they are before anything is cut."""
+    return Findings(
+        window,
+        {
+            section.id: [
+                fields_in(section, row) for row in section.rows if is_finding(section, row)
+            ]
+            if section.columns
+            else None
+            for section in sections
+            if section.id in FIELDS
+        },
+    )
+
+
+def as_json(findings: Findings) -> str:
+    said = {"kind": _KIND, "version": _VERSION, **findings._asdict()}
+    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_findings(text: str, file: str) -> Findings:
+    """``InvalidRequest`` where it is not what ``as_json`` wrote."""
+    try:
+        said = json.loads(text)
+        if said["kind"] == _KIND and said["version"] == _VERSION:
+            sections = {
+                section: None if found is None else [_fields(each) for each in found]
+                for section, found in said["sections"].items()
+            }
+            return Findings(str(said["window"]), sections)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        pass
+    raise InvalidRequest(
+        f"{file}: not the findings of a report; metalog pipeline report writes them beside its page"
+    )
+
+
+def _fields(found: Mapping[str, object]) -> FindingWords:
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def changes(before: Findings, now: Findings) -> Section:
+    """New findings and those that are gone, of the sections that were known both times."""
+    rows: list[tuple[Cell, ...]] = []
+    for section, title in _TITLES.items():
+        old, new = before.sections.get(section), now.sections.get(section)
+        if old is None or new is None:
+            continue
+        for change, one, other in (("new", new, old), ("gone", old, new)):
+            known = {_key(each) for each in other}
+            rows += [_row(change, title, each) for each in one if _key(each) not in known]
+    new_ones = sum(row[0] == "new" for row in rows)
+    says = (
+        f"Since the report of {before.window}: {counted(new_ones, 'new finding')},"
+        f" {len(rows) - new_ones:,} gone."
+        if rows
+        else f"No finding is new or gone since the report of {before.window}."
+    )
+    columns = (
+        Column("Change"),
+        Column("Finding"),
+        Column("Principal", Kind.NAME),
+        Column("What", Kind.NAME),
+    )
+    return Section(CHANGES, "Since the last report", says, columns, rows, len(rows))
+
+
+def _key(fields: FindingWords) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(fields.items()))
+
+
+def _row(change: str, title: str, fields: FindingWords) -> tuple[Cell, ...]:
+    words = (value for key, value in fields.items() if key != "principal")
+    return change, title, fields.get("principal"), " ".join(words)

@@ -1,0 +1,77 @@
+"""What makes two rows of a section the same finding, whatever was counted beside it.
+
+Pure. This module must not know where rows come from, nor what is done with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from metalog_spark.report.contents import Cell, Section
+
+FindingWords = dict[str, str]
+"""A finding's words by their keys."""
+_KIND: Final = re.compile(r"\(([^()]*)\)$")
+_BEFORE_HOSTS: Final = " from "
+
+
+def _whole(text: str) -> str:
+    return text
+
+
+def _kind(text: str) -> str:
+    """``everyone`` of ``whoever can connect may do it (everyone)``."""
+    found = _KIND.search(text)
+    return text if found is None else found[1]
+
+
+def _operation(text: str) -> str:
+    """``READ`` of ``READ from 10.0.0.1``: the hosts change from day to day."""
+    return text.partition(_BEFORE_HOSTS)[0]
+
+
+_Read = tuple[str, Callable[[str], str]]
+_PRINCIPAL: Final[Mapping[str, _Read]] = {"principal": ("Principal", _whole)}
+_RESOURCE: Final[Mapping[str, _Read]] = {
+    "resource": ("Resource", _whole),
+    "name": ("Name", _whole),
+}
+_ACL: Final[Mapping[str, _Read]] = {**_PRINCIPAL, "acl": ("ACL", _whole), **_RESOURCE}
+
+FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
+    "unused": _ACL,
+    "exposure": {**_PRINCIPAL, "kind": ("What", _kind), "by": ("By", _whole)},
+    "denied": {**_PRINCIPAL, "operation": ("Wanted", _operation), **_RESOURCE},
+    "drift": {"change": ("Change", _whole), **_ACL},
+    "disagreements": {
+        "broker": ("Broker", _whole),
+        **_PRINCIPAL,
+        "host": ("From host", _whole),
+        "operation": ("Operation", _whole),
+        **_RESOURCE,
+    },
+}
+"""By section: the keys of a finding, the column of each, and what of its text counts."""
+
+
+def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
+    """The words of a row of a section in ``FIELDS``, without those it has not."""
+    titles = [column.title for column in section.columns]
+    found = {}
+    for key, (title, read) in FIELDS[section.id].items():
+        cell = row[titles.index(title)]
+        if isinstance(cell, str) and cell:
+            found[key] = read(cell)
+    return found
+
+
+def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
+    """Whether somebody should do something about it: used grants, and what is only told, are
+    none."""
+    titles = [column.title for column in section.columns]
+    if section.id == "unused":
+        return str(row[titles.index("Use")]).endswith("can go")
+    return "Severity" not in titles or row[titles.index("Severity")] in ("ERROR", "WARNING")

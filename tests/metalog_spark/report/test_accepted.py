@@ -1,0 +1,171 @@
+"""Accepted findings stand last and say why, until their day; and what is new since a report."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from read_page import ReadPage
+from report_contents import HOSTILE, small_contents
+
+from metalog.errors import InvalidRequest
+from metalog_spark.report.accepted import idle_said, marked, read_accepted, with_accepted
+from metalog_spark.report.changes import as_json, changes, findings_of, read_findings
+from metalog_spark.report.contents import Column, Kind, Number, Section
+from metalog_spark.report.page import page
+from metalog_spark.report.rows import Rows
+from metalog_spark.report.sections import denied, exposure
+
+TODAY = date(2026, 6, 30)
+ACCEPTED = """\
+- section: exposure
+  principal: User:ops
+  kind: all-topics
+  reason: on call
+  until: 2026-06-30
+- {section: exposure, principal: 'User:*', reason: until the proxy is there, until: 2026-06-29}
+- section: exposure
+  principal: User:gone
+  reason: left the company
+  until: 2026-12-31
+- {section: denied, principal: User:probe, operation: READ, reason: a probe, until: 2027-01-01}
+"""
+
+
+def exposed(principal: str, kind: str, severity: str = "ERROR", said: str = "may do it") -> dict:
+    row = {"severity": severity, "principal": principal, "kind": kind, "said": said}
+    return {**row, "acl": None, "other": None, "requests": 0, "last_use": None, "remedy": None}
+
+
+def refused(principal: str, host: str, name: str = "t") -> dict:
+    row = {"severity": "WARNING", "principal": principal, "operation": "READ", "hosts": 1}
+    row |= {"host": host, "still": True, "resource_type": "TOPIC", "resource_name": name}
+    row |= {"requests": 5, "peak": 5, "first_time": 0, "last_time": 0, "near": None}
+    return {**row, "remedy": None, "storm": False}
+
+
+EXPOSURE = exposure(
+    [
+        exposed("User:ops", "all-topics", said="may do it on 41 topics"),
+        exposed("User:ops", "super-user-like"),
+        exposed("User:*", "everyone", "WARNING"),
+    ],
+    "the end",
+)
+
+
+def test_what_is_accepted_stands_last_until_its_day_and_then_comes_back() -> None:
+    found = marked(EXPOSURE, read_accepted(ACCEPTED, "a.yaml"), TODAY)
+    rows = [(row[1], row[-1]) for row in found.section.rows]
+    assert rows == [
+        ("User:ops", None),
+        ("User:*", "no longer, it ended on 2026-06-29: until the proxy is there"),
+        ("User:ops", "until 2026-06-30: on call"),
+    ]
+    assert found.accepted == 1
+    assert found.section.says.endswith(
+        " 1 row is accepted and stands last. The acceptance of 1 row has ended."
+        " Accepted, and not found: a.yaml, line 7, column 3."
+    )
+    [idle] = found.idle
+    assert idle_said(idle) == (
+        "a.yaml, line 7, column 3: no finding of exposure matches; take the entry out or mend it"
+    )
+    later = marked(EXPOSURE, read_accepted(ACCEPTED, "a.yaml"), date(2026, 7, 1))
+    assert [row[1] for row in later.section.rows] == ["User:ops", "User:ops", "User:*"]
+
+
+def test_the_first_numbers_of_a_page_leave_out_what_is_accepted() -> None:
+    dangers = Number(3, "dangers, 2 errors among them", "exposure")
+    one = small_contents()
+    contents = one._replace(
+        numbers=(*one.numbers[:2], dangers, one.numbers[3]), sections=(EXPOSURE,)
+    )
+    contents = contents._replace(
+        numbers=tuple(
+            each if each is dangers else each._replace(link="window") for each in contents.numbers
+        )
+    )
+    shown, idle = with_accepted(contents, read_accepted(ACCEPTED, "a.yaml"), TODAY)
+    assert shown.numbers[2] == Number(
+        2, "dangers, 2 errors among them; 1 more accepted", "exposure"
+    )
+    assert [str(each.place) for each in idle] == ["a.yaml, line 7, column 3"]
+    assert with_accepted(contents, (), TODAY) == (contents, [])
+
+
+def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another() -> None:
+    rows = [refused("User:probe", "10.0.0.9"), refused("User:probe", "10.0.0.9", "u")]
+    rows[1]["operation"] = "WRITE"
+    found = marked(denied(Rows(rows, 2)), read_accepted(ACCEPTED, "a.yaml"), TODAY)
+    assert [row[-1] for row in found.section.rows] == [None, "until 2027-01-01: a probe"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{section: exposure, principal: p, until: 2026-01-01}", "has no reason"),
+        ("{section: exposure, principal: p, reason: r}", "has no until"),
+        ("{section: exposur, principal: p, reason: r, until: 2026-01-01}", "mean exposure"),
+        ("{section: may, principal: p, reason: r, until: 2026-01-01}", "it is one of unused"),
+        ("{section: exposure, reason: r, until: 2026-01-01}", "accepts all of exposure"),
+        ("{section: exposure, principle: p, reason: r, until: 2026-01-01}", "mean principal"),
+        ("{section: exposure, principal: p, reason: r, until: tomorrow}", "is no day"),
+        ("{section: exposure, principal: p, reason: r, until: 2026-02-30}", "is no day"),
+        ("{section: exposure, principal: p, reason: ' ', until: 2026-01-01}", "reason is empty"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_its_place(entry: str, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=rf"^a\.yaml, line 1, column \d+: .*{said}"):
+        read_accepted(f"- {entry}\n", "a.yaml")
+
+
+def test_what_is_new_and_what_is_gone_since_the_last_report() -> None:
+    before = findings_of("January", [EXPOSURE, denied(Rows([refused("User:a", "10.0.0.1")], 1))])
+    known = read_findings(as_json(before), "report.json")
+    again = exposure(
+        [
+            exposed("User:ops", "all-topics", said="may do it on 42 topics"),
+            exposed("User:*", "everyone", "WARNING"),
+            exposed(HOSTILE, "everyone"),
+            exposed("User:told", "everyone", "INFO"),
+        ],
+        "later",
+    )
+    now = findings_of("February", [again, denied(Rows([refused("User:a", "10.9.9.9")], 1))])
+    made = changes(known, now)
+    assert made.rows == [
+        ("new", "Exposure", HOSTILE, "everyone"),
+        ("gone", "Exposure", "User:ops", "super-user-like"),
+    ]
+    assert made.says == "Since the report of January: 1 new finding, 1 gone."
+    assert "No finding is new or gone" in changes(now, now).says
+    unknown = findings_of("March", [Section("exposure", "Exposure", "not known", ())])
+    assert changes(unknown, now).rows == [], "nothing is gone that was not known"
+
+
+def test_a_page_has_both_and_holds_them_as_text(tmp_path: Path) -> None:
+    accepted = read_accepted(
+        f"- {{section: exposure, principal: User:ops, reason: '{HOSTILE}', until: 2026-12-31}}",
+        "a.yaml",
+    )
+    made = marked(EXPOSURE, accepted, TODAY).section
+    before = findings_of("January", [EXPOSURE._replace(rows=[])])
+    since = changes(before, findings_of("now", [EXPOSURE]))
+    shown = page(small_contents()._replace(sections=(since, made)), str).decode()
+    assert "<script>alert(1)" not in shown
+    read = ReadPage(shown)
+    assert "Since the last report" in read.all("h2")
+    assert any(HOSTILE in text for text in read.all("td"))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"kind": "kraft-metalog report"}', "null"])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"^report\.json: not the findings of a report"):
+        read_findings(text, "report.json")
+
+
+def test_a_table_without_findings_has_no_new_column() -> None:
+    plain = Section("may", "Who may what", "…", (Column("Principal", Kind.NAME),), [("User:a",)], 1)
+    assert marked(plain, read_accepted(ACCEPTED, "a.yaml"), TODAY).section is plain
