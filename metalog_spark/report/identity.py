@@ -69,9 +69,9 @@ def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
 
 
 def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
-    """Whether somebody should do something about it: used grants, and what is only told, are
-    none."""
+    """Whether somebody should look at it: used grants, and what is only told, are none."""
     titles = [column.title for column in section.columns]
     if section.id == "unused":
         return str(row[titles.index("Use")]).endswith("can go")
-    return "Severity" not in titles or row[titles.index("Severity")] in ("ERROR", "WARNING")
+    is_graded = section.id in ("exposure", "denied")
+    return not is_graded or row[titles.index("Severity")] in ("ERROR", "WARNING")

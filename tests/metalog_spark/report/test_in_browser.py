@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from waiting import eventually
 
+from metalog_spark.report.accepted import marked, read_accepted
 from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
@@ -423,6 +424,25 @@ def test_who_may_what_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     path = tmp_path / "may.html"
     rows = [(*row, said[1], hosts, 1_234_567_890, datetime(2025, 3, 1, 12, 30))]
     wide = Section("may", table.title, table.says, table.columns, rows, 1)
+    path.write_bytes(page(small_contents(sections=(wide,)), shown))
+    opened.resize(1440, 900)
+    opened.open(path)
+    box = "const box = document.querySelector('.rows');"
+    assert opened.run(f"{box} return box.scrollWidth - box.clientWidth") == 0
+
+
+def test_a_column_of_what_is_accepted_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
+    """In the widest table, with long words in each cell."""
+    principal, near = "User:warehouse-shipping-tracker", "ALLOW ALL on TOPIC * from any host"
+    wanted = "DESCRIBE_CONFIGS from 3 hosts, 2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff last"
+    name, when = "shipping.orders.placed.v1-retry", datetime(2025, 3, 1, 12, 30)
+    row = ("WARNING", principal, wanted, "TRANSACTIONAL_ID", name, 1_234_567, 123_456)
+    table = denied(Rows())
+    rows = [(*row, when, when, f"{principal}: {near}", ("kafka-acls", "kafka-acls"))]
+    text = f"- {{section: denied, principal: '{principal}', reason: '{near}', until: 2026-12-31}}"
+    wide = Section("denied", table.title, table.says, table.columns, rows, 1)
+    wide = marked(wide, read_accepted(text, "a.yaml"), date(2026, 1, 1)).section
+    path = tmp_path / "denied.html"
     path.write_bytes(page(small_contents(sections=(wide,)), shown))
     opened.resize(1440, 900)
     opened.open(path)

@@ -169,7 +169,7 @@ def test_what_can_go_comes_first_with_its_command(whole: ReadPage) -> None:
         "payments",
         "not matched in the window, can go",
     )
-    wanted = "--remove --allow-principal User:carol --operation Write --topic payments"
+    wanted = "--remove --force --allow-principal User:carol --operation Write --topic payments"
     assert first["Remedy"].endswith(wanted)
     assert {row["Name"]: row["Requests"] for row in others} == {
         "shop.": "25",
