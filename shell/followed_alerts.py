@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import ACL_KEYS, Acl
+from metalog.plurals import counted
 from shell.findings import STYLES, acl_said
-from shell.output import Output, counted
+from shell.output import Output
 from shell.safe import safe
 from snapshot.exchange.moment import time_text
 

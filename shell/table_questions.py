@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from authorizer.insight.names import nearest_name
 from metalog.errors import MetalogError
+from metalog.plurals import counted
 from shell.browser.completion import Candidate
 from shell.options import build_parser
-from shell.output import Cell, Output, counted
+from shell.output import Cell, Output
 from shell.run_verb import run_verb
 from shell.safe import safe, shown
 from shell.verb_table import Verb

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from metalog.plurals import counted
 from metalog_spark.report.contents import CHANGES, Cell, Column, Kind, Section
 from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
-from metalog_spark.report.words import counted
 
 _KIND: Final = "kraft-metalog report"
 _VERSION: Final = 1

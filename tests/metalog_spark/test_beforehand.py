@@ -171,7 +171,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
         ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing has a name like"),
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
-        ("build --log ACLS --audit AUDIT --out NEW", "this needs a metadata log"),
+        ("build --log ACLS --audit AUDIT --out NEW", "holds only what is now"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no such file, and none"),
         ("build --log LOG --audit EMPTY --out NEW", "empty: there is no file in it"),
         ("build --log LOG --audit ACLS --out NEW", "acls.yaml: no audit line in it; name the"),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from shell.output import Cell, Output, counted
+from metalog.plurals import counted
+from shell.output import Cell, Output
 from shell.spark import add_folder, add_spark, check_installed, is_here, opened_folder
 
 USAGE: Final = "DIR OUT [options]"
