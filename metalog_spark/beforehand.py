@@ -61,6 +61,16 @@ def check_can_be_filled(path: str) -> Contents | None:
     return contents
 
 
+def files_named(audit: str) -> list[Path]:
+    """The files of this machine that ``audit`` names: one, those below a folder, or those of a
+    pattern. ``InvalidRequest`` where there is none."""
+    found = [audit] if Path(audit).exists() else glob.glob(audit, recursive=True)  # noqa: PTH207 - may be absolute
+    files = sorted({file for each in found for file in _files(Path(each))})
+    if not files:
+        raise InvalidRequest(f"--audit {audit}: no such file, and none that matches")
+    return files
+
+
 def check_is_new(path: str) -> None:
     """``InvalidTarget`` where ``path`` is a file, or files lie there."""
     if next(_files(Path(literal(path))), None) is not None:

@@ -71,6 +71,11 @@ def configure(parser: ArgumentParser) -> None:
         help="a table of requests that was made otherwise, with the same columns",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder, or new")
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say which files, days and gaps there are, and decide and write nothing",
+    )
     add_command_config(group)
     brokers = parser.add_argument_group("the brokers' configuration, which the log does not hold")
     brokers.add_argument(
@@ -129,6 +134,8 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
+    if arguments.dry_run:
+        return _dry_run(given, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
         from metalog_spark.folder import Tables
@@ -153,6 +160,22 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         _say_shared(told, given.requests, output)
     show_built(found, output)
     return 0 if is_all else 1
+
+
+def _dry_run(given: Given, arguments: Namespace, output: Output) -> int:
+    from metalog_spark.dry_run import dry_run
+    from shell.dry_run_said import show_dry_run
+
+    for place in (*arguments.audit, arguments.out):
+        if not is_here(arguments, place):
+            raise InvalidRequest(
+                f"--dry-run looks at files of this machine, without Spark, and {place} is"
+                " elsewhere; leave out --dry-run to build"
+            )
+    with output.busy("looking at the audit files"):
+        archive, out = given.log.look(), Path(arguments.out)
+        found = dry_run(arguments.audit, archive, out, given.zone, given.broker_from)
+    return 0 if show_dry_run(found, arguments.out, output) else 1
 
 
 @contextmanager

@@ -121,6 +121,11 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         help="as many denials of a principal in five minutes are a storm (default: 100)",
     )
+    _configure_outlets(parser)
+    add_spark(parser)
+
+
+def _configure_outlets(parser: ArgumentParser) -> None:
     outside = parser.add_argument_group("who else is told")
     outside.add_argument(
         "--webhook", metavar="URL", help="post each alert there as JSON, again until it is taken"
@@ -135,7 +140,6 @@ def configure(parser: ArgumentParser) -> None:
         metavar="URL",
         help="where Prometheus reads /metrics, and /healthz is: http://HOST:PORT",
     )
-    add_spark(parser)
 
 
 def run(arguments: Namespace, output: Output) -> int:

@@ -1,0 +1,149 @@
+"""What a build would read and decide, by a look at each file's beginning and end, without Spark.
+
+Nothing is written, and of a file at most ``_SAMPLE`` bytes at either end are read. So lines are
+estimated, and times are those of the first and the last audit lines found there. This module must
+not know Spark, nor how anything is shown.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+from authorizer.audit import read_row
+from authorizer.audit_layout import Zone, read_entry
+from metalog.errors import InvalidRequest
+from metalog_spark.auditfiles import broker_of
+from metalog_spark.beforehand import files_named
+from metalog_spark.plain_view import CURRENT
+from metalog_spark.tables import REQUESTS
+
+if TYPE_CHECKING:
+    from metalog_spark.archive import Archive
+
+_SAMPLE: Final = 128 << 10
+_GZIP: Final = b"\x1f\x8b"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = "day="
+
+
+class FileLook(NamedTuple):
+    """``lines`` are estimated; ``first`` and ``last`` are times of audit lines, None where there is
+    none, or where a packed file would have to be unpacked whole."""
+
+    path: str
+    broker: str
+    size: int
+    is_packed: bool
+    lines: int
+    first: datetime | None
+    last: datetime | None
+
+    @property
+    def days(self) -> Iterator[date]:
+        """From the first to the last."""
+        if self.first is not None:
+            end = (self.last or self.first).date()
+            for number in range((end - self.first.date()).days + 1):
+                yield self.first.date() + timedelta(number)
+
+
+class Gap(NamedTuple):
+    """Where records of the metadata log are missing, and why."""
+
+    offset: int
+    why: str
+
+
+class DryRun(NamedTuple):
+    """``days`` have lines of the ``files``; ``again`` are those of them that the folder has
+    already. The log goes from ``start`` up to ``end``."""
+
+    files: Sequence[FileLook]
+    days: Sequence[date]
+    again: Sequence[date]
+    start: int
+    end: int
+    gaps: Sequence[Gap]
+
+
+def dry_run(
+    audit: Iterable[str],
+    archive: Archive,
+    out: Path,
+    zone: Zone,
+    broker_from: re.Pattern[str] | None,
+) -> DryRun:
+    """What a build of the files that ``audit`` names, and of the log, would do to ``out``."""
+    from metalog_spark.pieces import Hole
+
+    paths = dict.fromkeys(path for each in audit for path in files_named(each))
+    files = [_look(path, zone, broker_of(str(path), broker_from)) for path in paths]
+    days = sorted({day for file in files for day in file.days})
+    there = {each.name.removeprefix(_DAY) for each in _days_in(out)}
+    gaps = [Gap(part.start, part.why) for part in archive.parts if isinstance(part, Hole)]
+    again = [day for day in days if day.isoformat() in there]
+    return DryRun(files, days, again, archive.start, archive.end, gaps)
+
+
+def _days_in(out: Path) -> Iterable[Path]:
+    """The folders of days that have requests; an empty table has one without."""
+    table = out / CURRENT / REQUESTS.name
+    return [each for each in table.glob(f"{_DAY}*") if not (each / "no-rows.parquet").exists()]
+
+
+def _look(path: Path, zone: Zone, broker: str) -> FileLook:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        is_packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+        begins, read = _unpacked(file) if is_packed else _beginning(file)
+        ends = b"" if is_packed or size <= _SAMPLE else _end(file, size)
+    is_whole = read >= size
+    lines = begins.count(b"\n") + (is_whole and not begins.endswith(b"\n") and bool(begins))
+    estimate = lines if is_whole or not read else lines * size // read
+    first = next(_times(begins.split(b"\n"), zone), None)
+    tail = begins if is_whole else ends
+    last = next(_times(reversed(tail.split(b"\n")), zone), None)
+    return FileLook(str(path), broker, size, is_packed, estimate, first, last)
+
+
+def _beginning(file: BinaryIO) -> tuple[bytes, int]:
+    found = file.read(_SAMPLE)
+    return found, len(found)
+
+
+def _end(file: BinaryIO, size: int) -> bytes:
+    file.seek(size - _SAMPLE)
+    return file.read(_SAMPLE).partition(b"\n")[2]
+
+
+def _unpacked(file: BinaryIO) -> tuple[bytes, int]:
+    """What the first packed bytes hold, and how many they are; of damage, what lies before it."""
+    packed = file.read(_SAMPLE)
+    found, left = b"", packed
+    while left and len(found) < _SAMPLE:
+        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            found += unpacker.decompress(left, _SAMPLE - len(found))
+        except zlib.error:
+            break
+        if not unpacker.eof:
+            left = unpacker.unconsumed_tail
+            break
+        left = unpacker.unused_data
+    return found, len(packed) - len(left)
+
+
+def _times(lines: Iterable[bytes], zone: Zone) -> Iterator[datetime]:
+    for line in lines:
+        try:
+            entry = read_entry(line.decode("utf-8", "replace"), zone)
+            read_row(entry.text)
+        except InvalidRequest:
+            continue
+        yield _EPOCH + timedelta(microseconds=entry.micros)

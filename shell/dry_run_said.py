@@ -1,0 +1,90 @@
+"""What ``metalog pipeline build --dry-run`` says. This module must not know how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from metalog.plurals import counted
+from shell.output import Cell, Output
+from shell.safe import safe, shown
+
+if TYPE_CHECKING:
+    from metalog_spark.dry_run import DryRun, FileLook
+
+
+def show_dry_run(found: DryRun, out: str, output: Output) -> bool:
+    """Whether each file has an audit line; the others are named."""
+    odd = [file for file in found.files if file.first is None]
+    for file in odd:
+        output.warn(f"{file.path}: no audit line at its beginning")
+    if output.is_text:
+        output.aligned(_rows(found, out))
+        output.note("nothing was decided or written; lines are estimated, times are of both ends")
+    else:
+        output.record(_json(found))
+    return not odd
+
+
+def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
+    brokers: dict[str, list[FileLook]] = {}
+    for file in found.files:
+        brokers.setdefault(file.broker, []).append(file)
+    yield _row("files", len(found.files), _files_said(found.files))
+    for broker, files in sorted(brokers.items()):
+        yield _row(f"broker {shown(broker)}", len(files), _files_said(files))
+    yield _row("log", found.end - found.start, f"offsets {found.start:,} to {found.end:,}")
+    for gap in found.gaps:
+        yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
+    days = f"{found.days[0]} to {found.days[-1]}" if found.days else "no audit line was found"
+    if found.again:
+        days += f"; {len(found.again):,} of them {shown(out)} has already: decided again as a whole"
+    yield _row("days", len(found.days), days)
+
+
+def _row(name: str, number: int, said: str) -> list[Cell | str]:
+    return [Cell(name, "name"), f"{number:>13,}", said]
+
+
+def _files_said(files: Sequence[FileLook]) -> str:
+    size = sum(file.size for file in files)
+    lines = sum(file.lines for file in files)
+    packed = sum(file.is_packed for file in files)
+    said = f"{size / 1e6:,.1f} MB, about {counted(lines, 'line')}"
+    if packed:
+        said += f", {packed:,} packed"
+    first = min(_known(file.first for file in files), default=None)
+    if first is None:
+        return f"{said}; no audit line"
+    last = max(_known(file.last for file in files), default=None)
+    return f"{said}; {_stamp(first)} to {'?' if last is None else _stamp(last)}"
+
+
+def _known(times: Iterable[datetime | None]) -> Iterator[datetime]:
+    return (time for time in times if time is not None)
+
+
+def _stamp(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%MZ}"
+
+
+def _json(found: DryRun) -> dict[str, object]:
+    return {
+        "files": [
+            {
+                "file": file.path,
+                "broker": file.broker,
+                "bytes": file.size,
+                "packed": file.is_packed,
+                "lines": file.lines,
+                "from": None if file.first is None else _stamp(file.first),
+                "to": None if file.last is None else _stamp(file.last),
+            }
+            for file in found.files
+        ],
+        "log": {"from": found.start, "to": found.end},
+        "gaps": [gap._asdict() for gap in found.gaps],
+        "days": [day.isoformat() for day in found.days],
+        "again": [day.isoformat() for day in found.again],
+    }

@@ -1,0 +1,91 @@
+"""``metalog pipeline build --dry-run``: what would be read and decided, and nothing is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import run_here
+from followed_world import READ_T, WrittenLog, line
+
+from authorizer.audit_layout import Zone
+from metalog_spark.contents import KIND, LIST, VERSION
+from metalog_spark.dry_run import _SAMPLE, Gap, dry_run
+from metalog_spark.pieces import Hole
+
+DAY_S = 86_400
+NO_LOG = SimpleNamespace(start=0, end=0, parts=())
+
+
+def logged(*seconds: float) -> bytes:
+    return "".join(line(second, "User:app", allowed=True) for second in seconds).encode()
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Path:
+    folder = tmp_path / "audit"
+    folder.mkdir()
+    (folder / "b1.log").write_bytes(b"starting\n" + logged(60, 3_600, DAY_S + 60) + b"torn")
+    (folder / "b2.log.gz").write_bytes(gzip.compress(logged(7_200, 7_300)))
+    return folder
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_it_tells_files_hours_and_days_and_makes_nothing(
+    audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = WrittenLog(tmp_path / "log")
+    log.bind(1, 1, READ_T)
+    words = ("--log", log.folder, "--audit", audit, "--out", tmp_path / "out", "--dry-run")
+    done = run_here(capsys, "pipeline", "build", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    b1, b2 = found["files"]
+    assert (b1["broker"], b1["lines"], b1["from"], b1["to"]) == (
+        *("b1", 5, "2026-01-01T00:01Z", "2026-01-02T00:01Z"),
+    )
+    assert (b2["packed"], b2["lines"], b2["from"]) == (True, 2, "2026-01-01T02:00Z")
+    assert found["days"] == ["2026-01-01", "2026-01-02"]
+    assert (found["gaps"], found["again"]) == ([], [])
+    assert found["log"]["to"] > found["log"]["from"] == 0
+    assert not (tmp_path / "out").exists()
+
+    (audit / "picture").write_bytes(b"\x89PNG\n")
+    there = tmp_path / "out" / "current" / "requests" / "day=2026-01-01"
+    there.mkdir(parents=True)
+    (tmp_path / "out" / LIST).mkdir()
+    first = {"serial": 1, "kind": KIND, "version": VERSION, "format": "parquet"}
+    (tmp_path / "out" / LIST / "part-0").write_text(json.dumps(first) + "\n")
+    done = run_here(capsys, "pipeline", "build", *words)
+    assert done.returncode == 1
+    odd = f"warning: {audit}/picture: no audit line at its beginning"
+    assert odd in done.stderr.splitlines()
+    assert f"1 of them {tmp_path}/out has already: decided again as a whole" in done.stdout
+    assert len([*(tmp_path / "out").rglob("*")]) == 5, "nothing is written"
+
+
+def test_of_a_large_file_both_ends_are_read_and_lines_are_estimated(tmp_path: Path) -> None:
+    seconds = range(0, 3 * DAY_S, 60)
+    (tmp_path / "b1.log").write_bytes(logged(*seconds))
+    (tmp_path / "b2.log.gz").write_bytes(gzip.compress(logged(*seconds)))
+    plain, packed = dry_run([str(tmp_path)], NO_LOG, tmp_path, Zone("UTC"), None).files
+    assert plain.size > 4 * _SAMPLE
+    assert plain.lines == pytest.approx(len(seconds), rel=0.02)
+    assert (str(plain.first), str(plain.last)[:16]) == (
+        "2026-01-01 00:00:00+00:00",
+        "2026-01-03 23:59",
+    )
+    assert len([*plain.days]) == 3
+    assert packed.lines == pytest.approx(len(seconds), rel=0.2)
+    assert packed.last is None, "it would have to be unpacked whole"
+
+
+def test_gaps_of_the_log_are_told(tmp_path: Path) -> None:
+    hole = Hole(1_500, 1_600, "offsets 1500 to 1599 are not there", False)
+    archive = SimpleNamespace(start=0, end=9_000, parts=(hole,))
+    (tmp_path / "b1.log").write_bytes(logged(1))
+    found = dry_run([str(tmp_path / "*.log")], archive, tmp_path, Zone("UTC"), None)
+    assert found.gaps == [Gap(1_500, "offsets 1500 to 1599 are not there")]
