@@ -233,7 +233,7 @@ def read_row(text: str) -> Row:
         principal, result, operation, host, kind, pattern, name, request, count, rule = (
             common.groups()
         )
-        known_operation, known_kind = _OPERATIONS.get(operation), _TYPES.get(kind)
+        known_operation, known_kind = OPERATIONS.get(operation), TYPES.get(kind)
         if known_operation is not None and known_kind is not None:
             return Row(
                 principal,
@@ -390,5 +390,5 @@ def _pascal(member: IntEnum) -> str:
     return "".join(word.capitalize() for word in member.name.split("_"))
 
 
-_OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, _pascal(each))}
-_TYPES: Final = {_pascal(each): each.name for each in ResourceType}
+OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, _pascal(each))}
+TYPES: Final = {_pascal(each): each.name for each in ResourceType}

@@ -19,7 +19,6 @@ from metalog.files import LOCAL_FILES, Held
 from metalog.records.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import (
-    check_is_on_disk,
     is_pattern,
     lacks_table,
     literal,
@@ -56,7 +55,7 @@ def check_can_be_filled(path: str) -> Contents | None:
     other files lie there."""
     place = Path(literal(path))
     contents = _contents(place, path)
-    if contents is None and (found := next(_files(place), None)) is not None:
+    if contents is None and (found := next(files_below(place), None)) is not None:
         raise occupied(path, by=str(found))
     return contents
 
@@ -65,7 +64,7 @@ def files_named(audit: str) -> list[Path]:
     """The files of this machine that ``audit`` names: one, those below a folder, or those of a
     pattern. ``InvalidRequest`` where there is none."""
     found = [audit] if Path(audit).exists() else glob.glob(audit, recursive=True)  # noqa: PTH207 - may be absolute
-    files = sorted({file for each in found for file in _files(Path(each))})
+    files = sorted({file for each in found for file in files_below(Path(each))})
     if not files:
         raise InvalidRequest(f"--audit {audit}: no such file, and none that matches")
     return files
@@ -73,7 +72,7 @@ def files_named(audit: str) -> list[Path]:
 
 def check_is_new(path: str) -> None:
     """``InvalidTarget`` where ``path`` is a file, or files lie there."""
-    if next(_files(Path(literal(path))), None) is not None:
+    if next(files_below(Path(literal(path))), None) is not None:
         raise InvalidTarget(f"{path}: there are files; name a folder that is new or empty")
 
 
@@ -123,7 +122,6 @@ def _take_back(made: Sequence[Path]) -> None:
 def check_can_be_followed(audit: str) -> None:
     """``InvalidRequest`` where no finished logs can appear in the folder ``audit``; a pattern may
     name folders that come later."""
-    check_is_on_disk(audit)
     place = Path(audit)
     if place.exists():
         literal(audit)
@@ -158,7 +156,7 @@ def _named(source: str) -> list[Path]:
 def passed_over(audit: str) -> list[Path]:
     """The files in the folder ``audit``, or in those of a pattern, that Spark does not see, since
     their names are no UTF-8; of the names that one hides a file by, nothing is said."""
-    files = (file for root in _named(audit) for file in _files(root))
+    files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_half_pair(str(file)))
 
 
@@ -168,7 +166,7 @@ def check_is_table(path: str) -> None:
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"--requests {path}: there is no such file or folder")
-    first = next(_files(place), None)
+    first = next(files_below(place), None)
     begins = b"" if first is None else _begins(first)
     if begins == _ENCRYPTED:
         raise InvalidRequest(
@@ -177,12 +175,6 @@ def check_is_table(path: str) -> None:
         )
     if place.is_file() and begins != _PARQUET:
         raise InvalidRequest(f"--requests {path}: no Parquet; name audit logs by --audit")
-
-
-def check_is_no_table(audit: str, begins: bytes) -> None:
-    """``InvalidRequest`` where an audit log that ``begins`` so is none, but a table."""
-    if begins.startswith((_PARQUET, _ENCRYPTED)):
-        raise InvalidRequest(f"--audit {audit}: Parquet; name a table of requests by --requests")
 
 
 def _begins(file: Path) -> bytes:
@@ -201,7 +193,8 @@ def _contents(place: Path, path: str) -> Contents | None:
     return contents
 
 
-def _files(place: Path) -> Iterator[Path]:
+def files_below(place: Path) -> Iterator[Path]:
+    """The files that Spark would find in ``place``, or ``place`` itself."""
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):

@@ -1,45 +1,36 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
 What is given now is added to what the folder has. Rows of a file that is given again are
-replaced, those of files that are not given stay; files are known by how they begin (see
-``auditfiles``). Requests are decided again where they are new, and from where on the log or the
-configuration says otherwise than it did. All that a build changes is so at one moment, its end.
+replaced, those of files that are not given stay; which file is which, ``known_files`` tells.
+Requests are decided again where they are new, and from where on the log or the configuration
+says otherwise than it did. A build commits atomically, at its end.
 This module must not know where Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit_layout import Zone
-from metalog.errors import InvalidRequest
 from metalog.plurals import counted as counted_words
-from metalog_spark.auditfiles import (
-    DAMAGED,
-    AuditFile,
-    Head,
-    SortedOut,
-    broker_of,
-    has_no_audit_line,
-    sorted_out,
-)
-from metalog_spark.auditlog import OTHERS
-from metalog_spark.beforehand import check_is_no_table
+from metalog_spark.arrow import frame_of
+from metalog_spark.audit_preflight import no_audit_line
+from metalog_spark.audit_source import listed, read_audit
 from metalog_spark.changelog import check_log, fill_changelog
 from metalog_spark.configuration import Configuration
 from metalog_spark.coverage import counted, counted_before, covered
 from metalog_spark.decisions import decided
 from metalog_spark.differing import deciding_by, deciding_in, differ_from
+from metalog_spark.file_context import resolved
+from metalog_spark.file_facts import FileFacts, FileRead, facts_of
 from metalog_spark.folder import check_is_built, placed
-from metalog_spark.forms import FORMS, as_read, divided, earliest, is_half, look
+from metalog_spark.forms import FORMS, as_read, divided, is_half
+from metalog_spark.known_files import ListedFile, ReadFile, Sorted, after, sorted_out, unread
 from metalog_spark.requests import (
-    Named,
     possible_of,
-    read_files,
     read_table,
     rejected_of,
     requests_of,
@@ -49,6 +40,7 @@ from metalog_spark.tables import (
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
+    FILES,
     POSSIBLE,
     REJECTED,
     REQUESTS,
@@ -59,80 +51,43 @@ from metalog_spark.usage import usage
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from metalog_spark.archive import Logs
     from metalog_spark.folder import Tables
 
-_FILES: Final = "files"
-"""The fact of which files there are rows: by their names the length and digest of the head, and
-how many lines were read."""
+_NAMED: Final = "file STRING, name STRING, is_named BOOLEAN"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Days = frozenset[date]
+Files = Mapping[str, ListedFile]
+"""Those to be read, by their paths."""
 
 
 class Given(NamedTuple):
-    """What a build reads; ``requests`` are Parquet tables."""
+    """What a build reads; ``audit`` names files as Spark does, ``requests`` are Parquet tables."""
 
     log: Logs
     configuration: Configuration
     zone: Zone
-    audit: Sequence[AuditFile] = ()
+    audit: Sequence[str] = ()
     requests: Sequence[str] = ()
     broker_from: re.Pattern[str] | None = None
     skip_damaged: bool = False
 
 
-class FileRead(NamedTuple):
-    """How many lines of a file are what. ``why`` is what is wrong with a broken one, ``fault``
-    why not all of the file could be read. A file may be left out for the ``same`` one that is
-    given, or was before and then had ``longer`` as many lines."""
+class _Lines(NamedTuple):
+    """What was read: ``rows`` of ``requests.READ``, of which ``files``, and the ``facts`` of
+    each."""
 
-    file: str
-    requests: int
-    not_audit: int
-    broken: int
-    why: str | None
-    fault: str | None
-    same: str | None = None
-    longer: int | None = None
-
-    @property
-    def lines(self) -> int:
-        return self.requests + self.not_audit + self.broken
-
-    def said_of_none(self) -> str | None:
-        """What is wrong where it has lines, and none of them is an audit line that can be read."""
-        none = f"none of its {counted_words(self.lines, 'line')}"
-        if self.requests or not self.lines:
-            return None
-        if self.broken:
-            return f"{self.file}: {none} can be read: {self.why}"
-        return f"{self.file}: no audit log: {none} is of one"
+    rows: DataFrame
+    files: Files
+    facts: Mapping[str, FileFacts]
 
 
-def check(given: Given, out: str) -> None:
-    """Looks at what is given, and refuses what shows without Spark that it cannot be built of it
-    into the folder ``out``."""
+def check(given: Given) -> None:
+    """Looks at what is given, and refuses what shows without Spark that it cannot be built."""
     check_log(given.log, skip_damaged=given.skip_damaged)
-    for file in given.audit:
-        broker_of(file.name, given.broker_from)
-        check_is_no_table(file.name, file.begins)
-    _refuse_own_files(out, given.audit)
-
-
-def check_fills_a_new_one(given: Given) -> None:
-    """``InvalidRequest`` where all that is given would make a folder without a request, as far as
-    that is seen soon."""
-    if not given.audit or given.requests or not has_no_audit_line(given.audit):
-        return
-    first, *more = (file.name for file in given.audit)
-    rest = f" and {counted_words(len(more), 'more file')}" if more else ""
-    raise InvalidRequest(
-        f"--audit {first}{rest}: no audit line in {'them' if more else 'it'}; name the brokers'"
-        " kafka-authorizer.log"
-    )
 
 
 def build(
@@ -144,35 +99,37 @@ def build(
 ) -> list[FileRead]:
     """Fills every table from what ``check`` let pass; ``at`` is told what is being done, ``warn``
     what is odd about the log."""
+    from pyspark import StorageLevel
+
     check_is_built(tables.path, tables.contents)
-    known = tables.facts.get(_FILES, {})
     given = given._replace(requests=list(dict.fromkeys(map(placed, given.requests))))
-    files = sorted_out(given.audit, {name: Head(*head) for name, (*head, _) in known.items()})
-    at(f"dividing {counted_words(len(files.taken), 'audit file')}")
-    read = _read(tables.session, given, files)
-    with tables.at_once():
-        told = _fill(tables, given, files, read, at, warn)
-    names = {name for _, name in files.taken}.union(given.requests)
-    empty = sorted(names.difference(each.file for each in told))
-    told += [FileRead(name, 0, 0, 0, None, None) for name in empty]
-    return told + [
-        FileRead(file.name, 0, 0, 0, None, None, other.name) for file, other in files.same
-    ]
+    at("looking for audit files")
+    found = listed(tables.session, given.audit)
+    files = {each.path: each for each in unread(found, tables.read(FILES))}
+    lines = _read(tables, given, list(files)).persist(StorageLevel.DISK_ONLY)
+    try:
+        at(f"reading {counted_words(len(files), 'audit file')}")
+        facts = facts_of(lines)
+        if not tables.has(REQUESTS) and not given.requests:
+            _check_has_lines(facts, files)
+        with tables.at_once():
+            return _fill(tables, given, _Lines(lines, files, facts), at, warn)
+    finally:
+        lines.unpersist()
 
 
 def _fill(
     tables: Tables,
     given: Given,
-    files: SortedOut,
-    read: DataFrame,
+    lines: _Lines,
     at: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> list[FileRead]:
     before = deciding_in(tables) if tables.has(DECISIONS) else None
     at("reading the metadata log")
     lives, history = _log(tables, given, warn)
-    at(f"reading {counted_words(len(files.taken), 'audit file')}")
-    told, touched = _take(tables, read, files, given.requests)
+    at("putting requests with those of other builds")
+    told, touched = _take(tables, given, lines)
     at("counting what brokers logged")
     _cover(tables, None if before is None else touched)
     if before is not None:
@@ -193,27 +150,6 @@ def _days_from(tables: Tables, moment: int | None) -> Days:
     return frozenset(day for day in _days(covered) if day >= first)
 
 
-def _refuse_own_files(out: str, files: Sequence[AuditFile]) -> None:
-    own = Path(out).resolve()
-    for file in files:
-        if Path(file.path).resolve().is_relative_to(own):
-            raise InvalidRequest(
-                f"--audit names {file.path}, which is of the pipeline's folder {out};"
-                " name the logs alone, or build into another folder"
-            )
-
-
-def _read(session: SparkSession, given: Given, files: SortedOut) -> DataFrame:
-    """What is given now, as rows of ``requests.READ``."""
-    named = [
-        Named(file, name, broker_of(file.name, given.broker_from)) for file, name in files.taken
-    ]
-    read = read_files(session, named, given.zone)
-    for path in given.requests:
-        read = read.unionByName(read_table(session, path))
-    return read
-
-
 def _log(tables: Tables, given: Given, warn: Callable[[str], None]) -> tuple[pa.Table, pa.Table]:
     """Rows of ACL_CHANGELOG and of HISTORY."""
     found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged, warn=warn)
@@ -221,86 +157,71 @@ def _log(tables: Tables, given: Given, warn: Callable[[str], None]) -> tuple[pa.
     return found
 
 
-def _take(
-    tables: Tables, read: DataFrame, files: SortedOut, others: Sequence[str]
-) -> tuple[list[FileRead], Days]:
-    """REQUESTS and REJECTED with what was ``read``, of ``files`` and ``others``, in place of the
-    rows that give way to it; the days whose requests are not what they were."""
-    from pyspark import StorageLevel
-    from pyspark.sql import functions as f
-
-    known = tables.facts.get(_FILES, {})
-    lines = read = read.persist(StorageLevel.DISK_ONLY)
-    try:
-        shown, lacks_rules = look(read)
-        shown = earliest(tables.facts.get(FORMS, {}), shown)
-        if lacks_rules:
-            read = divided(read, shown)
-        found = told_of(read)
-        told = _longer_kept([said for said, _ in found], files.replaced, known)
-        short = {said.file for said in told if said.longer is not None}
-        gone = {*files.gone(short), *others}
-        is_left, is_taken = ~f.col("file").isin(sorted(gone)), ~f.col("file").isin(sorted(short))
-        rejected, requests = rejected_of(read.where(is_taken)), requests_of(read.where(is_taken))
-        possible = possible_of(read.where(is_taken))
-        touched = frozenset(day for said, days in found for day in days if said.file not in short)
-        if tables.has(REQUESTS):
-            old = tables.read(REQUESTS)
-            touched |= _days(old.where(~is_left))
-            touched |= _days(old.where(is_left & is_half(shown)))
-            kept = divided(as_read(old.where(is_left & _is_of(touched))), shown)
-            requests = requests.unionByName(requests_of(kept))
-            for each in tables.read(REJECTED).where(is_left), rejected_of(kept):
-                rejected = rejected.unionByName(each)
-            for each in tables.read(POSSIBLE).where(is_left), possible_of(kept):
-                possible = possible.unionByName(each)
+def _take(tables: Tables, given: Given, lines: _Lines) -> tuple[list[FileRead], Days]:
+    """REQUESTS, POSSIBLE and REJECTED with what is given, in place of the rows that give way to
+    it; and the days whose requests are not what they were."""
+    session, known = tables.session, tables.read(FILES)
+    told = {**dict.fromkeys([*lines.files, *given.requests], FileFacts()), **lines.facts}
+    read_files = [ReadFile(each, *told[path].sorted_by) for path, each in lines.files.items()]
+    found = sorted_out(read_files, known)
+    shown_before = tables.facts.get(FORMS, {})
+    read, shown = resolved(_called(lines.rows, found), shown_before)
+    requests, rejected, possible = requests_of(read), rejected_of(read), possible_of(read)
+    touched = {day for path, each in told.items() for day in each.days if path not in found.same}
+    touched.update(day for each in found.gone for day in each.days)
+    if tables.has(REQUESTS):
+        old = tables.read(REQUESTS)
+        names = [each.file for each in found.gone] + list(given.requests)
+        gone = frame_of(session, [(name,) for name in names], "file STRING")
+        if given.requests:
+            touched |= _days(old.join(gone, "file", "left_semi"))
+        if shown != shown_before:
+            touched |= _days(old.where(is_half(shown)))
+        kept = divided(as_read(_left(old.where(_is_of(touched)), gone)), shown)
+        requests = requests.unionByName(requests_of(kept))
+        rejected = rejected.unionByName(_left(tables.read(REJECTED), gone))
+        rejected = rejected.unionByName(rejected_of(kept))
+        possible = possible.unionByName(_left(tables.read(POSSIBLE), gone))
+        possible = possible.unionByName(possible_of(kept))
+    days = frozenset(touched)
+    if told or not tables.has(REQUESTS):
         tables.replace(REJECTED, rejected)
         tables.replace(POSSIBLE, possible)
-        _put(tables, REQUESTS, requests, touched if tables.has(REQUESTS) else None)
-    finally:
-        lines.unpersist()
-    heads = {name: file.head for file, name in files.taken if file.begins and name not in short}
-    taken = {each.file: [*heads[each.file], each.lines] for each in told if each.file in heads}
-    left = {name: fact for name, fact in known.items() if name not in gone}
-    tables.state(**{_FILES: {**taken, **left}, FORMS: shown})
-    return told, touched
+        _put(tables, REQUESTS, requests, days if tables.has(REQUESTS) else None)
+        tables.replace(FILES, after(read_files, found, known))
+        tables.state(**{FORMS: shown})
+    return [each.told(path, found.same.get(path)) for path, each in sorted(told.items())], days
 
 
-def _longer_kept(
-    told: Sequence[FileRead], replaced: Mapping[str, Set[str]], known: Mapping[str, Sequence[Any]]
-) -> list[FileRead]:
-    """``told``, where a file is left out that has fewer lines than one that it would replace: a
-    copy that was cut, or made sooner."""
-    kept = []
-    for each in told:
-        held = [(known[name][-1], name) for name in replaced.get(each.file, ()) if name in known]
-        lines, name = max(held, default=(0, each.file))
-        is_short = each.lines < lines
-        kept.append(each._replace(same=name, longer=lines) if is_short else each)
-    return kept
+def _check_has_lines(facts: Mapping[str, FileFacts], files: Files) -> None:
+    """``InvalidRequest`` where all that is given would make a folder without a request."""
+    if not any(each.requests + each.broken for each in facts.values()) and files:
+        raise no_audit_line([*files])
 
 
-def told_of(read: DataFrame) -> list[tuple[FileRead, Days]]:
-    """What each file came to, and the days of its requests."""
+def _read(tables: Tables, given: Given, paths: Sequence[str]) -> DataFrame:
+    """What is given now, as rows of ``requests.READ``."""
+    read = read_audit(tables.session, paths, given.zone, given.broker_from)
+    for path in given.requests:
+        read = read.unionByName(read_table(tables.session, path))
+    return read
+
+
+def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
+    return rows.join(gone, "file", "left_anti")
+
+
+def _called(read: DataFrame, found: Sorted) -> DataFrame:
+    """``read`` without the files that are left out, and with the names that others have."""
     from pyspark.sql import functions as f
 
-    reason = f.col("reason")
-    is_other = reason.isin(*OTHERS)
-    is_broken = reason.isNotNull() & ~is_other
-    rows = (
-        read.where("possible IS NULL")
-        .groupBy("file")
-        .agg(
-            f.count_if(reason.isNull()).alias("requests"),
-            f.count_if(is_other).alias("not_audit"),
-            f.count_if(is_broken).alias("broken"),
-            f.min(f.when(is_broken, reason)).alias("why"),
-            f.max(f.when(reason.startswith(DAMAGED), reason)).alias("fault"),
-            f.collect_set(f.when(reason.isNull(), f.col("day"))).alias("days"),
-        )
-        .collect()
-    )
-    return sorted((FileRead(*row[:-1]), frozenset(row["days"])) for row in rows)
+    names = found.names()
+    if not names:
+        return read
+    named = frame_of(read.sparkSession, [(*each, True) for each in names], _NAMED)
+    rows = read.join(f.broadcast(named), "file", "left")
+    rows = rows.where("is_named IS NULL OR name IS NOT NULL")
+    return rows.withColumn("file", f.coalesce("name", "file")).select(*read.columns)
 
 
 def _cover(tables: Tables, touched: Days | None) -> None:
@@ -338,7 +259,7 @@ def _days(rows: DataFrame) -> Days:
     return frozenset(row.day for row in rows.select("day").distinct().collect())
 
 
-def _is_of(days: Days) -> Column:
+def _is_of(days: Collection[date]) -> Column:
     from pyspark.sql import functions as f
 
     return f.col("day").isin(sorted(days))

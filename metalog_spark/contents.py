@@ -14,7 +14,7 @@ from metalog.errors import InvalidSource
 LIST: Final = "changes"
 """The list's place in the folder."""
 KIND: Final = "kraft-metalog pipeline"
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 class Days(NamedTuple):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.arrow import frame_of
+from metalog_spark.auditfiles import local_path
 from metalog_spark.contents import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
 from metalog_spark.interrupts import uninterrupted
 from metalog_spark.plain_view import publish
@@ -374,20 +375,6 @@ def literal(path: str | Path) -> str:
             " name a folder without * ? [ ] { } or \\"
         )
     return place
-
-
-def check_is_on_disk(audit: str) -> None:
-    """``InvalidRequest`` where ``audit`` names files of an object store or the like."""
-    if _SCHEME.match(audit) and not Path(audit).exists():
-        raise InvalidRequest(
-            f"{audit}: audit files are read from disks only, and a topic by metalog pipeline"
-            " follow; copy the files to a disk, or mount their store and name the path"
-        )
-
-
-def local_path(named: str) -> str:
-    """Of a file of this machine, or of a disk that all share, as Spark names it: ``file:/x``."""
-    return re.sub(r"^file:/+", "/", named)
 
 
 def placed(path: str | Path) -> str:

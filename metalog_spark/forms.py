@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from metalog_spark.arrow import frame_of
+from metalog_spark.requests import IS_REQUEST, READ
 from metalog_spark.tables import REQUESTS
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ FORMS: Final = "forms"
 names a request, and of one that names a rule, in microseconds since 1970, or null."""
 HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
 Shown = Mapping[str, Sequence[int | None]]
-_LINE: Final = "reason IS NULL AND possible IS NULL AND line IS NOT NULL"
+_LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
 _LACKS_REQUEST: Final = "request_name IS NULL"
 
 
@@ -81,16 +83,25 @@ def _by_broker(shown: Shown, place: int) -> Column:
     return f.try_element_at(f.create_map(*pairs), f.col("broker"))
 
 
-def divided(read: DataFrame, shown: Shown) -> DataFrame:
+def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """Rows of ``requests.READ``, with the half lines among them rejected, and what each of these
-    may have been."""
+    may have been. ``broken`` are others that are half lines, by their file and line, and ``why``;
+    those without a reason are ambiguous."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
+    reason: Column = f.lit(HALF)
+    rows = read
+    if broken is not None:
+        rows = read.join(broken.withColumn("is_marked", f.lit(True)), ["file", "line"], "left")
+        half |= f.expr(f"why IS NOT NULL AND rule IS NULL AND {_LINE}")
+        reason = f.coalesce("why", reason)
+        may_be_part = f.coalesce(f.col("is_marked") & f.expr(_LINE), f.lit(False))
+        rows = rows.withColumn("ambiguous", f.col("ambiguous") | may_be_part)
     parts = f.when(half, f.array(f.lit("rejected"), f.lit("possible"))).otherwise(
         f.array(f.lit("whole"))
     )
-    rows = read.withColumn("part", f.explode(parts))
+    rows = rows.withColumn("part", f.explode(parts))
     part, columns = f.col("part"), dict[str, Any]()
     kept = ("file", "line")
     is_rejected, is_possible = part == "rejected", part == "possible"
@@ -107,9 +118,9 @@ def divided(read: DataFrame, shown: Shown) -> DataFrame:
     columns["text"] = f.when(is_rejected, f.coalesce("text", _written())).when(
         part == "whole", f.col("text")
     )
-    columns["reason"] = f.when(is_rejected, HALF).when(part == "whole", f.col("reason"))
+    columns["reason"] = f.when(is_rejected, reason).when(part == "whole", f.col("reason"))
     columns["possible"] = f.when(is_possible, f.lit(True)).otherwise(f.col("possible"))
-    return rows.withColumns(columns).drop("part")
+    return rows.withColumns(columns).select(*read.columns)
 
 
 def _written() -> Column:
@@ -126,7 +137,5 @@ def _written() -> Column:
 
 def as_read(requests: DataFrame) -> DataFrame:
     """Rows of REQUESTS as rows of ``requests.READ``."""
-    from pyspark.sql import functions as f
-
-    nothing = {"text": "string", "reason": "string", "possible": "boolean"}
-    return requests.withColumns({name: f.lit(None).cast(kind) for name, kind in nothing.items()})
+    nothing = frame_of(requests.sparkSession, [], READ)
+    return nothing.unionByName(requests, allowMissingColumns=True)

@@ -1,16 +1,15 @@
-"""What brokers answered, as rows of REQUESTS, from files of audit lines or from a table.
+"""What brokers answered, as rows of REQUESTS, from a table of requests; and the rows of which all
+audit lines are made.
 
-A narrow job: a task reads one part of one file and hands on Arrow batches. Files are read
-where the tasks run, so on a cluster they lie where driver and executors see them alike. Rows
-come beside what was rejected, so that a file is read once for both. This module must
-not know how a line is read, nor what becomes of the rows.
+Rows come beside what was rejected, so that a file is read once for both. This module must not
+know how a line is read, nor what becomes of the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
 
@@ -21,19 +20,21 @@ from metalog.acl import Operation, PatternType, ResourceType
 from metalog.client_host import client_host
 from metalog.errors import InvalidRequest
 from metalog_spark.arrow import frame_of
-from metalog_spark.auditfiles import AuditFile, Part, count_lines, parts_of
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.tables import POSSIBLE, REQUESTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from authorizer.audit_layout import Zone
-    from metalog_spark.auditlog import Told
-
-READ: Final = f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN"
+READ: Final = (
+    f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, start BIGINT,"
+    " lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
+)
 """Rows of three tables: ``possible`` is true in those of POSSIBLE and else null, ``reason`` is
-null in those of REQUESTS."""
+null in those of REQUESTS. And a row for each split of a file, which has ``lines``."""
+ONLY_READ: Final = ("text", "reason", "possible", "start", "lines", "bytes", "size", "head")
+"""The columns that REQUESTS has not."""
+IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
 )
@@ -52,51 +53,6 @@ _NO_WORDS: Final = {
     "pattern_type": "its pattern_type is not LITERAL, and requests have no other",
     "result": "its result is neither ALLOWED nor DENIED",
 }
-
-
-class Named(NamedTuple):
-    """A file, and the names that rows have of it and of its broker."""
-
-    file: AuditFile
-    name: str
-    broker: str
-
-
-def read_files(session: SparkSession, files: Sequence[Named], zone: Zone) -> DataFrame:
-    """All lines of ``files``, rows of ``READ``; times without a zone are those of ``zone``."""
-    told = _numbered(session, files)
-
-    def read(task: int) -> Iterator[pa.RecordBatch]:
-        from metalog_spark.auditlog import read_batches
-
-        return read_batches(told[task], zone)
-
-    return spread(session, len(told), read, READ)
-
-
-def _numbered(session: SparkSession, files: Sequence[Named]) -> list[Told]:
-    """The parts of ``files``, each with the number of its first line."""
-    from metalog_spark.auditlog import Told
-
-    parts = [parts_of(each.file) for each in files]
-    lines = _counted(session, [part for of_file in parts for part in of_file[:-1]])
-    told = []
-    for each, of_file in zip(files, parts, strict=True):
-        first = 1
-        for part in of_file:
-            told.append(Told(part, each.name, each.broker, first))
-            first += lines.get(part, 0)
-    return told
-
-
-def _counted(session: SparkSession, parts: Sequence[Part]) -> dict[Part, int]:
-    def count(task: int) -> Iterator[pa.RecordBatch]:
-        yield pa.record_batch({"task": [task], "lines": [count_lines(parts[task])]})
-
-    if not parts:
-        return {}
-    rows = spread(session, len(parts), count, "task BIGINT, lines BIGINT").collect()
-    return {parts[row["task"]]: row["lines"] for row in rows}
 
 
 def spread(
@@ -145,8 +101,8 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
         reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
     text = f.when(reason.isNotNull(), f.to_json(f.struct("*")))
     named = [column.alias(name) for name, column in columns.items()]
-    possible = f.lit(None).cast("boolean").alias("possible")
-    return table.select(*named, text.alias("text"), reason.alias("reason"), possible)
+    found = table.select(*named, text.alias("text"), reason.alias("reason"))
+    return frame_of(session, [], READ).unionByName(found, allowMissingColumns=True)
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
@@ -209,7 +165,7 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
 
 def requests_of(read: DataFrame) -> DataFrame:
     """The rows of REQUESTS among rows of ``READ``."""
-    return read.where("reason IS NULL AND possible IS NULL").drop("text", "reason", "possible")
+    return read.where(IS_REQUEST).drop(*ONLY_READ)
 
 
 def possible_of(read: DataFrame) -> DataFrame:

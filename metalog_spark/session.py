@@ -44,7 +44,11 @@ _ALWAYS: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
+"""To open a file is held for little, and to list folders for no work of thousands of tasks: an
+archive has hundreds of thousands of small files (docs/decisions/0066)."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",

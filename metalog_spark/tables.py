@@ -76,6 +76,16 @@ with. ``time`` is null where no time is near."""
 REJECTED: Final = Table("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
 """The lines that say nothing that can be used, whole, and why."""
 
+FILES: Final = Table(
+    "files",
+    "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
+    " head BIGINT, days ARRAY<DATE>",
+)
+"""The audit files that were read: one that still has its ``length`` and time is not read again.
+``file`` is the name that its rows have in other tables, unless it is left out for the ``same``
+lines of another. ``head`` is a fingerprint of how it begins, and ``days`` are those of its
+requests."""
+
 COVERAGE: Final = Table(
     "coverage",
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
@@ -142,6 +152,7 @@ TABLES: Final = {
         REQUESTS,
         POSSIBLE,
         REJECTED,
+        FILES,
         COVERAGE,
         DECISIONS,
         USAGE,

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.timeline import Life
 from metalog.acl import words_of
 from metalog_spark.arrow import frame_of
-from metalog_spark.auditfiles import DAMAGED, broker_of, find_files
+from metalog_spark.audit_source import read_audit
+from metalog_spark.auditfiles import DAMAGED, local_path
 from metalog_spark.auditlog import LOST
-from metalog_spark.build import told_of
 from metalog_spark.changelog import changelog_table, history_table
 from metalog_spark.configuration import Configuration
 from metalog_spark.decisions import decided
+from metalog_spark.file_context import resolved
+from metalog_spark.file_facts import facts_of
 from metalog_spark.findings.waiting import UNCOUNTED
-from metalog_spark.folder import Tables, local_path
+from metalog_spark.folder import Tables
 from metalog_spark.follow.alerts import (
     NOTHING,
     WINDOW_MS,
@@ -39,12 +41,11 @@ from metalog_spark.follow.alerts import (
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.topic import SPANS, Span, read_topic
-from metalog_spark.forms import FORMS, Shown, divided, earliest, look
+from metalog_spark.forms import FORMS, Shown
 from metalog_spark.requests import (
+    IS_REQUEST,
     READ,
-    Named,
     possible_of,
-    read_files,
     rejected_of,
     requests_of,
 )
@@ -217,10 +218,8 @@ class _Batch:
         """With the lines of what ``came`` and of what waited, as far as the log is known."""
         from pyspark.sql import functions as f
 
-        lines = read = self._read(came).persist()
-        self._shown, lacks_rules = self._forms(read)
-        if lacks_rules:
-            read = divided(read, self._shown)
+        lines = self._read(came).persist()
+        read, self._shown = resolved(lines, self._shown)
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
@@ -244,10 +243,6 @@ class _Batch:
         finally:
             lines.unpersist()
 
-    def _forms(self, read: DataFrame) -> tuple[Shown, bool]:
-        shown, lacks_rules = look(read)
-        return earliest(self._tables.facts.get(FORMS, {}), shown), lacks_rules
-
     def _commit_decided(
         self, due: DataFrame, added: dict[Table, DataFrame], replaced: dict[Table, DataFrame]
     ) -> None:
@@ -261,11 +256,11 @@ class _Batch:
     def _read(self, came: Came) -> DataFrame:
         """Rows of ``READ``, with those of what waited."""
         of = self._following
-        there = [file for file in came.files if Path(file).is_file()]
+        there = [file for file in came.files if not file.startswith("/") or Path(file).is_file()]
         if of.topic is not None and came.spans:
             read = read_topic(self._session, of.topic, came.spans, of.broker, of.zone)
         elif there:
-            read = read_files(self._session, self._named(there), of.zone)
+            read = read_audit(self._session, there, of.zone, of.broker)
         else:
             read = frame_of(self._session, [], READ)
         gone = [(file, "", _GONE) for file in came.files if file not in there]
@@ -282,7 +277,7 @@ class _Batch:
 
         topic = self._following.topic
         reason, is_possible = f.col("reason"), f.coalesce("possible", f.lit(False))
-        is_request = reason.isNull() & ~is_possible
+        is_request = f.expr(IS_REQUEST)
         is_unnamed = f.lit(False) if topic is None else f.col("broker") == topic.address.topic
         is_lost = reason.rlike(f"^({LOST}|{DAMAGED}|{_GONE})")
         lost = f.when(is_lost, f.struct("file", "line", "reason"))
@@ -313,7 +308,8 @@ class _Batch:
 
     def _alert_of_what_is_no_audit_log(self, read: DataFrame, looked: Row, at_ms: int) -> None:
         lost = {row["file"] for row in looked["lost"]}
-        told = (each.said_of_none() for each, _ in told_of(read) if each.file not in lost)
+        facts = sorted(facts_of(read).items())
+        told = (each.told(file, None).said_of_none() for file, each in facts if file not in lost)
         if said := [each for each in told if each is not None]:
             self._alerts.append(of_no_audit(at_ms, said))
 
@@ -330,11 +326,6 @@ class _Batch:
         counted, storms = of_denials(before, denials, self._following.storm_from)
         self._alerts = [*self._alerts, *storms]
         return {DENIALS: self._rows(DENIALS, map(_denials_row, _kept(counted)))}
-
-    def _named(self, files: Sequence[str]) -> list[Named]:
-        pattern = self._following.broker
-        found = find_files(files)
-        return [Named(each, each.name, broker_of(each.name, pattern)) for each in found]
 
     def _state(self) -> bytes:
         source = self._following.log.text

@@ -20,7 +20,8 @@ from metalog.files import LOCAL_FILES
 from metalog.log.topic_address import parse_address
 from metalog.log.topic_cluster import TopicEnds
 from metalog.log.topic_partitions import Deleted, PartitionedTopic
-from metalog_spark.auditlog import LOST, Record, read_records
+from metalog_spark.audit_splits import Record, read_records
+from metalog_spark.auditlog import LOST
 from metalog_spark.requests import READ, spread
 from snapshot.exchange.client_file import client_settings
 

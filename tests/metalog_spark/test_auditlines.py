@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from audit_rows import rows_of
 from small_acls import lived
 from spoilt_log import some_acls, some_events, spoil
 
@@ -20,9 +21,8 @@ from authorizer.audit_layout import Zone
 from authorizer.audit_readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.auditfiles import count_lines, find_files, parts_of
+from metalog_spark.audit_splits import Record, read_records
 from metalog_spark.auditlines import TORN, read_text
-from metalog_spark.auditlog import Record, Told, read_batches, read_records
 from metalog_spark.findings.lives import Lives
 from metalog_spark.findings.uses import Conditions, Request, State, tally, verdicts
 
@@ -105,21 +105,11 @@ def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
     log, told = spoil(random, some_events(random, acls), halves=False)
     path = tmp_path / "a.log"
     path.write_bytes(log)
-    rows = rows_of(path, part_bytes=random.choice([200, 1000, 1 << 20]))
+    rows = rows_of(path, random.choice([200, 1000, 1 << 20]))
     going = can_go(acls, rows)
     used = {event.acl for event in told if event.acl is not None}
     assert used
     assert not going & used
-
-
-def rows_of(path: Path, part_bytes: int) -> list[dict[str, Any]]:
-    [file] = find_files([str(path)])
-    rows, first = [], 1
-    for part in parts_of(file, part_bytes):
-        for batch in read_batches(Told(part, "f", "b", first), UTC):
-            rows += batch.to_pylist()
-        first += count_lines(part)
-    return rows
 
 
 def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:

@@ -1,59 +1,45 @@
-"""Files of audit lines: found, known again, divided; each line a row or rejected with a reason."""
+"""Lines of audit files, in whatever splits: each a row or rejected with a reason."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
-import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import cramjam
+import pyarrow as pa
 import pytest
+from audit_rows import rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from authorizer.audit_layout import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
-from metalog_spark import auditfiles
-from metalog_spark.auditfiles import (
-    Head,
-    broker_of,
-    count_lines,
-    find_files,
-    parts_of,
-    read_blocks,
-    sorted_out,
-)
-from metalog_spark.auditlog import EMPTY, SCHEMA, Record, Told, read_batches, read_records
-from metalog_spark.beforehand import check_can_be_followed
-from metalog_spark.tables import REJECTED, REQUESTS
+from metalog_spark.audit_splits import Record, read_records
+from metalog_spark.auditfiles import broker_of
+from metalog_spark.auditlines import EMPTY, read_text
+from metalog_spark.auditlog import SCHEMA
+from metalog_spark.common_lines import common_lines
+from metalog_spark.requests import ONLY_READ
+from metalog_spark.tables import REQUESTS
 
 LINE = (
     "[2026-11-21 18:35:36,123] INFO Principal = User:app is Denied operation = READ from host ="
     " 10.0.0.1 on resource = Topic:LITERAL:payments for request = Fetch with resourceRefCount = 1"
     " based on rule DefaultDeny (kafka.authorizer.logger)"
 )
+GZ = "a.log.gz"
 OLD_LINE = LINE[: LINE.index(" for request")]
 
 
-def read(path: Path, part_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
+def read(path: Path, split_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
     """All requests and rejected lines of a file, by their line."""
-    return [row for row in read_all(path, part_bytes, zone) if row["possible"] is None]
-
-
-def read_all(path: Path, part_bytes: int = 1 << 20, zone: str = "UTC") -> list[dict[str, Any]]:
-    """Those, and what else the lines may mean."""
-    [file] = find_files([str(path)])
-    rows, first = [], 1
-    for part in parts_of(file, part_bytes):
-        for batch in read_batches(Told(part, "f", "b", first), Zone(zone)):
-            rows += batch.to_pylist()
-        first += 0 if file.is_packed else count_lines(part)
-    return sorted(rows, key=lambda row: row["line"])
+    return [row for row in rows_of(path, split_bytes, zone) if row["possible"] is None]
 
 
 def written(folder: Path, *lines: bytes | str, name: str = "a.log") -> Path:
@@ -63,10 +49,7 @@ def written(folder: Path, *lines: bytes | str, name: str = "a.log") -> Path:
 
 
 def test_the_columns_are_those_of_the_tables() -> None:
-    names = [re.split(r" ", column.strip())[0] for column in REQUESTS.schema.split(",")]
-    rejected = [re.split(r" ", column.strip())[0] for column in REJECTED.schema.split(",")]
-    of_rejected = [name for name in rejected if name not in names]
-    assert SCHEMA.names == [*names, *of_rejected, "possible"]
+    assert SCHEMA.names == [*REQUESTS.columns, *ONLY_READ]
 
 
 def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
@@ -76,7 +59,7 @@ def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
     first, other, empty, last = read(path)
     assert first == {
         "time": first["time"],
-        "broker": "b",
+        "broker": "a",
         "principal": "User:app",
         "host": "10.0.0.1",
         "operation": "READ",
@@ -88,12 +71,14 @@ def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
         "result": "DENIED",
         "rule": "DefaultDeny",
         "ambiguous": False,
-        "file": "f",
+        "file": str(path),
         "line": 1,
         "day": first["time"].date(),
         "text": None,
         "reason": None,
         "possible": None,
+        "start": 0,
+        **dict.fromkeys(("lines", "bytes", "size", "head")),
     }
     assert first["time"].isoformat() == "2026-11-21T18:35:36.123000+00:00"
     assert last == {**first, "line": 4}
@@ -146,13 +131,15 @@ def test_a_line_that_the_file_ends_in_is_taken_only_if_it_is_whole(tmp_path: Pat
 def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
     lines = [LINE.replace("payments", f"topic-{number * 7919 % 10_007}") for number in range(2_000)]
     packed = gzip.compress("\n".join([*lines, ""]).encode())
-    assert [row["line"] for row in read(written(tmp_path, packed))] == list(range(1, 2_001))
-    two = written(tmp_path, packed, b"\0" * 512, packed)
+    assert [row["line"] for row in read(written(tmp_path, packed, name=GZ))] == list(
+        range(1, 2_001)
+    )
+    two = written(tmp_path, packed, b"\0" * 512, packed, name=GZ)
     assert len(read(two)) == 4_000
     half = len(packed) // 2
     changed = packed[:half] + bytes([packed[half] ^ 0x55]) + packed[half + 1 :]
     for damaged in packed[:half], packed[:-4], changed:
-        rows = read(written(tmp_path, damaged))
+        rows = read(written(tmp_path, damaged, name=GZ))
         *good, last = rows
         assert [row["line"] for row in rows] == list(range(1, len(rows) + 1))
         assert last["reason"].startswith("the packed file is damaged, and what follows is lost")
@@ -160,12 +147,27 @@ def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
         assert names == [f"topic-{number * 7919 % 10_007}" for number in range(len(names))]
 
 
-def test_a_file_that_is_gone_when_it_is_read_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path, f"{LINE}\n")
-    [part] = parts_of(find_files([str(path)])[0])
-    path.unlink()
-    with pytest.raises(InvalidRequest, match=r"a\.log: cannot be read: No such file"):
-        list(read_blocks(part))
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("a.gz", gzip.compress),
+        ("a.bz2", bz2.compress),
+        ("a.zst", lambda data: bytes(cramjam.zstd.compress(data))),
+        ("a.gz", bytes),
+    ],
+)
+def test_what_is_packed_comes_to_the_same_rows(tmp_path: Path, name: str, pack: Any) -> None:
+    """Whatever it is packed by, and also where it only has the name of it."""
+    data = f"{LINE}\n{OLD_LINE}\nother\n{LINE}".encode()
+    plain, packed = written(tmp_path, data), written(tmp_path, pack(data), name=name)
+    rows = [[{**row, "file": "", "broker": ""} for row in read(path)] for path in (plain, packed)]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 4
+
+
+def test_a_packed_file_that_is_not_called_so_says_what_to_do(tmp_path: Path) -> None:
+    [row, *_] = read(written(tmp_path, gzip.compress(LINE.encode())))
+    assert row["reason"].startswith("packed by gzip, and its name does not end in .gz")
 
 
 def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
@@ -177,149 +179,89 @@ def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert rows[1]["reason"] == "longer than 1,048,576 bytes; this begins it"
 
 
-@given(st.lists(st.sampled_from([b"\n", b"a", b"bc\n", b"\r\n", b"dddddddd"])), st.integers(1, 9))
-def test_each_line_is_in_one_part(pieces: list[bytes], part_bytes: int) -> None:
-    whole = b"".join(pieces)
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc\n", b"\r\n", LINE.encode() + b"\n", b"d" * 40])),
+    st.integers(1, 500),
+)
+def test_splits_agree_with_the_whole(pieces: list[bytes], split_bytes: int) -> None:
     with TemporaryDirectory() as folder:
-        [file] = find_files([str(written(Path(folder), whole))])
-        parts = parts_of(file, part_bytes)
-        read_parts = [b"".join(block.lines for block in read_blocks(part)) for part in parts]
-        assert b"".join(read_parts) == whole
-        counts = [
-            len(lines.removesuffix(b"\n").split(b"\n")) if lines else 0 for lines in read_parts
+        path = written(Path(folder), *pieces)
+        whole, split = ([*rows_of(path, size)] for size in (1 << 20, split_bytes))
+        for row in split:
+            row["start"] = 0
+        assert split == whole
+        lines = b"".join(pieces).split(b"\n")
+        numbers = {row["line"] for row in whole}
+        assert numbers == {*range(1, len(lines) + bool(lines[-1]))}
+
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "User:app",
+            "User:CN=d is e",
+            "x = y",
+            " = ",
+            "",
+            "gr\xf6n",
+            "a\tb",
+            " from host",
+            "p\xff",
+        ),
+        *("User:x is Denied operation", "t for request", "LITERAL:", "=", " ", "Principal", "=="),
+    ]
+)
+
+
+@given(
+    principal=PARTS,
+    host=st.sampled_from(["10.0.0.1", "", "h h", "h="]),
+    operation=st.sampled_from(["READ", "Describe", "DescribeConfigs", "REED", "read"]),
+    kind=st.sampled_from(["Topic:LITERAL", "Group:PREFIXED", "Topic", "Tropic:LITERAL"]),
+    name=PARTS,
+    end=st.sampled_from(
+        ["1 based on rule DefaultDeny", "9" * 10, "-1 based on rule SuperUser", "7"]
+    ),
+    prefix=st.sampled_from(
+        [
+            *(
+                "[2026-11-21 18:35:36,123] INFO ",
+                "2026-11-21T18:35:36.123 ",
+                "2026-11-21 18:35:36,123 ",
+            ),
+            *("[2026-11-21 18:65:36,123] INFO ", "[2026-11-21 18:35:66,123] ", "", "x", "[", "20"),
+            *("[2026-10-25 02:30:00,000] DEBUG ", "[2026-11-21 18:35:36,123] FATAL ", "é" * 9),
         ]
-        assert [count_lines(part) for part in parts] == counts
-
-
-def test_parts_agree_with_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditfiles, "BLOCK_BYTES", 777)
-    path = written(tmp_path, *(f"{LINE}\nnot one\n" for _ in range(50)))
-    assert read(path, part_bytes=1_000) == read(path)
-    assert Counter(row["reason"] for row in read(path)) == {None: 50, NOT_AUDIT: 50}
-
-
-def test_files_are_named_by_path_folder_or_glob(tmp_path: Path) -> None:
-    for name in "b1/a.log", "b1/a.log.1", "b2/x/a.log", "b2/other":
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
-
-    def found(*patterns: str) -> list[str]:
-        files = find_files([str(tmp_path / pattern) for pattern in patterns])
-        return [str(Path(file.path).relative_to(tmp_path)) for file in files]
-
-    assert found("b1/a.log") == ["b1/a.log"]
-    assert found("b1") == ["b1/a.log", "b1/a.log.1"]
-    assert found("b*/a.log*", "b1") == ["b1/a.log", "b1/a.log.1"]
-    assert found("**/a.log") == ["b1/a.log", "b2/x/a.log"]
-    assert found("b?") == ["b1/a.log", "b1/a.log.1", "b2/other", "b2/x/a.log"]
-    with pytest.raises(InvalidRequest, match="b3: no such file, and none that matches"):
-        found("b1", "b3")
-    with pytest.raises(InvalidRequest, match=r"\*\*\.gz: no "):
-        found("**.gz")
-    with pytest.raises(InvalidRequest, match="named by nothing"):
-        find_files([""])
-
-
-@pytest.mark.parametrize("address", ["s3a://logs/a", "hdfs://name/logs/*", "gs://b/x.gz"])
-def test_files_of_a_store_are_refused_by_name(address: str) -> None:
-    for read in (lambda: find_files([address]), lambda: check_can_be_followed(address)):
-        with pytest.raises(InvalidRequest, match="are read from disks only"):
-            read()
-
-
-def test_links_are_followed_once_and_not_in_circles(tmp_path: Path) -> None:
-    for name in "elsewhere/a.log", "logs/b1/a.log":
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(name)
-    (tmp_path / "logs" / "b0").symlink_to("b1")
-    (tmp_path / "logs" / "b2").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "logs" / "b1" / "up").symlink_to("..")
-    (tmp_path / "logs" / "gone").symlink_to("nowhere")
-    found = [Path(file.path) for file in find_files([str(tmp_path / "logs")])]
-    assert [str(each.relative_to(tmp_path / "logs")) for each in found] == ["b1/a.log", "b2/a.log"]
-
-
-def sort_out(folder: Path, known: dict[str, Head]) -> tuple[Any, Any, Any, dict[str, Head]]:
-    found = sorted_out(find_files([str(folder)]), known)
-    short = str(folder) + "/"
-    taken = {name.removeprefix(short): Path(file.path).name for file, name in found.taken}
-    same = {Path(file.path).name: Path(other.path).name for file, other in found.same}
-    heads = {name: head for name, head in known.items() if name not in found.gone()}
-    heads |= {name: file.head for file, name in found.taken}
-    return taken, same, {name.removeprefix(short) for name in found.gone()}, heads
-
-
-def test_a_file_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """A day of a broker's log that is rotated, packed and copied, build by build."""
-    long, other = LINE * 10 + "\n", LINE.replace("app", "other") * 10 + "\n"
-    written(tmp_path, f"{LINE}\n")
-    written(tmp_path, "", name="empty")
-    taken, same, gone, known = sort_out(tmp_path, {})
-    assert (taken, same) == ({"a.log": "a.log", "empty": "empty"}, {})
-
-    written(tmp_path, f"{LINE}\n{long}")
-    taken, same, gone, known = sort_out(tmp_path, known)
-    assert (set(taken), same, gone) == ({"a.log", "empty"}, {}, {"a.log", "empty"})
-
-    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
-    written(tmp_path, other)
-    taken, same, gone, known = sort_out(tmp_path, known)
-    assert (set(taken), gone) == ({"a.log", "a.log.1", "empty"}, {"a.log", "a.log.1", "empty"})
-
-    whole = (tmp_path / "a.log.1").read_bytes()
-    (tmp_path / "a.log.1").unlink()
-    (tmp_path / "a.log").rename(tmp_path / "b.log")
-    written(tmp_path, long)
-    written(tmp_path, gzip.compress(whole), name="a.log.1.gz")
-    written(tmp_path, f"{LINE}\n", name="a.log.0")
-    taken, same, gone, known = sort_out(tmp_path, known)
-    assert set(taken) == {"a.log", "a.log.1.gz", "b.log", "empty"}
-    assert same == {"a.log.0": "a.log.1.gz"}
-    assert gone == {"a.log.1", "a.log.1.gz", "a.log", "b.log", "empty"}
-
-
-def test_files_that_begin_with_the_same_banner_are_two(tmp_path: Path) -> None:
-    """As a container's start script prints it, without times, whenever it starts."""
-    banner = "".join(f"KAFKA_SETTING_{number}=value\n" for number in range(200))
-    written(tmp_path, f"{banner}{LINE}\n", name="a.log")
-    written(tmp_path, f"{banner}{LINE.replace('app', 'other')}\n", name="b.log")
-    taken, same, _, known = sort_out(tmp_path, {})
-    assert (set(taken), same) == ({"a.log", "b.log"}, {})
-    (tmp_path / "a.log").unlink()
-    assert f"{tmp_path}/a.log" in sort_out(tmp_path, known)[3]
-
-
-def test_a_file_whose_name_is_no_utf_8_has_one_that_a_table_can_hold(tmp_path: Path) -> None:
-    written(tmp_path, f"{LINE}\n", name=os.fsdecode(b"b\xf6.log"))
-    [(file, name)] = sorted_out(find_files([str(tmp_path)]), {}).taken
-    assert name == f"{tmp_path}/b\\xf6.log"
-    [batch] = read_batches(Told(parts_of(file)[0], name, broker_of(name, None), 1), Zone("UTC"))
-    assert batch.column("broker").to_pylist() == ["b\\xf6"]
-
-
-def test_all_names_of_a_file_give_way(tmp_path: Path) -> None:
-    """A build that was cut may have left rows by the old name, or by the new one."""
-    [file] = find_files([str(written(tmp_path, f"{LINE}\n"))])
-    known = {"/a.log.1": file.head, "/a.log": file.head}
-    assert sorted_out([file], known).gone() == {"/a.log", "/a.log.1", file.path}
-
-
-def test_a_packed_file_is_measured_only_beside_one_that_begins_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ),
+    encoding=st.sampled_from(["utf-8", "latin-1"]),
+)
+def test_a_line_read_as_columns_is_as_one_that_is_read_alone(
+    principal: str,
+    host: str,
+    operation: str,
+    kind: str,
+    name: str,
+    end: str,
+    prefix: str,
+    encoding: str,
 ) -> None:
-    """Measuring unpacks all of it."""
-    measured: list[str] = []
-    length = auditfiles._length
-
-    def noted(file: auditfiles.AuditFile) -> int:
-        measured.append(Path(file.path).name)
-        return length(file)
-
-    monkeypatch.setattr(auditfiles, "_length", noted)
-    for name, text in ("a.gz", f"{LINE}\n{LINE}\n"), ("b.gz", f"{LINE}\n"), ("c.gz", "x\n"):
-        written(tmp_path, gzip.compress(text.encode()), name=name)
-    assert sort_out(tmp_path, {})[1] == {"b.gz": "a.gz"}
-    assert sorted(measured) == ["a.gz", "b.gz"]
+    """And one that is not read so is left to the careful way."""
+    zone = Zone("Europe/Berlin")
+    text = (
+        f"{prefix}Principal = {principal} is Allowed operation = {operation} from host = {host} on"
+        f" resource = {kind}:{name} for request = Fetch with resourceRefCount = {end}"
+    )
+    lines = [LINE.encode(), text.encode(encoding), b"", text.encode(encoding) + b"\r"]
+    common = common_lines(pa.array(lines, pa.binary()), zone)
+    assert 0 in common.places
+    columns = pa.table(common.columns).to_pylist()
+    for place, micros, row in zip(common.places, common.micros, columns, strict=True):
+        found = read_text(lines[place].decode(), zone)
+        assert found.request is not None
+        assert found.request[0]._asdict() == {**row, "ambiguous": False}
+        assert found.request[1] == micros
+        assert not found.rejected
+        assert not found.possible
 
 
 def test_records_of_any_size_are_read_without_being_held() -> None:
@@ -350,16 +292,6 @@ def test_a_line_of_a_record_that_is_too_long_is_shown_as_that_of_a_file() -> Non
     assert (good["principal"], good["line"], good["ambiguous"]) == ("User:app", 2, True)
     assert (long["line"], long["text"]) == (1, "x" * 1_000)
     assert long["reason"].startswith("longer than 1,048,576 bytes")
-
-
-def test_rows_of_a_file_that_is_not_given_again_keep_their_name(tmp_path: Path) -> None:
-    written(tmp_path, f"{LINE}\n")
-    known = sort_out(tmp_path, {})[3]
-    for number in 2, 3:
-        written(tmp_path, f"{number} {LINE}\n")
-        taken, _, gone, known = sort_out(tmp_path, known)
-        assert (taken, gone) == ({f"a.log ({number})": "a.log"}, {f"a.log ({number})"})
-    assert len(known) == 3
 
 
 @pytest.mark.parametrize(

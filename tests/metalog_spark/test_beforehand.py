@@ -29,7 +29,7 @@ LINE = (
     "[2026-01-01 00:00:00,000] INFO Principal = User:a is Allowed operation = READ from host ="
     " 10.0.0.1 on resource = Topic:LITERAL:t for request = Fetch with resourceRefCount = 1\n"
 )
-MADE = {"kind": "kraft-metalog pipeline", "version": 3}
+MADE = {"kind": "kraft-metalog pipeline", "version": 4}
 
 
 def listed(folder: Path, *changes: Mapping[str, Any], serials: Iterable[int] = range(1, 9)) -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -81,6 +83,11 @@ class Pipeline:
             *arguments,
         )
 
+    def build_here(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
+        """As where Spark is nowhere told to have its files elsewhere."""
+        with on_this_machine():
+            return self.build(out, *arguments)
+
 
 @pytest.fixture
 def pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pipeline:
@@ -148,7 +155,7 @@ def test_bit_by_bit_is_as_in_one_go(
     gone.unlink()
     uncut.unlink()
     cut = pipeline.audit("b4.log.2", *day_1_of_4[:-1])
-    done = pipeline.build("bits", "--requests", again)
+    done = pipeline.build_here("bits", "--requests", again)
     assert done.returncode == 1
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
@@ -168,7 +175,9 @@ def test_bit_by_bit_is_as_in_one_go(
 
 
 def check_others_count(folder: Path, rows: Counter[tuple[str, str]]) -> None:
-    assert Counter(counts(folder / "current")) == Counter(name for name, _ in rows.elements())
+    found = Counter(counts(folder / "current"))
+    assert found.pop("files")
+    assert found == Counter(name for name, _ in rows.elements())
 
 
 def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
@@ -271,6 +280,15 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
     assert row["why"].startswith(damage)
 
 
+@contextmanager
+def on_this_machine() -> Iterator[None]:
+    """Spark is nowhere told to have its files elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in SET_UP:
+            patch.delenv(name, raising=False)
+        yield
+
+
 def killed(decisions: object) -> None:
     """In place of the last table."""
     raise InvalidRequest("killed")
@@ -313,13 +331,11 @@ def test_what_is_asked_wrongly_is_refused_before_spark_starts(
 
 
 def test_what_cannot_be_built_is_refused_and_changes_nothing(
-    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     write_log(pipeline.folder / "log", (0, ace(1, "a")))
     pipeline.audit("b1.log", line("1970-01-01 00:00:00", "a"))
-    with monkeypatch.context() as patch:
-        for name in SET_UP:
-            patch.delenv(name, raising=False)
+    with on_this_machine():
         spark.range(1).write.parquet(str(tmp_path / "table"))
         said = fault(pipeline, "--requests", tmp_path / "table")
         assert f"{tmp_path}/table: no table of requests: it has no column time" in said
@@ -334,7 +350,8 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
     said = fault(pipeline, "--out", tmp_path / "now")
     assert "metalog pipeline follow fills it; build into a folder of its own" in said
-    assert {each.name for each in (tmp_path / "now").iterdir()} == {"changes"}
+    made = {each.name for each in (tmp_path / "now").iterdir()}
+    assert made == {"changes", "current", "versions"}
     thesis = tmp_path / "other" / "thesis.txt"
     thesis.parent.mkdir()
     thesis.write_text("…")

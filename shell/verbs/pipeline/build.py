@@ -25,8 +25,9 @@ from snapshot.exchange.source_kinds import LOGS
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_spark.archive import Unproven
-    from metalog_spark.build import FileRead, Given
+    from metalog_spark.build import Given
     from metalog_spark.configuration import Configuration
+    from metalog_spark.file_facts import FileRead
     from metalog_spark.folder import Tables
 
 USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
@@ -131,13 +132,14 @@ def run(arguments: Namespace, output: Output) -> int:
 def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
     given = _given(arguments, output)
     with output.busy("looking at what there is"):
-        _check(given, arguments)
+        empty = _check(given, arguments)
     for each in given.log.unproven():
         output.warn(_unproven_said(each))
     if arguments.dry_run:
         return _dry_run(given, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
+        from metalog_spark.file_facts import FileFacts
         from metalog_spark.folder import Tables
         from metalog_spark.summary import summary
 
@@ -155,6 +157,8 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
             output.warn(line)
         with output.busy("counting"):
             found = summary(tables)
+    known = {each.file for each in told}
+    told += [FileFacts().told(file, None) for file in empty if file not in known]
     is_all = _say_left_out(told, found.damages, output)
     if given.broker_from is None:
         _say_shared(told, given.requests, output)
@@ -193,7 +197,6 @@ def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
 def _given(arguments: Namespace, output: Output) -> Given:
     from authorizer.audit_layout import Zone
     from metalog_spark.archive import Logs
-    from metalog_spark.auditfiles import find_files
     from metalog_spark.build import Given
 
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
@@ -208,17 +211,20 @@ def _given(arguments: Namespace, output: Output) -> Given:
         log=log,
         configuration=_configuration(arguments, output),
         zone=zone,
-        audit=find_files(arguments.audit),
+        audit=arguments.audit,
         requests=arguments.requests,
         broker_from=broker_from,
         skip_damaged=arguments.skip_damaged,
     )
 
 
-def _check(given: Given, arguments: Namespace) -> None:
-    """What cannot be built is refused before Spark starts, where that shows."""
+def _check(given: Given, arguments: Namespace) -> list[str]:
+    """The audit files that are empty. What cannot be built is refused before Spark starts, where
+    that shows."""
+    from metalog.log.topic_address import is_topic
+    from metalog_spark.audit_preflight import check_audit, check_has_line
     from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_table
-    from metalog_spark.build import check, check_fills_a_new_one
+    from metalog_spark.build import check
     from metalog_spark.folder import check_is_built
 
     is_new = False
@@ -228,20 +234,27 @@ def _check(given: Given, arguments: Namespace) -> None:
         if contents is not None:
             check_is_built(arguments.out, contents)
     for audit in arguments.audit:
+        if is_topic(audit):
+            raise InvalidRequest(
+                f"{audit}: a topic goes on, and its lines go; metalog pipeline follow reads it"
+            )
         check_is_outside(arguments.out, "--audit", audit)
+    here = [audit for audit in arguments.audit if is_here(arguments, audit)]
+    empty = check_audit(here, arguments.out, given.broker_from)
     check_is_outside(arguments.out, "--log", arguments.log)
     for table in arguments.requests:
         if is_here(arguments, table):
             check_is_table(table)
     try:
-        check(given, arguments.out)
+        check(given)
     except InvalidSource as error:
         inside = Path(arguments.log, _LOG)
         if not (inside / PARTITION_FOLDER).is_dir():
             raise
         raise InvalidSource(f"{error}; did you mean {inside}?") from None
-    if is_new:
-        check_fills_a_new_one(given)
+    if is_new and here == arguments.audit and not arguments.requests:
+        check_has_line(here)
+    return empty
 
 
 def _unproven_said(each: Unproven) -> str:

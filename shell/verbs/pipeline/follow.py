@@ -5,6 +5,7 @@ This module must not know how a batch is carried out, nor what deserves an alert
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -285,15 +286,15 @@ class _Unseen:
         self._said: set[Path] = set()
 
     def say(self) -> None:
-        from metalog_spark.auditfiles import as_text
+        from metalog_spark.auditlog import shown
         from metalog_spark.beforehand import passed_over
 
         found = [] if self._audit is None else passed_over(self._audit)
         if new := [each for each in found if each not in self._said]:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
+            name = shown(os.fsencode(new[0]))
             self._output.warn(
-                f"{as_text(str(new[0]))}{more}: not read, as Spark sees no file whose name is not"
-                " UTF-8; rename it"
+                f"{name}{more}: not read, as Spark sees no file whose name is not UTF-8; rename it"
             )
             self._said.update(new)
 

@@ -1,0 +1,102 @@
+"""Audit files are known again when they were rotated, packed, copied, cut or have grown."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from authorizer.audit_layout import Zone
+from metalog_spark.arrow import frame_of
+from metalog_spark.audit_source import LISTED
+from metalog_spark.audit_splits import read_packed
+from metalog_spark.known_files import ListedFile, ReadFile, after, sorted_out, unread
+from metalog_spark.tables import FILES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BANNER = "".join(f"KAFKA_SETTING_{number}=value\n" for number in range(200))
+FIRST, LONG, OTHER, THIRD = "first\n", "more\n" * 9_000, "other\n" * 9, "the third\n"
+DAY = date(2026, 1, 1)
+
+
+def read(listed: ListedFile, text: str) -> ReadFile:
+    """What reading the file comes to."""
+    content = pa.record_batch({"path": [listed.path], "content": [text.encode()]})
+    *_, split = (
+        each
+        for batch in read_packed([content], Zone("UTC"), None)
+        for each in batch.to_pylist()
+        if each["lines"] is not None
+    )
+    return ReadFile(listed, split["lines"], split["head"], [DAY])
+
+
+def changed(text: str) -> datetime:
+    return datetime(2026, 1, 1, 0, len(text) % 60, tzinfo=UTC)
+
+
+class Builds:
+    """What a folder knows of files, build by build."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.known = frame_of(spark, [], FILES.schema)
+
+    def given(self, files: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
+        """What rows of files that were read are called, for which others they are left out, and
+        which names give way."""
+        spark = self.known.sparkSession
+        listed = [(path, len(text), changed(text)) for path, text in files.items()]
+        new = unread(frame_of(spark, listed, LISTED), self.known)
+        rows = [read(each, files[each.path]) for each in new]
+        found = sorted_out(rows, self.known)
+        self.known = frame_of(spark, after(rows, found, self.known).collect(), FILES.schema)
+        same = {path: each.file for path, each in found.same.items()}
+        return {**found.taken}, same, {each.file for each in found.gone}
+
+    @property
+    def names(self) -> set[str]:
+        return {each.file for each in self.known.where("same IS NULL").collect()}
+
+
+def test_a_file_is_known_by_how_it_begins(spark: SparkSession) -> None:
+    """A day of a broker's log that is rotated, packed and copied, build by build."""
+    builds = Builds(spark)
+    assert builds.given({"/a": FIRST, "/empty": ""}) == (
+        {"/a": "/a", "/empty": "/empty"},
+        {},
+        set(),
+    )
+    assert builds.given({"/a": FIRST, "/empty": ""}) == ({}, {}, set())
+    assert builds.given({"/a": FIRST + LONG}) == ({"/a": "/a"}, {}, {"/a"})
+    taken, same, gone = builds.given({"/a.1": FIRST + LONG, "/a": OTHER})
+    assert (set(taken.values()), same, gone) == ({"/a.1", "/a"}, {}, {"/a"})
+    files = {
+        "/a.1.gz": FIRST + LONG,
+        "/a.0": FIRST,
+        "/b": OTHER,
+        "/a": THIRD,
+        "/cut": FIRST + LONG[:-9],
+    }
+    taken, same, gone = builds.given(files)
+    assert same == {"/a.0": "/a.1.gz", "/cut": "/a.1.gz"}
+    assert (taken, gone) == ({"/a.1.gz": "/a.1.gz", "/b": "/b", "/a": "/a"}, {"/a.1", "/a"})
+    assert builds.given(files) == ({}, {}, set())
+    assert builds.given({"/later": FIRST + LONG[:-9]})[1] == {"/later": "/a.1.gz"}
+    assert builds.names == {"/a.1.gz", "/b", "/a", "/empty"}
+
+
+def test_files_that_begin_with_the_same_banner_are_two(spark: SparkSession) -> None:
+    """As a container's start script prints it, without times, whenever it starts."""
+    builds = Builds(spark)
+    assert not builds.given({"/a": BANNER + FIRST, "/b": BANNER + OTHER})[1]
+    assert not builds.given({"/c": BANNER + THIRD})[2]
+
+
+def test_rows_of_a_file_that_is_not_given_again_keep_their_name(spark: SparkSession) -> None:
+    builds = Builds(spark)
+    for text, name in (FIRST, "/a"), (OTHER, "/a (2)"), (THIRD, "/a (3)"):
+        assert builds.given({"/a": text}) == ({"/a": name}, {}, set())
+    assert builds.names == {"/a", "/a (2)", "/a (3)"}
