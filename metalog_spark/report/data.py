@@ -223,7 +223,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
             f"There is no grant, and {answers}"
             f" {plural(traffic.requests, 'answer was', 'answers were')} given."
         )
-    were = plural(uses.used, "was", "were")
+    were = "was" if 1 in (uses.used, uses.grants) else "were"
     used = f"{uses.used:,} of {counted(uses.grants, 'grant')} {were} used"
     if uses.can_go or not uses.unknown:
         left = f"; of {uses.unknown:,} that is not known" if uses.unknown else ""

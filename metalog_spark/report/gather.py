@@ -18,6 +18,7 @@ from metalog_spark.findings.denied import denied, explained, in_order, pairs_den
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
+from metalog_spark.findings.request_rows import with_first
 from metalog_spark.findings.unused import Judged, judged, unused_of
 from metalog_spark.findings.window import Seen, Window, seen_in
 from metalog_spark.report.contents import Strip
@@ -60,6 +61,8 @@ class Most(NamedTuple):
 
 
 _ALL: Final = (1 << 31) - 1
+_LED: Final = 100
+"""So many disagreements lead to their requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
@@ -68,6 +71,10 @@ _STEPS: Final = {
 }
 """What is said while which parts are found."""
 OF_A_PAGE: Final = Most()
+
+
+_OF_DENIALS: Final = ("principal", "operation", "resource_type", "resource_name")
+_OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 
 class Parts:
@@ -146,7 +153,9 @@ class Parts:
     def denied(self) -> Rows:
         tables, window, most = self._tables, self.window, self._most
         pairs = pairs_denied(tables, window)
-        rows = _collected(denied(tables, window, shown=most.denied, pairs=pairs))
+        rows: Sequence[Row] = _collected(denied(tables, window, shown=most.denied, pairs=pairs))
+        if most == OF_A_PAGE:
+            rows = with_first(tables, window, rows, _OF_DENIALS, result="DENIED")
         theirs = _of_teams(pairs, self._teams, most.denied_of_team, in_order())
         of_teams = {
             team: found._replace(rows=_collected(explained(tables, found.rows)))
@@ -304,6 +313,9 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
     [total] = grouped.agg(f.count("*").alias("found"), f.sum("requests").alias("n")).collect()
     order = (f.desc("requests"), *map(f.col, ("broker", *asked)))
     rows = _collected(grouped.orderBy(*order).limit(most))
+    if most == OF_A_PAGE.rows:
+        head, tail = rows[:_LED], rows[_LED:]
+        rows = [*with_first(tables, window, head, _OF_ANSWERS, disagrees=True), *tail]
     of_teams = _of_teams(grouped, teams, most, order)
     return Rows(rows, total["found"], total["n"] or 0, of_teams=of_teams)
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
+from metalog_spark.report.behind import BEHIND, behind
 from metalog_spark.report.contents import Cell, Column, Kind, Section
-from metalog_spark.report.words import day, grant, hosts_said, moment, resource
+from metalog_spark.report.words import between, edge, grant, hosts_said, moment, resource
 
 if TYPE_CHECKING:
     from metalog_spark.report.gather import Parts
@@ -235,6 +236,7 @@ def denied(found: Rows) -> Section:
         Column("Last", Kind.MOMENT),
         Column("Nearly allowed by", Kind.ACLS),
         _REMEDY,
+        BEHIND,
     )
     cells = [
         (
@@ -249,6 +251,7 @@ def denied(found: Rows) -> Section:
             moment(row["last_time"]),
             _acls(row["near"]),
             _remedy(row),
+            behind(row),
         )
         for row in rows
     ]
@@ -310,6 +313,7 @@ def disagreements(found: Rows) -> Section:
         Column("Requests", Kind.NUMBER),
         Column("First", Kind.MOMENT),
         Column("Last", Kind.MOMENT),
+        BEHIND,
     )
     cells = [
         (
@@ -324,6 +328,7 @@ def disagreements(found: Rows) -> Section:
             row["requests"],
             moment(row["first"]),
             moment(row["last"]),
+            behind(row),
         )
         for row in found.rows
     ]
@@ -338,9 +343,9 @@ def unseen(parts: Parts) -> Section:
         (
             "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
             row["source"],
-            f"offsets {_edge(row['from_offset'])} to {_edge(row['to_offset'])}",
+            f"offsets {edge(row['from_offset'])} to {edge(row['to_offset'])}",
             None,
-            f"{row['why'] or 'nobody has it'}; {_between(row)}",
+            f"{row['why'] or 'nobody has it'}; {between(row)}",
         )
         for row in stretches
     ]
@@ -379,15 +384,6 @@ _AMBIGUOUS: Final = "a name in it could have been made to look like the rest of 
 
 def _line(number: int) -> str:
     return f"line {number:,}"
-
-
-def _edge(offset: int | None) -> str:
-    return "?" if offset is None else f"{offset:,}"
-
-
-def _between(row: Row) -> str:
-    edges = [None if row[name] is None else day(row[name]) for name in ("from_time", "to_time")]
-    return f"{edges[0] or 'the beginning'} to {edges[1] or 'the end'}"
 
 
 def lines(remedy: str | None) -> tuple[str, ...]:

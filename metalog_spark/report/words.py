@@ -56,3 +56,14 @@ def hosts_said(row: Mapping[str, Any]) -> str:
     """``10.0.0.1``, ``3 hosts, 10.0.0.1 last``."""
     hosts, last = row["hosts"], row["host"]
     return str(last) if hosts == 1 else f"{counted(hosts, 'host')}, {last} last"
+
+
+def edge(offset: int | None) -> str:
+    """An offset of the metadata log, or that it is not known."""
+    return "?" if offset is None else f"{offset:,}"
+
+
+def between(row: Mapping[str, Any]) -> str:
+    """From when to when a stretch of the metadata log is."""
+    edges = [None if row[name] is None else day(row[name]) for name in ("from_time", "to_time")]
+    return f"{edges[0] or 'the beginning'} to {edges[1] or 'the end'}"

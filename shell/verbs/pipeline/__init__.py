@@ -40,6 +40,11 @@ VERBS: Final[dict[str, Verb]] = {
         "Whose real requests other ACLs would answer otherwise",
         "shell.verbs.pipeline.what_if",
     ),
+    "requests": Verb(
+        "Find",
+        "Requests one by one, such as those behind a finding",
+        "shell.verbs.pipeline.requests",
+    ),
     "report": Verb(
         "Show", "All of it as one page, and one for each team", "shell.verbs.pipeline.report"
     ),

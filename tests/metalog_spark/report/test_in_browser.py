@@ -403,6 +403,7 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     acl = "User:search-reporter: ALLOW READ on TOPIC PREFIXED orders.placed.v1"
     names = ("User:shipping-tracker", "DESCRIBE, allowed since", "TOPIC", "customers.consents.v1")
     row = ("WARNING", *names, 1_286, 1_286, seen, seen, acl, "today's ACLs allow it")
+    row = (*row, ("metalog pipeline requests",) * 11)
     columns = denied(Rows()).columns
     path = tmp_path / "denied.html"
     wide = Section("denied", "Denied", "All.", columns, [row], 1)
@@ -438,7 +439,7 @@ def test_a_column_of_what_is_accepted_fits_a_desk(opened: Browser, tmp_path: Pat
     name, when = "shipping.orders.placed.v1-retry", datetime(2025, 3, 1, 12, 30)
     row = ("WARNING", principal, wanted, "TRANSACTIONAL_ID", name, 1_234_567, 123_456)
     table = denied(Rows())
-    rows = [(*row, when, when, f"{principal}: {near}", ("kafka-acls", "kafka-acls"))]
+    rows = [(*row, when, when, f"{principal}: {near}", ("kafka-acls",) * 2, ("metalog",) * 11)]
     text = f"- {{section: denied, principal: '{principal}', reason: '{near}', until: 2026-12-31}}"
     wide = Section("denied", table.title, table.says, table.columns, rows, 1)
     wide = marked(wide, read_accepted(text, "a.yaml"), date(2026, 1, 1)).section

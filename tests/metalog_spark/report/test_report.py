@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -223,6 +224,24 @@ def test_what_the_broker_answered_otherwise(whole: ReadPage) -> None:
         "DENIED",
         "2",
     )
+
+
+@pytest.mark.parametrize(("section", "requests"), [("denied", 7), ("disagreements", 2)])
+def test_a_row_leads_to_its_requests(
+    whole: ReadPage, capsys: pytest.CaptureFixture[str], section: str, requests: int
+) -> None:
+    """The first of them on the page, and all by the command there, as a shell takes it."""
+    cell = whole.table(section)[0]["Its requests"]
+    command, *first = cell[cell.index("metalog pipeline") :].splitlines()
+    assert len(first) == requests
+    assert all(line.startswith("# 2026-01-0") and "broker 1: " in line for line in first)
+    done = run_here(capsys, *shlex.split(command)[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["principal"], row["resourceName"]) for row in rows] == [
+        (MALLORY, "payments")
+    ] * requests
+    assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
 
 
 def test_what_is_accepted_and_what_is_new_since_the_last_report(

@@ -1,0 +1,127 @@
+"""The requests behind a finding, one by one: all of a filter, or the first of many findings.
+
+This module must not know what is shown of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.insight.commands import quoted
+from metalog_spark.arrow import frame_of
+from metalog_spark.findings.window import DAY_US
+from metalog_spark.tables import DECISIONS
+from snapshot.exchange.moment import time_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.folder import Tables
+
+COLUMNS: Final = (
+    *("time", "broker", "principal", "host", "operation", "resource_type", "resource_name"),
+    *("result", "decided", "acl_id", "known", "file", "line"),
+)
+FIRST: Final = 10
+"""So many requests of a finding are shown beside it."""
+_ORDER: Final = ("time", "file", "line")
+
+
+class RequestFilter(NamedTuple):
+    """What a request must have; None is anything. ``disagrees``: the broker's answer is not the
+    ACLs'."""
+
+    principal: str | None = None
+    operation: str | None = None
+    resource_type: str | None = None
+    resource_name: str | None = None
+    host: str | None = None
+    broker: str | None = None
+    result: str | None = None
+    acl_id: str | None = None
+    disagrees: bool = False
+
+    def options(self) -> str:
+        """Of ``metalog pipeline requests``, as a shell takes them."""
+        words = [
+            f"--{name}={quoted(value)}" if value.startswith("-") else f"--{name} {quoted(value)}"
+            for name in ("principal", "operation", "host", "broker", "result")
+            if (value := getattr(self, name)) is not None
+        ]
+        if self.resource_type is not None:
+            words.append(f"--resource {quoted(f'{self.resource_type}:{self.resource_name}')}")
+        if self.acl_id is not None:
+            words.append(f"--acl {quoted(self.acl_id)}")
+        return " ".join([*words, *["--disagrees"] * self.disagrees])
+
+
+def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFrame:
+    """``COLUMNS`` of the requests of ``window`` that ``wanted`` lets pass, in order of time."""
+    from pyspark.sql import functions as f
+
+    rows = _decided(tables, window)
+    for name, value in wanted._asdict().items():
+        if name != "disagrees" and value is not None:
+            rows = rows.where(f.col(name) == f.lit(value))
+    rows = rows.where("disagrees") if wanted.disagrees else rows
+    return rows.select(*COLUMNS).orderBy(*_ORDER)
+
+
+def with_first(
+    tables: Tables,
+    window: Window,
+    rows: Sequence[Mapping[str, Any]],
+    by: Sequence[str],
+    **fixed: Any,
+) -> list[dict[str, Any]]:
+    """Each of ``rows``, with the ``command`` that prints the requests which have its values of the
+    columns ``by`` and ``fixed``, and ``requests_first``, the first of them."""
+    firsts = _first(tables, window, rows, by, **fixed) if rows else {}
+    place = quoted(str(tables.path))
+    start, end = (time_text(us // 1000) for us in window)
+    said = f"metalog pipeline requests {place} --from {start} --to {end}"
+    found = []
+    for row in rows:
+        key = tuple(row[name] for name in by)
+        wanted = RequestFilter(**dict(zip(by, key, strict=True)), **fixed)
+        command = f"{said} {wanted.options()}"
+        found.append({**row, "command": command, "requests_first": firsts.get(key, [])})
+    return found
+
+
+def _first(
+    tables: Tables,
+    window: Window,
+    rows: Sequence[Mapping[str, Any]],
+    by: Sequence[str],
+    **fixed: Any,
+) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    from pyspark.sql import Window as Ordered
+    from pyspark.sql import functions as f
+
+    keys = {tuple(row[name] for name in by) for row in rows}
+    wanted = frame_of(tables.session, sorted(keys), ", ".join(f"{name} STRING" for name in by))
+    number = f.row_number().over(Ordered.partitionBy(*by).orderBy(*_ORDER))
+    decided = requests_in(tables, window, RequestFilter(**fixed))
+    first = (
+        decided.join(f.broadcast(wanted), [*by], "left_semi")
+        .withColumn("number", number)
+        .where(f.col("number") <= FIRST)
+        .orderBy(*by, "number")
+        .withColumn("us", f.unix_micros("time"))
+    )
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in first.drop("time").collect():
+        found.setdefault(tuple(row[name] for name in by), []).append(row.asDict())
+    return found
+
+
+def _decided(tables: Tables, window: Window) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    time, day = f.unix_micros("time"), f.unix_date("day") * DAY_US
+    is_of_days = (day > window.start_us - DAY_US) & (day < window.end_us)
+    is_inside = (time >= window.start_us) & (time < window.end_us)
+    return tables.read(DECISIONS).where(is_of_days & is_inside)

@@ -1,0 +1,30 @@
+"""How a row of a report leads to its requests. Pure; see ``data``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from authorizer.insight.commands import quoted
+from metalog_spark.report.contents import Column, Kind
+from metalog_spark.report.words import moment, stamp
+
+if TYPE_CHECKING:
+    from metalog_spark.report.rows import Row
+
+BEHIND: Final = Column("Its requests", Kind.LINES)
+
+
+def behind(row: Row) -> tuple[str, ...] | None:
+    """The command that prints all requests of a row, and the first of them, as remarks: names are
+    quoted, so that none of them ends its line. None where nobody looked for them."""
+    if "command" not in row:
+        return None
+    first = row["requests_first"]
+    shown = (
+        f"# {stamp(moment(each['us']))} broker {quoted(each['broker'])}: {each['result']}"
+        f" {each['operation']} from {quoted(each['host'])}"
+        f" ({quoted(each['file'])}, line {each['line']:,})"
+        for each in first
+    )
+    more = row["requests"] - len(first)
+    return row["command"], *shown, *([f"# and {more:,} more"] if more > 0 else [])

@@ -1,0 +1,108 @@
+"""``metalog pipeline requests DIR``: requests one by one, such as those behind a finding.
+
+This module must not know where they lie.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from shell.findings import add_window, window_asked
+from shell.output import Cell, Output
+from shell.safe import shown
+from shell.spark import add_spark, check_installed, opened_folder
+from shell.words import parse_operation, parse_resource
+
+USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
+FORMATS: Final = ("text", "json", "csv")
+PAGED: Final = True
+EPILOG: Final = """\
+metalog pipeline requests DIR --from -1d --principal User:billing --result DENIED
+metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
+
+They come in order of time, with the broker's answer, what the ACLs of then say, and the file and
+line. The report prints such a command for each of its rows of denials and disagreements.
+
+Exit code: 0 printed, 2 no answer."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_window(parser)
+    group = parser.add_argument_group("which of them")
+    group.add_argument("--principal", metavar="P", help="such as User:billing")
+    group.add_argument("--operation", metavar="O", help="READ, WRITE, …")
+    group.add_argument("--resource", metavar="TYPE:NAME", help="such as TOPIC:orders")
+    group.add_argument("--host", metavar="HOST", help="the address that asked")
+    group.add_argument("--broker", metavar="NAME", help="the broker that answered")
+    group.add_argument("--result", choices=("ALLOWED", "DENIED"), help="the broker's answer")
+    group.add_argument("--acl", metavar="ID", help="the ACL that decides it")
+    group.add_argument(
+        "--disagrees", action="store_true", help="the broker's answer is not that of the ACLs"
+    )
+    add_spark(parser)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    check_installed(output)
+    from metalog_spark.findings.request_rows import COLUMNS, RequestFilter, requests_in
+
+    kind, name = (None, None) if arguments.resource is None else parse_resource(arguments.resource)
+    operation = arguments.operation
+    wanted = RequestFilter(
+        principal=arguments.principal,
+        operation=None if operation is None else parse_operation(operation).name,
+        resource_type=None if kind is None else kind.name,
+        resource_name=name,
+        host=arguments.host,
+        broker=arguments.broker,
+        result=arguments.result,
+        acl_id=arguments.acl,
+        disagrees=arguments.disagrees,
+    )
+    with opened_folder(arguments, output) as tables:
+        window = window_asked(arguments, tables, output)
+        with output.busy("reading requests"):
+            rows = requests_in(tables, window, wanted)
+            found = rows.selectExpr("unix_micros(time) AS us", "*").drop("time")
+            lines = _plain(row.asDict() for row in found.toLocalIterator())
+            _print(lines, COLUMNS, output)
+    return 0
+
+
+def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    from snapshot.exchange.moment import time_text
+
+    for row in rows:
+        yield {"time": time_text(row["us"] // 1000), **{k: v for k, v in row.items() if k != "us"}}
+
+
+def _print(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], output: Output) -> None:
+    if output.is_text:
+        output.aligned(_cells(row) for row in rows)
+        return
+    keys = [_key(name) for name in columns]
+    output.records(keys, ([row[name] for name in columns] for row in rows))
+
+
+def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
+    result, decided = row["result"], row["decided"]
+    odd = "" if decided in (None, result) else f"the ACLs say {decided}"
+    return [
+        row["time"],
+        Cell(result, "good" if result == "ALLOWED" else "bad"),
+        shown(row["principal"]),
+        row["operation"],
+        f"{row['resource_type']} {shown(row['resource_name'])}",
+        f"from {shown(row['host'])}",
+        f"broker {shown(row['broker'])}",
+        Cell(f"{shown(row['file'])}:{row['line']}", "faint"),
+        Cell(odd, "warn"),
+    ]
+
+
+def _key(name: str) -> str:
+    """Kafka's way of writing keys."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

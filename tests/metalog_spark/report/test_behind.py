@@ -1,0 +1,36 @@
+"""What leads from a row to its requests can be pasted, whatever names clients chose."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from metalog_spark.findings.request_rows import RequestFilter
+from metalog_spark.report.behind import behind
+
+HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
+
+
+def test_no_name_ends_a_remark() -> None:
+    request = {"us": 0, "broker": HOSTILE, "result": "DENIED", "operation": "READ"}
+    request |= {"host": HOSTILE, "file": HOSTILE, "line": 7}
+    command, *rest = behind({"command": "true", "requests_first": [request], "requests": 12})
+    assert command == "true"
+    assert rest[1:] == ["# and 11 more"]
+    assert all(line.startswith("# ") and "\n" not in line for line in rest)
+    assert behind({"requests": 1}) is None
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "plain", "-o", "a:b", "*"])
+def test_a_shell_gets_the_names_as_they_are(name: str) -> None:
+    wanted = RequestFilter(
+        principal=name, resource_type="TOPIC", resource_name=name, disagrees=True
+    )
+    script = f"printf '%s\\0' {wanted.options()}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    words = done.stdout.decode().split("\0")[:-1]
+    assert words in (
+        ["--principal", name, "--resource", f"TOPIC:{name}", "--disagrees"],
+        [f"--principal={name}", "--resource", f"TOPIC:{name}", "--disagrees"],
+    )
