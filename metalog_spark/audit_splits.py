@@ -117,10 +117,12 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Of batches of ``LINES``, the path, start, and size of the file that each is of."""
+    """Of batches of ``LINES``, the path of the file that each is of, where its split begins, and
+    the file's size. A session may send texts with offsets of 32 bits or of 64."""
     running: _Running | None = None
     for batch in batches:
-        lines, paths, starts = batch.column(0), batch.column(1), batch.column(2).to_numpy()
+        lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
+        starts = batch.column(2).to_numpy()
         coded = paths.dictionary_encode()
         of = coded.indices.to_numpy().astype(np.int64)
         edges = np.flatnonzero((np.diff(of) != 0) | (np.diff(starts) != 0)) + 1

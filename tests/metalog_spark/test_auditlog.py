@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from authorizer.audit_layout import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.audit_splits import Record, read_records
+from metalog_spark.audit_splits import Record, read_records, read_splits
 from metalog_spark.auditfiles import broker_of
 from metalog_spark.auditlines import EMPTY, read_text
 from metalog_spark.auditlog import SCHEMA
@@ -193,6 +193,21 @@ def test_splits_agree_with_the_whole(pieces: list[bytes], split_bytes: int) -> N
         lines = b"".join(pieces).split(b"\n")
         numbers = {row["line"] for row in whole}
         assert numbers == {*range(1, len(lines) + bool(lines[-1]))}
+
+
+def test_a_session_with_large_texts_has_the_same_rows() -> None:
+    """As Spark sends them with spark.sql.execution.arrow.useLargeVarTypes."""
+    found = []
+    for binary, string in (pa.binary(), pa.string()), (pa.large_binary(), pa.large_string()):
+        columns = {
+            "line": pa.array([LINE.encode(), b"other"], binary),
+            "path": pa.array(["file:/b/a.log"] * 2, string),
+            "start": [0, 0],
+            "size": [len(LINE) + 7] * 2,
+        }
+        batches = read_splits([pa.record_batch(columns)], Zone("UTC"), None)
+        found.append([batch.to_pylist() for batch in batches])
+    assert found[0] == found[1]
 
 
 PARTS = st.sampled_from(
