@@ -68,7 +68,7 @@ test-first: .venv/test-ready
 .PHONY: test-second
 test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
 	METALOG_SHARED=build/no-shared nice $(SECOND)/bin/python -m pytest $(PYTEST_OPTIONS) -m 'not once' \
-	    --hypothesis-profile=few $(addprefix --ignore=tests/,authorizer/insight bench compat examples house laws metalog_spark)
+	    --hypothesis-profile=few $(addprefix --ignore=tests/,authorizer/analysis bench compat examples house laws metalog_spark)
 
 .PHONY: test-beside
 test-beside:
@@ -104,7 +104,7 @@ lint: .venv/test-ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m metalog.records.generate --check
+	$(BIN)/python -m metalog.records.codegen.generate --check
 
 .PHONY: types
 types: .venv/test-ready

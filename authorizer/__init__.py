@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from authorizer.api import transactional_id as transactional_id
     from authorizer.api import user as user
     from authorizer.config import AuthorizerConfig as AuthorizerConfig
-    from authorizer.decide import AuthorizationResult as AuthorizationResult
-    from authorizer.decide import Decision as Decision
+    from authorizer.engine.decide import AuthorizationResult as AuthorizationResult
+    from authorizer.engine.decide import Decision as Decision
     from authorizer.interface import AuthorizationResults as AuthorizationResults
     from authorizer.interface import Authorizer as Authorizer
     from authorizer.loading import load_authorizer as load_authorizer
-    from authorizer.requests import actions as actions
-    from authorizer.requests import are_allowed as are_allowed
+    from authorizer.permissions.requests import actions as actions
+    from authorizer.permissions.requests import are_allowed as are_allowed
     from authorizer.standard import StandardAuthorizer as StandardAuthorizer
     from metalog.acl import AccessControlEntryFilter as AccessControlEntryFilter
     from metalog.acl import Acl as Acl
@@ -83,10 +83,10 @@ if not TYPE_CHECKING:
                 "user",
             ),
             "authorizer.config": ("AuthorizerConfig",),
-            "authorizer.decide": ("AuthorizationResult", "Decision"),
+            "authorizer.engine.decide": ("AuthorizationResult", "Decision"),
             "authorizer.interface": ("AuthorizationResults", "Authorizer"),
             "authorizer.loading": ("load_authorizer",),
-            "authorizer.requests": ("actions", "are_allowed"),
+            "authorizer.permissions.requests": ("actions", "are_allowed"),
             "authorizer.standard": ("StandardAuthorizer",),
             "metalog.acl": (
                 "AccessControlEntryFilter",

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from authorizer import audit
 from authorizer.api import Action, RequestContext, ResourcePattern
-from authorizer.decide import ALLOWED, AuthorizationResult, Decision
-from authorizer.scopes import Decider, Identity, Scope
+from authorizer.audit import line as audit
+from authorizer.engine.decide import ALLOWED, AuthorizationResult, Decision
+from authorizer.engine.decision_cache import Decider, Identity, Scope
 from metalog.acl import PatternType, ResourceType
 from metalog.errors import InvalidRequest
 

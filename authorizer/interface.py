@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import NoReturn
 
 from authorizer.api import Action, RequestContext
-from authorizer.decide import AuthorizationResult
+from authorizer.engine.decide import AuthorizationResult
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from authorizer.interface import Authorizer
+from metalog.config.plugins import class_named, made_of
 from metalog.errors import ConfigException
-from metalog.plugins import class_named, made_of
 
 CLASS_NAME: Final = "authorizer.class.name"
-_KIP_11S: Final = "authorizer.kip11.SimpleAclAuthorizer"
+_KIP_11S: Final = "authorizer.compat.kip11.SimpleAclAuthorizer"
 OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
     "kafka.security.auth.SimpleAclAuthorizer": _KIP_11S,
@@ -82,7 +82,7 @@ def own_keys(configs: Mapping[str, object]) -> Collection[str]:
     name = str(configs.get(CLASS_NAME) or "").strip()
     if OURS.get(name, name) != _KIP_11S:
         return ()
-    from authorizer.kip11.config import KEYS
+    from authorizer.compat.kip11.config import KEYS
 
     return KEYS
 
@@ -91,12 +91,12 @@ def _made(found: type) -> Authorizer:
     if issubclass(found, Authorizer):
         made: Authorizer = made_of(found, CLASS_NAME)
         return made
-    from authorizer.kip11.interface import Authorizer as Kip11Authorizer
+    from authorizer.compat.kip11.interface import Authorizer as Kip11Authorizer
 
     if issubclass(found, Kip11Authorizer):
         old: Kip11Authorizer = made_of(found, CLASS_NAME)
         return old.as_todays()
     raise ConfigException(
         f"{CLASS_NAME}={found.__module__}.{found.__qualname__}: it is neither an "
-        "authorizer.Authorizer (KIP-504) nor an authorizer.kip11.Authorizer (KIP-11)"
+        "authorizer.Authorizer (KIP-504) nor an authorizer.compat.kip11.Authorizer (KIP-11)"
     )

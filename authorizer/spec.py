@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 
-from authorizer import decide as d
+from authorizer.engine import decide as d
 from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType, ResourceType
 
 LITERAL, ALLOW, DENY = PatternType.LITERAL, PermissionType.ALLOW, PermissionType.DENY

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final
 from authorizer.answers import AUDIT_LOG, audit_all, decision_of, results_of, scope_of
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties
-from authorizer.decide import ALLOWED, DENIED, AuthorizationResult, Decision
-from authorizer.index import AclIndex, IndexWriter
+from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
+from authorizer.engine.decision_cache import Decider
+from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
-from authorizer.scopes import Decider
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,

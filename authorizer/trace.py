@@ -15,7 +15,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import (
+from authorizer.engine.decide import (
     ALLOW,
     ALLOWED,
     ALLOWED_TO_SUPER_USER,

@@ -203,8 +203,8 @@ def snapshot(files: str, _: str, rounds: str, acl_set: str, folder: str) -> None
     from metalog.image.manifest import Provenance
     from metalog.image.metadata import MetadataImage
     from metalog.image.table import Table
-    from snapshot.exchange.replay import replay_source
-    from snapshot.exchange.source import open_source
+    from metalog_sources.replay import replay_source
+    from metalog_sources.source import open_source
     from snapshot.writer import write_snapshot
 
     watch = Stopwatch(0, 0, int(rounds))

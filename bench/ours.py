@@ -21,20 +21,20 @@ from stopwatch import Stopwatch
 from workloads import PREFIX, RESOURCES, SplitMix64, small_acls, small_requests
 
 from authorizer import Action, AuthorizerConfig, RequestContext, StandardAuthorizer
-from authorizer import decide as decisions
 from authorizer.api import ResourcePattern
-from authorizer.bulk import BulkDecider, Columns
-from authorizer.index import AclIndex
+from authorizer.engine import decide as decisions
+from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.index import AclIndex
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.collector import resting_collector
+from metalog.gc_pause import resting_collector
 from metalog.ids import Uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING, Leader, LogManifest
 from metalog.image.metadata import EMPTY
-from metalog.log.single import SegmentLog
-from metalog.records.bulk import Part, numbered
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog.log.folder.single_file import SegmentLog
+from metalog.records.acl_fast_decode import Part, numbered
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 
 Requests = list[tuple[RequestContext, list[Action]]]
 

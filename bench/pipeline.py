@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from authorizer import StandardAuthorizer
-    from authorizer.timeline import Life
+    from authorizer.history.timeline import Life
     from metalog.acl import Acl
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def acl(number: int) -> Acl:
 
 def a_year(acls: int, changes: int) -> Iterator[Life]:
     """So many ACLs, of which one after the other goes and comes again."""
-    from authorizer.timeline import AclChange, lives
+    from authorizer.history.timeline import AclChange, lives
     from metalog.ids import Uuid
 
     def uuid(number: int) -> Uuid:

@@ -144,9 +144,10 @@ def _many(results: Results) -> str:
     return (
         "## Many at once\n\nTopics and groups of W3, one action.\n\n"
         + _table(["actions", *_COMPARED], rows)
-        + f"\n\n`authorizer.bulk` on columns, nothing remembered before: *skewed* are the 100,000 "
-        f"requests of W4, which every workload uses round and round, here {LAPS} times; *distinct* "
-        "are READ and WRITE on every resource of its ACLs. A decision:\n\n" + _table(heads, columns)
+        + f"\n\n`authorizer.engine.bulk` on columns, nothing remembered before: *skewed* are the "
+        f"100,000 requests of W4, which every workload uses round and round, here {LAPS} times; "
+        "*distinct* are READ and WRITE on every resource of its ACLs. A decision:\n\n"
+        + _table(heads, columns)
     )
 
 

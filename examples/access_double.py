@@ -17,7 +17,7 @@ from authorizer import (
     StandardAuthorizer,
     topic,
 )
-from authorizer.insight import NearMissKind, explain_decision
+from authorizer.analysis import NearMissKind, explain_decision
 from metalog import (
     Manifest,
     MetadataDelta,
@@ -26,7 +26,7 @@ from metalog import (
     ScramMechanism,
     WritableMemoryLog,
 )
-from snapshot.exchange import image_at
+from metalog_sources import image_at
 
 MECHANISM = ScramMechanism.SCRAM_SHA_512
 READ_PAYMENTS = Action(Operation.READ, topic("payments-eu"))

@@ -38,32 +38,32 @@ if TYPE_CHECKING:
     from metalog.loader import Ready as Ready
     from metalog.loader import Stale as Stale
     from metalog.log.config import log_config as log_config
-    from metalog.log.directory import DirectoryLog as DirectoryLog
+    from metalog.log.folder.directory import DirectoryLog as DirectoryLog
+    from metalog.log.folder_writer.writer import WritableDirectoryLog as WritableDirectoryLog
     from metalog.log.memory import MemoryLog as MemoryLog
     from metalog.log.memory import WritableMemoryLog as WritableMemoryLog
     from metalog.log.opening import OpenedLog as OpenedLog
     from metalog.log.opening import open_log as open_log
     from metalog.log.opening import open_writable_log as open_writable_log
     from metalog.log.properties_file import read_properties as read_properties
-    from metalog.log.quorum import QuorumLog as QuorumLog
-    from metalog.log.topic import TopicLog as TopicLog
-    from metalog.log.topic_writer import WritableTopicLog as WritableTopicLog
-    from metalog.log.writer import WritableDirectoryLog as WritableDirectoryLog
+    from metalog.log.quorum.observer import QuorumLog as QuorumLog
+    from metalog.log.topic.reader import TopicLog as TopicLog
+    from metalog.log.topic.writer import WritableTopicLog as WritableTopicLog
     from metalog.ports import AclCreateResult as AclCreateResult
     from metalog.ports import AclDeleteResult as AclDeleteResult
     from metalog.ports import Publisher as Publisher
     from metalog.ports import WritableLog as WritableLog
     from metalog.records.batch import Batch as Batch
     from metalog.records.batch import decode_batch as decode_batch
-    from metalog.replica import Replica as Replica
+    from metalog.replica.replica import Replica as Replica
     from metalog.scram import ScramCredential as ScramCredential
     from metalog.scram import ScramMechanism as ScramMechanism
-    from metalog.wire.passwords import EncryptionRequired as EncryptionRequired
-    from metalog.wire.passwords import NewPassword as NewPassword
-    from metalog.wire.passwords import PasswordClient as PasswordClient
-    from metalog.wire.passwords import PasswordRefused as PasswordRefused
-    from metalog.wire.passwords import ScramEntity as ScramEntity
-    from metalog.wire.passwords import SetScramPasswordResult as SetScramPasswordResult
+    from metalog.wire.client.passwords import EncryptionRequired as EncryptionRequired
+    from metalog.wire.client.passwords import NewPassword as NewPassword
+    from metalog.wire.client.passwords import PasswordClient as PasswordClient
+    from metalog.wire.client.passwords import PasswordRefused as PasswordRefused
+    from metalog.wire.client.passwords import ScramEntity as ScramEntity
+    from metalog.wire.client.passwords import SetScramPasswordResult as SetScramPasswordResult
 
 __all__ = [
     "AclCreateResult",
@@ -148,19 +148,19 @@ if not TYPE_CHECKING:
             "metalog.image.metadata": ("MetadataImage",),
             "metalog.loader": ("Loader", "Loading", "Ready", "Stale"),
             "metalog.log.config": ("log_config",),
-            "metalog.log.directory": ("DirectoryLog",),
+            "metalog.log.folder.directory": ("DirectoryLog",),
             "metalog.log.memory": ("MemoryLog", "WritableMemoryLog"),
             "metalog.log.opening": ("OpenedLog", "open_log", "open_writable_log"),
             "metalog.log.properties_file": ("read_properties",),
-            "metalog.log.quorum": ("QuorumLog",),
-            "metalog.log.topic": ("TopicLog",),
-            "metalog.log.topic_writer": ("WritableTopicLog",),
-            "metalog.log.writer": ("WritableDirectoryLog",),
+            "metalog.log.quorum.observer": ("QuorumLog",),
+            "metalog.log.topic.reader": ("TopicLog",),
+            "metalog.log.topic.writer": ("WritableTopicLog",),
+            "metalog.log.folder_writer.writer": ("WritableDirectoryLog",),
             "metalog.ports": ("AclCreateResult", "AclDeleteResult", "Publisher", "WritableLog"),
             "metalog.records.batch": ("Batch", "decode_batch"),
-            "metalog.replica": ("Replica",),
+            "metalog.replica.replica": ("Replica",),
             "metalog.scram": ("ScramCredential", "ScramMechanism"),
-            "metalog.wire.passwords": (
+            "metalog.wire.client.passwords": (
                 "EncryptionRequired",
                 "NewPassword",
                 "PasswordClient",

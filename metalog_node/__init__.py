@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING
 from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from metalog_node.by_topic import FETCH as FETCH
-    from metalog_node.by_topic import LIST_OFFSETS as LIST_OFFSETS
-    from metalog_node.by_topic import METADATA as METADATA
-    from metalog_node.by_topic import PRODUCE as PRODUCE
-    from metalog_node.by_topic import UNKNOWN_TOPIC as UNKNOWN_TOPIC
-    from metalog_node.by_topic import denied as denied
-    from metalog_node.by_topic import joined as joined
-    from metalog_node.by_topic import may_all as may_all
-    from metalog_node.by_topic import metadata_api as metadata_api
-    from metalog_node.by_topic import only as only
-    from metalog_node.by_topic import topic_api as topic_api
-    from metalog_node.by_topic import topics_of as topics_of
-    from metalog_node.config import NodeConfig as NodeConfig
-    from metalog_node.config import config_of as config_of
-    from metalog_node.config import read_config as read_config
-    from metalog_node.event_loop import new_event_loop as new_event_loop
-    from metalog_node.handlers.question import Api as Api
-    from metalog_node.handlers.question import Question as Question
-    from metalog_node.handlers.question import Services as Services
-    from metalog_node.log_queue import LogQueue as LogQueue
+    from metalog_node.background import running as running
+    from metalog_node.config.dev_config import trial_config as trial_config
+    from metalog_node.config.node_config import NodeConfig as NodeConfig
+    from metalog_node.config.node_config import config_of as config_of
+    from metalog_node.config.node_config import read_config as read_config
+    from metalog_node.handlers.request import Api as Api
+    from metalog_node.handlers.request import Question as Question
+    from metalog_node.handlers.request import Services as Services
+    from metalog_node.net.event_loop import new_event_loop as new_event_loop
     from metalog_node.node import Node as Node
-    from metalog_node.threaded import running as running
-    from metalog_node.trial import trial_config as trial_config
+    from metalog_node.ops.log_queue import LogQueue as LogQueue
+    from metalog_node.topic_apis import FETCH as FETCH
+    from metalog_node.topic_apis import LIST_OFFSETS as LIST_OFFSETS
+    from metalog_node.topic_apis import METADATA as METADATA
+    from metalog_node.topic_apis import PRODUCE as PRODUCE
+    from metalog_node.topic_apis import UNKNOWN_TOPIC as UNKNOWN_TOPIC
+    from metalog_node.topic_apis import denied as denied
+    from metalog_node.topic_apis import joined as joined
+    from metalog_node.topic_apis import may_all as may_all
+    from metalog_node.topic_apis import metadata_api as metadata_api
+    from metalog_node.topic_apis import only as only
+    from metalog_node.topic_apis import topic_api as topic_api
+    from metalog_node.topic_apis import topics_of as topics_of
     from metalog_node.upstream import Upstream as Upstream
 
 __all__ = [
@@ -67,7 +67,7 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "metalog_node.by_topic": (
+            "metalog_node.topic_apis": (
                 "FETCH",
                 "LIST_OFFSETS",
                 "METADATA",
@@ -81,13 +81,13 @@ if not TYPE_CHECKING:
                 "topic_api",
                 "topics_of",
             ),
-            "metalog_node.config": ("NodeConfig", "config_of", "read_config"),
-            "metalog_node.event_loop": ("new_event_loop",),
-            "metalog_node.handlers.question": ("Api", "Question", "Services"),
-            "metalog_node.log_queue": ("LogQueue",),
+            "metalog_node.config.node_config": ("NodeConfig", "config_of", "read_config"),
+            "metalog_node.net.event_loop": ("new_event_loop",),
+            "metalog_node.handlers.request": ("Api", "Question", "Services"),
+            "metalog_node.ops.log_queue": ("LogQueue",),
             "metalog_node.node": ("Node",),
-            "metalog_node.threaded": ("running",),
-            "metalog_node.trial": ("trial_config",),
+            "metalog_node.background": ("running",),
+            "metalog_node.config.dev_config": ("trial_config",),
             "metalog_node.upstream": ("Upstream",),
         },
     )

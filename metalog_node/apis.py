@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from metalog.wire.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from metalog.wire.client.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
 from metalog_node.handlers import acls, cluster, envelope, passwords, quorum, quotas, scram
-from metalog_node.handlers.question import SHORT, Api
+from metalog_node.handlers.request import SHORT, Api
 
 _ADMIN: Final[Mapping[int, Api]] = {
     **acls.APIS,

@@ -13,7 +13,7 @@ from metalog.image.features import (
     METADATA_VERSION,
     OLDEST_METADATA_VERSION,
 )
-from metalog.replica import Replica
+from metalog.replica.replica import Replica
 from metalog.wire.versions import Features, VersionRange
 from snapshot.initial_features import FEATURES
 

@@ -19,12 +19,12 @@ from typing import Final
 
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.principal import KafkaPrincipal
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import ClientSettings
 from metalog.wire.envelope import VERSIONS, ForwardedAnswer, seal, unsealed_answer
+from metalog.wire.extensions import ENVELOPE
 from metalog.wire.hosts import Address
-from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import error_name
-from metalog.wire.security import ClientSettings
 
 _log = logging.getLogger(__name__)
 

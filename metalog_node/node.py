@@ -19,38 +19,38 @@ from typing import TYPE_CHECKING, Final, Self
 from authorizer.config import from_properties
 from authorizer.interface import Authorizer
 from authorizer.loading import load_authorizer
+from metalog.config.plugins import class_named, made_of
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import POLICY_CLASS, ScramPasswordConfig
 from metalog.errors import ConfigException
-from metalog.log.quorum import QuorumLog
-from metalog.log.writer import WritableDirectoryLog
-from metalog.plugins import class_named, made_of
+from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Publisher
-from metalog.replica import Replica
+from metalog.replica.replica import Replica
+from metalog.wire.client.security import ClientSettings, client_settings
 from metalog.wire.hosts import Address
-from metalog.wire.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
-from metalog_node.authentication import Logins
-from metalog_node.client import Door
-from metalog_node.config import NodeConfig
-from metalog_node.feed import Feed
+from metalog_node.auth.authentication import Logins
+from metalog_node.config.dev_config import is_formatted
+from metalog_node.config.listeners import ANY_ADDRESS, Listener
+from metalog_node.config.node_config import NodeConfig
 from metalog_node.forward import Forwarder
-from metalog_node.handlers.question import Api, PasswordSetting, Services
-from metalog_node.listeners import ANY_ADDRESS, Listener
-from metalog_node.listings import Listings
-from metalog_node.loop_budget import LoopBudget
-from metalog_node.metrics import CountedAuthorizer, Metrics
-from metalog_node.node_state import NodeState
-from metalog_node.publishers import Credentials, OutOfTheCollector
-from metalog_node.refusal_log import RefusalLog
-from metalog_node.seats import seats_for
-from metalog_node.served_log import ServedLog
-from metalog_node.server import OpenListener
-from metalog_node.timed_files import TimedFiles
-from metalog_node.tls import ServerTls
-from metalog_node.trial import is_formatted
-from metalog_node.turns import Turns
-from metalog_node.watching import WatchListener
+from metalog_node.handlers.request import Api, PasswordSetting, Services
+from metalog_node.net.client import Door
+from metalog_node.net.connection_quotas import seats_for
+from metalog_node.net.loop_budget import LoopBudget
+from metalog_node.net.refusal_log import RefusalLog
+from metalog_node.net.server import OpenListener
+from metalog_node.net.tls import ServerTls
+from metalog_node.net.turns import Turns
+from metalog_node.ops.http_endpoint import WatchListener
+from metalog_node.ops.metrics import CountedAuthorizer, Metrics
+from metalog_node.ops.node_state import NodeState
+from metalog_node.ops.timed_files import TimedFiles
+from metalog_node.publish.fetch_purgatory import Feed
+from metalog_node.publish.listing_cache import Listings
+from metalog_node.publish.publishers import Credentials, OutOfTheCollector
+from metalog_node.publish.served_log import ServedLog
 from snapshot.upkeep import Upkeep
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A node whose log is a Kafka topic, one of several: who of them is active, and where it is.
 
 The active one says in a RegisterControllerRecord where it listens; the others read that from
-their images and forward to it. Who is elected is Kafka's to say (``metalog.log.topic_election``).
+their images and forward to it. Who is elected is Kafka's to say (``metalog.log.topic.election``).
 This module must not know requests.
 """
 
@@ -16,16 +16,16 @@ from metalog.ids import random_uuid
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Leader, Manifest
 from metalog.image.metadata import MetadataImage
-from metalog.log.topic import TopicLog
-from metalog.log.topic_election import TopicCandidacy
-from metalog.log.topic_writer import make_sure_of_topic
+from metalog.log.topic.election import TopicCandidacy
+from metalog.log.topic.reader import TopicLog
+from metalog.log.topic.writer import make_sure_of_topic
 from metalog.ports import Publisher
 from metalog.records.message import Message
 from metalog.records.messages import ControllerEndpoint, RegisterControllerRecord
-from metalog.replica import Replica
+from metalog.replica.replica import Replica
 from metalog.wire.hosts import Address
-from metalog_node.listeners import Listener, SecurityProtocol
-from metalog_node.topic_place import TopicPlace
+from metalog_node.config.listeners import Listener, SecurityProtocol
+from metalog_node.config.topic_keys import TopicPlace
 
 _PROTOCOL_IDS: Final = {
     SecurityProtocol.PLAINTEXT: 0,

@@ -16,7 +16,7 @@ from metalog.wire.frames import FrameReader, framed
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.messages import read_response
 from metalog.wire.schema import Body, response_type
-from metalog_node.handlers.question import Question
+from metalog_node.handlers.request import Question
 
 R = TypeVar("R")
 

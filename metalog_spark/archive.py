@@ -18,16 +18,16 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.directory import DirectoryLog
-from metalog.log.layout import PARTITION_FOLDER
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import PARTITION_FOLDER
+from metalog.log.folder.merged_folders import FoldersLog
+from metalog.log.folder.single_file import CheckpointLog, SegmentSplit
 from metalog.log.opening import OpenedLog
-from metalog.log.several import FoldersLog
-from metalog.log.single import CheckpointLog, SegmentSplit
-from metalog.log.topic import TopicSplit
+from metalog.log.topic.reader import TopicSplit
 from metalog.ports import Split
+from metalog_sources.source import Source, open_source
+from metalog_sources.source_kinds import LOGS, SourceKinds
 from metalog_spark.pieces import OPEN_END, BootstrapSplit, Hole, Piece, SnapshotSplit, WholeSplit
-from snapshot.exchange.source import Source, open_source
-from snapshot.exchange.source_kinds import LOGS, SourceKinds
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 

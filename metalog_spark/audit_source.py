@@ -25,7 +25,7 @@ from metalog_spark.session import errors_of_spark
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from authorizer.audit_layout import Zone
+    from authorizer.audit.layouts import Zone
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 _NOT_THERE: Final = "PATH_NOT_FOUND"

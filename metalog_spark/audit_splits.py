@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog_spark.auditfiles import (
     BLOCK_BYTES,
     DAMAGED,

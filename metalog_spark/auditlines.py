@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from authorizer.audit import HEAD, Row, read_row
-from authorizer.audit_layout import Entry, Zone, prefix_start, read_entry, time_before, unwrapped
-from authorizer.audit_readings import Reading, has_verdict, heads_in, readings, unfinished
+from authorizer.audit.layouts import Entry, Zone, prefix_start, read_entry, time_before, unwrapped
+from authorizer.audit.line import HEAD, Row, read_row
+from authorizer.audit.readings import Reading, has_verdict, heads_in, readings, unfinished
 from metalog.errors import InvalidRequest
 
 TORN: Final = "torn: another line begins within it"

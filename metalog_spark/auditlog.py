@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from authorizer.audit import Row
-from authorizer.audit_layout import NOT_AUDIT, Zone
+from authorizer.audit.layouts import NOT_AUDIT, Zone
+from authorizer.audit.line import Row
 from metalog_spark.auditlines import EMPTY, Possible, read_text, whole_readings
 from metalog_spark.common_lines import Common, common_lines
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, Held
-from metalog.records.text import has_half_pair
+from metalog.records.primitives.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import (
     is_pattern,

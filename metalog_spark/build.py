@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog.plurals import counted as counted_words
 from metalog_spark.arrow import frame_of
 from metalog_spark.audit_preflight import no_audit_line

@@ -33,7 +33,7 @@ from metalog_spark.tables import ACL_CHANGELOG, HISTORY
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from authorizer.timeline import Edge
+    from authorizer.history.timeline import Edge
 
 _ADVICE: Final = f"{ADVICE}, or leave it out by --skip-damaged"
 _OPEN_END: Final = 1 << 62

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from authorizer.audit import OPERATIONS, TYPES
-from authorizer.audit_layout import Zone
-from authorizer.decide import MATCHING_ACL
+from authorizer.audit.layouts import Zone
+from authorizer.audit.line import OPERATIONS, TYPES
+from authorizer.engine.decide import MATCHING_ACL
 
 _SIGNS: Final = 6
 _HEAD: Final = np.frombuffer(b"Principal", np.uint8)

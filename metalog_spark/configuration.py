@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, from_properties
 from authorizer.loading import has_no_authorizer, other_decision
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.files import LOCAL_FILES, Files, read_whole
-from metalog.properties import parse_properties, properties_mapping
+from metalog_sources.moment import AtTime, parse_moment, time_text
 from metalog_spark.arrow import in_spark, table_of
 from metalog_spark.tables import CONFIGURATION
-from snapshot.exchange.moment import AtTime, parse_moment, time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

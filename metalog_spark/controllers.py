@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from authorizer.decide import concerns
+from authorizer.engine.decide import concerns
 from metalog.acl import Acl, Operation, ResourceType
 
 _PASSED_ON: Final = (

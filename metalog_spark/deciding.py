@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from authorizer.courses import UNREACHED, Course, Courses
-from authorizer.decide import (
+from authorizer.engine.decide import (
     ALLOW,
     ALLOWED,
     DEFAULT_ALLOW,
@@ -29,13 +28,14 @@ from authorizer.decide import (
     MATCHING_ACL,
     SUPER_USER,
 )
-from authorizer.timeline import Edge, Timeline
+from authorizer.history.decision_timeline import UNREACHED, Course, Courses
+from authorizer.history.timeline import Edge, Timeline
 from metalog.acl import Operation, ResourceType
-from metalog.collector import resting_collector
 from metalog.errors import InvalidRequest
+from metalog.gc_pause import resting_collector
 from metalog.ids import uuid_text
 from metalog.plurals import counted
-from metalog.records.text import decode_text
+from metalog.records.primitives.text import decode_text
 from metalog_spark.configuration import Era
 from metalog_spark.state import State, unpacked
 

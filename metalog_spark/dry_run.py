@@ -14,8 +14,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from authorizer.audit import read_row
-from authorizer.audit_layout import Zone, read_entry
+from authorizer.audit.layouts import Zone, read_entry
+from authorizer.audit.line import read_row
 from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import broker_of
 from metalog_spark.beforehand import files_named

@@ -13,13 +13,13 @@ from itertools import accumulate, chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from authorizer.insight.changes import changes
-from authorizer.timeline import AclChange, Edge, lives
+from authorizer.analysis.changes import changes
+from authorizer.history.timeline import AclChange, Edge, lives
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId, Uuid
-from metalog.loader.foreign import traces_in_records
-from metalog.log.single import SegmentSplit
+from metalog.loader.other_kafka import traces_in_records
+from metalog.log.folder.single_file import SegmentSplit
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot

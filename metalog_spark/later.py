@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from metalog_sources.moment import time_text
 from metalog_spark.history import KNOWN
 from metalog_spark.tables import DECISIONS, HISTORY
-from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.files import LOCAL_FILES
-from metalog.log.single import CheckpointLog, read_checkpoint
-from metalog.log.topic import TopicLog, TopicSplit
-from metalog.log.topic_cluster import TopicCluster
+from metalog.log.folder.single_file import CheckpointLog, read_checkpoint
+from metalog.log.topic.cluster import TopicCluster
+from metalog.log.topic.reader import TopicLog, TopicSplit
 from metalog.ports import Appended, Split
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
-from snapshot.exchange.source import open_source
+from metalog_sources.source import open_source
 from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 

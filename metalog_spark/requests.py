@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
 
-from authorizer.audit import by_plain_name
-from authorizer.audit_layout import TIMES_END_US
-from authorizer.decide import AuthorizationResult
+from authorizer.audit.layouts import TIMES_END_US
+from authorizer.audit.line import by_plain_name
+from authorizer.engine.decide import AuthorizationResult
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.client_host import client_host
 from metalog.errors import InvalidRequest

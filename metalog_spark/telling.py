@@ -12,7 +12,7 @@ from typing import Final
 
 from metalog.errors import UnreadableRecord
 from metalog.image.policy import doubt_about
-from metalog.loader.screen import Screen
+from metalog.loader.record_policy import Screen
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable, decode_value
 from metalog.records.messages import (

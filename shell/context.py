@@ -14,8 +14,8 @@ from time import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
-from shell.output import Output
-from snapshot.exchange.source_kinds import ANY, SourceKinds
+from metalog_sources.source_kinds import ANY, SourceKinds
+from shell.output.output import Output
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.loader import Doubt
     from metalog.ports import Log
-    from snapshot.exchange.formats.document import Document
-    from snapshot.exchange.moment import ResolvedMoment
-    from snapshot.exchange.replay import Replayed
-    from snapshot.exchange.source import Source
-    from snapshot.exchange.store import State, Store
+    from metalog_sources.formats.document import Document
+    from metalog_sources.moment import ResolvedMoment
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
+    from metalog_sources.store import State, Store
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
@@ -107,7 +107,7 @@ def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
     """A SOURCE that is not the first argument, opened as that one is."""
-    from snapshot.exchange.source import open_source
+    from metalog_sources.source import open_source
 
     given = arguments.command_config
     source = open_source(
@@ -136,8 +136,8 @@ def replayed_source(
     what a log holds, or that asks ``refuse_doubts_of`` itself. Only where what the verb prints
     ``rests_on_users`` must the SCRAM users be known, too.
     """
-    from snapshot.exchange.moment import parse_moment
-    from snapshot.exchange.replay import replay_source
+    from metalog_sources.moment import parse_moment
+    from metalog_sources.replay import replay_source
 
     moment = parse_moment(arguments.at) if isinstance(arguments.at, str) else arguments.at
     with output.busy("reading") as progress:
@@ -202,7 +202,7 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     """``InvalidSource`` where only what is proven to be committed counts, by ``--committed`` or
     since several folders are read as one, and nothing is: the log holds more than nothing, though
     nobody can tell how much."""
-    from metalog.log.several import FoldersLog
+    from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
         return
@@ -222,7 +222,7 @@ def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: O
     """``refuse_doubts_of`` for doubts that come from elsewhere than a replay's end."""
     if not doubts:
         return
-    from snapshot.exchange.certainty import doubt_fields, doubt_line, refuse_doubts
+    from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts
 
     refuse_doubts(doubts, salvage=arguments.salvage)
     output.say_missing(map(doubt_line, doubts), map(doubt_fields, doubts))
@@ -236,7 +236,7 @@ def _say_unread_users(doubts: Sequence[Doubt], output: Output) -> None:
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
     """The end of one voter's log is nearly always true, and is never shown silently."""
-    from snapshot.exchange.replay import UNPROVEN
+    from metalog_sources.replay import UNPROVEN
 
     proven = replayed.proven.offset
     is_known = replayed.bounds.high_watermark is not None
@@ -252,7 +252,7 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
 
 def problems_of(replayed: Replayed) -> list[str]:
     """What was odd about the source and did not stop the replay, a line each."""
-    from metalog.loader.foreign import foreign_traces
+    from metalog.loader.other_kafka import foreign_traces
 
     return [
         *replayed.problems,
@@ -273,7 +273,7 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
     """What ``--at`` means in ``log``, for a verb that does not replay."""
     if arguments.at is None:
         return None
-    from snapshot.exchange.moment import parse_moment, resolve_moment
+    from metalog_sources.moment import parse_moment, resolve_moment
 
     moment = resolve_moment(parse_moment(arguments.at), log, now_ms=int(time() * 1000))
     _say_moment(moment, output)
@@ -282,7 +282,7 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
 
 def begin_moment(text: str, log: Log) -> ResolvedMoment:
     """What ``--from`` means in ``log``: its start, where the log is younger."""
-    from snapshot.exchange.moment import parse_moment, resolve_begin
+    from metalog_sources.moment import parse_moment, resolve_begin
 
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
 
@@ -354,8 +354,8 @@ def _assumed(properties: Mapping[str, str]) -> list[str]:
 
 def read_properties(file: Path) -> dict[str, str]:
     """A .properties file, keys to values; ``InvalidRequest`` where it is none."""
+    from metalog.config.properties import parse_properties, properties_mapping
     from metalog.files import LOCAL_FILES, read_whole
-    from metalog.properties import parse_properties, properties_mapping
 
     try:
         return properties_mapping(parse_properties(read_whole(LOCAL_FILES, file)))

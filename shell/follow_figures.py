@@ -72,7 +72,7 @@ def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> 
     if address is None:
         yield newest
         return
-    from metalog_node.watching import Page, WatchListener, text_page
+    from metalog_node.ops.http_endpoint import Page, WatchListener, text_page
     from metalog_spark.follow.figures import CONTENT_TYPE, Figures
 
     figures = Figures(newest.state)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.acl import ACL_KEYS, Acl
 from metalog.plurals import counted
-from shell.findings import STYLES, acl_said
-from shell.output import Output
-from shell.safe import safe
-from snapshot.exchange.moment import time_text
+from metalog_sources.moment import time_text
+from shell.output.output import Output
+from shell.output.safe import safe
+from shell.views.findings import STYLES, acl_said
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables

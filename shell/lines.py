@@ -9,7 +9,7 @@ import sys
 from io import TextIOWrapper
 from typing import Protocol, TextIO
 
-from shell.output import Output
+from shell.output.output import Output
 
 
 class Obeying(Protocol):

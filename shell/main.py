@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from metalog.errors import MetalogError
-from shell.output import prepare_streams
+from shell.output.output import prepare_streams
+from shell.output.safe import safe
 from shell.run_verb import run_verb
-from shell.safe import safe
 from shell.verb_table import Verb, VerbTable, table_of
 from shell.version import KAFKA_VERSION, VERSION
 
@@ -197,7 +197,7 @@ def _without_verb(arguments: list[str], table: VerbTable) -> int:
 
 
 def _unknown_verb(verb: str, table: VerbTable) -> int:
-    from authorizer.insight.names import nearest_name
+    from authorizer.analysis.names import nearest_name
 
     near = nearest_name(verb, table.verbs)
     advice = f"did you mean {near}?" if near else _listed(table)
@@ -210,7 +210,7 @@ def _listed(table: VerbTable) -> str:
 
 def _fail(message: str) -> int:
     if sys.stderr is not None:
-        from shell.wrapping import terminal_width, wrapped
+        from shell.output.wrapping import terminal_width, wrapped
 
         text = f"metalog: {safe(message)}"
         width = terminal_width(sys.stderr)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Final, NoReturn
 
 from metalog.errors import InvalidRequest
-from shell.output import COLORS
+from shell.output.output import COLORS
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
 _LOG: Final = "--log"
@@ -32,7 +32,7 @@ class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = message.removeprefix(_UNRECOGNIZED).partition(" ")[0].partition("=")[0]
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
-            from authorizer.insight.names import nearest_name
+            from authorizer.analysis.names import nearest_name
 
             near = nearest_name(unknown, self._option_string_actions)
             message = f"unknown option {unknown}"
@@ -133,7 +133,7 @@ def _has_half_pair(value: object) -> bool:
         return any(map(_has_half_pair, value))
     if not isinstance(value, str) or value.isascii():
         return False
-    from metalog.records.text import has_half_pair
+    from metalog.records.primitives.text import has_half_pair
 
     return has_half_pair(value)
 

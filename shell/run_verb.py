@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shell.output import Output, colored, prepare_streams
+from shell.output.output import Output, colored, prepare_streams
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def run_verb(name: str, verb: Verb, module: ModuleType, arguments: list[str]) -> int:
     """Its exit code; ``name`` is all of its words, as in ``pipeline build``."""
     from shell.options import build_parser, parse
-    from shell.pager import Pager
-    from shell.wrapping import terminal_width
+    from shell.output.pager import Pager
+    from shell.output.wrapping import terminal_width
 
     parsed = parse(build_parser(name, verb.line, module), arguments)
     out, err = prepare_streams(json=parsed.output == "json")

@@ -12,14 +12,14 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from authorizer.insight.names import nearest_name
+from authorizer.analysis.names import nearest_name
 from metalog.errors import MetalogError
 from metalog.plurals import counted
 from shell.browser.completion import Candidate
 from shell.options import build_parser
-from shell.output import Cell, Output
+from shell.output.output import Cell, Output
+from shell.output.safe import safe, shown
 from shell.run_verb import run_verb
-from shell.safe import safe, shown
 from shell.verb_table import Verb
 
 SQL: Final = ("select", "with", "values", "table", "show", "describe", "desc", "explain")

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
 from metalog.files import Files, read_whole, replace_whole
-from metalog.log import layout
-from metalog.log.directory import DirectoryLog
-from metalog.log.folder import unreadable
-from metalog.log.retention import remove_unfinished
+from metalog.log.folder import layout
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.location import unreadable
+from metalog.log.folder_writer.retention import remove_unfinished
 from metalog.ports import Appended, CutShort, Gap, HighWatermark, Log, SnapshotNeeded
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot

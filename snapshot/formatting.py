@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.files import LOCAL_FILES, Files, read_whole, replace_whole
 from metalog.ids import Entropy, SnapshotId, Uuid, random_uuid, uuid_text
-from metalog.log import layout
-from metalog.log.layout import MetaProperties
+from metalog.log.folder import layout
+from metalog.log.folder.layout import MetaProperties
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import KRaftVersionRecord, VotersRecord

@@ -17,8 +17,8 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.log.config import LogConfig
-from metalog.log.retention import measured, snapshot_to_keep
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder_writer.retention import measured, snapshot_to_keep
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from snapshot.generator import SnapshotGenerator
 from snapshot.writer import write_snapshot
 

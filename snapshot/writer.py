@@ -16,8 +16,8 @@ from typing import Final
 from metalog.files import LOCAL_FILES, Files
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
-from metalog.log.layout import avro_snapshot_name, snapshot_name
-from metalog.log.retention import remove_unfinished
+from metalog.log.folder.layout import avro_snapshot_name, snapshot_name
+from metalog.log.folder_writer.retention import remove_unfinished
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage
@@ -44,7 +44,7 @@ def write_snapshot(
     held = SnapshotId(offset, max(epoch, 0))
     contained = max(last_contained_timestamp, 0)
     if in_avro:
-        from metalog.records.avro_snapshot import avro_snapshot
+        from metalog.records.avro.snapshot import avro_snapshot
 
         target = folder / avro_snapshot_name(held)
         records = chain(control, image.write())

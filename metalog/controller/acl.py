@@ -35,7 +35,7 @@ from metalog.ports import AclDeleteResult
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
-from metalog.records.text import text_problem
+from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION

@@ -20,7 +20,7 @@ from metalog.errors import ErrorCode
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.records.text import text_problem
+from metalog.records.primitives.text import text_problem
 from metalog.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,

@@ -24,7 +24,7 @@ from metalog.controller.scram import (
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import SUCCESS, ApiError, ErrorCode
 from metalog.ids import Entropy
-from metalog.records.text import has_half_pair
+from metalog.records.primitives.text import has_half_pair
 from metalog.scram import SALT_BYTES, ScramMechanism
 
 _NO_TLS: Final = ApiError(

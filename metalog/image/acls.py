@@ -30,12 +30,12 @@ from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.acl_codes import acl_of, can_be_bound, record_of
-from metalog.records.bulk import AclRun
+from metalog.records.acl_fast_decode import AclRun
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
 )
-from metalog.records.text import REPLACEMENT
+from metalog.records.primitives.text import REPLACEMENT
 
 Ids = tuple[Uuid, ...]
 

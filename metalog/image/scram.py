@@ -16,7 +16,7 @@ from metalog.image.doubt import NOT_UTF8
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.records.text import REPLACEMENT
+from metalog.records.primitives.text import REPLACEMENT
 from metalog.scram import ScramCredential, ScramMechanism
 
 Credentials = Table[str, ScramCredential]

@@ -24,7 +24,7 @@ from metalog.image import (
     topics,
 )
 from metalog.records import messages as m
-from metalog.records.bulk import AclRun
+from metalog.records.acl_fast_decode import AclRun
 
 
 class SubjectImage(Protocol):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metalog.loader.delivery import PublisherFault
+from metalog.loader.publishing import PublisherFault
+from metalog.loader.record_policy import Doubt, Skipped
 from metalog.loader.replay import BUFFER_LIMIT, Loader, feed
-from metalog.loader.screen import Doubt, Skipped
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction
 

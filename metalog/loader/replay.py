@@ -31,8 +31,8 @@ from metalog.image.manifest import (
 )
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
-from metalog.loader.delivery import Delivery, PublisherFault
-from metalog.loader.screen import Doubt, Screen, Skipped
+from metalog.loader.publishing import Delivery, PublisherFault
+from metalog.loader.record_policy import Doubt, Screen, Skipped
 from metalog.loader.size import Size
 from metalog.loader.snapshot_replay import replay_snapshot
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
@@ -49,8 +49,8 @@ from metalog.ports import (
     SnapshotNeeded,
     Truncated,
 )
+from metalog.records.acl_fast_decode import messages_of, numbered
 from metalog.records.batch import Batch
-from metalog.records.bulk import messages_of, numbered
 from metalog.records.messages import (
     BeginTransactionRecord,
     EndTransactionRecord,

@@ -14,10 +14,10 @@ from metalog.ids import SnapshotId
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.policy import MARKERS, name_of
-from metalog.loader.screen import Screen
+from metalog.loader.record_policy import Screen
 from metalog.loader.size import Size
+from metalog.records.acl_fast_decode import numbered
 from metalog.records.batch import Batch
-from metalog.records.bulk import numbered
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import SnapshotHeaderRecord
 

@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.log.appender import DEFAULT_SEGMENT_BYTES, DEFAULT_SEGMENT_MS, SegmentLimits
+from metalog.log.folder_writer.appender import (
+    DEFAULT_SEGMENT_BYTES,
+    DEFAULT_SEGMENT_MS,
+    SegmentLimits,
+)
 
 _HOUR_MS: Final = 60 * 60 * 1000
 

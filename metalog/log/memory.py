@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.image.features import LATEST_METADATA_VERSION, METADATA_VERSION
-from metalog.log.succession import Succession
+from metalog.log.continuity import Succession
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, SnapshotNeeded, Split
 from metalog.records.batch import Batch, build_batch
 from metalog.records.message import ControlMessage, Message

@@ -12,27 +12,27 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from metalog.client_settings import librdkafka_settings
+from metalog.config.client_settings import librdkafka_settings
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, InvalidTarget, Unanswered
 from metalog.files import LOCAL_FILES, Files
-from metalog.log.commit import Proven
-from metalog.log.directory import DirectoryLog
-from metalog.log.folder import unreadable
-from metalog.log.layout import (
+from metalog.log.folder.commit import Proven
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import (
     CHECKPOINT_SUFFIX,
     PARTITION_FOLDER,
     SEGMENT_SUFFIX,
     avro_snapshot_id,
 )
-from metalog.log.several import FoldersLog
-from metalog.log.single import CheckpointLog, SegmentLog, refuse_ordinary_topic
-from metalog.log.topic_address import parse_address, split_snapshots
+from metalog.log.folder.location import unreadable
+from metalog.log.folder.merged_folders import FoldersLog
+from metalog.log.folder.single_file import CheckpointLog, SegmentLog, refuse_ordinary_topic
+from metalog.log.topic.address import parse_address, split_snapshots
 from metalog.ports import Appended, Log, WritableLog
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 
 if TYPE_CHECKING:
-    from metalog.log.topic_records import Encoding
+    from metalog.log.topic.records import Encoding
 
 Settings = TypeVar("Settings")
 
@@ -144,7 +144,7 @@ def open_writable_log(
     text = str(source)
     scheme = scheme_of(text)
     if scheme == "topic":
-        from metalog.log.topic_writer import WritableTopicLog
+        from metalog.log.topic.writer import WritableTopicLog
 
         address, snapshots = _topic_place(text, Path(), files)
         settings = _librdkafka(kafka_settings or {}, "kafka_settings")
@@ -163,7 +163,7 @@ def open_writable_log(
         )
     if scheme is not None or not files.is_folder(Path(text)):
         raise InvalidTarget(f"{text}: not a log that can be written; give {_WRITABLE_FORMS}")
-    from metalog.log.writer import WritableDirectoryLog
+    from metalog.log.folder_writer.writer import WritableDirectoryLog
 
     try:
         return WritableDirectoryLog(text, files=files)
@@ -193,7 +193,7 @@ def connected_log(
     a relative folder of snapshots starts at ``base``."""
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)
-    from metalog.log.topic import TopicLog
+    from metalog.log.topic.reader import TopicLog
 
     address, snapshots = _topic_place(url, base, files)
     settings = _librdkafka(properties, named)
@@ -265,8 +265,8 @@ def _holds_metadata(log: DirectoryLog) -> bool:
 
 
 def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
-    from metalog.log.quorum import SCHEME, QuorumLog
-    from metalog.wire.security import client_settings
+    from metalog.log.quorum.observer import SCHEME, QuorumLog
+    from metalog.wire.client.security import client_settings
 
     settings = _translated(properties, client_settings, named)
     try:
@@ -278,10 +278,10 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     """``Unanswered`` where no server takes a connection and answers a request, within the time of
     one and with what was tried; librdkafka takes longer, and says less."""
-    from metalog.wire.bootstrap import first_connection
-    from metalog.wire.cluster_client import check_answers
+    from metalog.wire.client.bootstrap import first_connection
+    from metalog.wire.client.cluster_client import check_answers
+    from metalog.wire.client.security import client_settings
     from metalog.wire.hosts import parse_addresses
-    from metalog.wire.security import client_settings
 
     try:
         settings = _translated(properties, client_settings, "")

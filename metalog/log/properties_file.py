@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES, Files, read_whole
-from metalog.log.folder import unreadable
-from metalog.properties import parse_properties, properties_mapping
+from metalog.log.folder.location import unreadable
 
 
 def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str, str]:

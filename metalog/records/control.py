@@ -12,10 +12,10 @@ import struct
 from typing import Final
 
 from metalog.errors import InvalidRequest
-from metalog.records.fields import UNREADABLE
 from metalog.records.frame import UNKNOWN_VERSION, Undecodable, encode_body
 from metalog.records.message import ControlMessage
 from metalog.records.messages.registry import control_type
+from metalog.records.primitives.fields import UNREADABLE
 
 _KEY: Final = struct.Struct(">hh")
 _VERSION: Final = struct.Struct(">h")

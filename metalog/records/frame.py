@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog.records.acl_value import plain_acl_value
-from metalog.records.fields import UNREADABLE, UNWRITABLE
+from metalog.records.acl_fast_encode import plain_acl_value
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
 from metalog.records.messages.registry import message_type
-from metalog.records.varint import read_unsigned_varint, write_unsigned_varint
+from metalog.records.primitives.fields import UNREADABLE, UNWRITABLE
+from metalog.records.primitives.varint import read_unsigned_varint, write_unsigned_varint
 
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1

@@ -7,9 +7,9 @@ in it. This module must not know batches.
 from __future__ import annotations
 
 from metalog.errors import InvalidRequest
-from metalog.records.json_fields import JsonObject
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.registry import CONTROL, METADATA, control_type, message_type
+from metalog.records.primitives.json_fields import JsonObject
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from metalog.records.fields import UNREADABLE
-from metalog.records.varint import read_varint, read_varlong, write_varint, write_varlong
+from metalog.records.primitives.fields import UNREADABLE
+from metalog.records.primitives.varint import read_varint, read_varlong, write_varint, write_varlong
 
 SMALLEST: Final = 7
 """Bytes of a record without key, value and headers."""

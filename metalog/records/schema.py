@@ -2,7 +2,7 @@
 
 Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the
 kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test holds
-the one against the other, field by field. ``python -m metalog.records.generate``
+the one against the other, field by field. ``python -m metalog.records.codegen.generate``
 writes ``messages/`` from here.
 
 This module must not know how a field is encoded; at run time only ``avro`` reads it.

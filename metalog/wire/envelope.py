@@ -17,9 +17,9 @@ from metalog.client_host import host_text
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire import reader
+from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import write_data
-from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, request_type, response_type
 
 VERSIONS: Final = range(2)

@@ -16,7 +16,7 @@ from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 
 from metalog.errors import InvalidRequest
-from metalog.records.fields import UNWRITABLE
+from metalog.records.primitives.fields import UNWRITABLE
 from metalog.wire import reader
 from metalog.wire.frames import Malformed
 from metalog.wire.schema import Body, request_type

@@ -22,7 +22,7 @@ from typing import Any, Final, get_args, get_origin
 
 from kio.schema.errors import ErrorCode
 
-from metalog.records.fields import (
+from metalog.records.primitives.fields import (
     UNREADABLE,
     read_bool,
     read_bytes,
@@ -36,8 +36,8 @@ from metalog.records.fields import (
     read_string,
     read_uint16,
 )
-from metalog.records.text import decode_text
-from metalog.records.varint import read_unsigned_varint
+from metalog.records.primitives.text import decode_text
+from metalog.records.primitives.varint import read_unsigned_varint
 from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]

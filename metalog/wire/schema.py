@@ -14,14 +14,14 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from kio.static.constants import EntityType
 
 from metalog.errors import ErrorCode, InvalidRequest
-from metalog.wire import old_acls, own
+from metalog.wire import acls_v0, extensions
 
 Body = Any
 """A request or response as kio (or ``own``) has its class: a frozen dataclass."""
 
 
-_OUR_REQUESTS: Final = {**own.REQUESTS, **old_acls.REQUESTS}
-_OUR_RESPONSES: Final = {**own.RESPONSES, **old_acls.RESPONSES}
+_OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS}
+_OUR_RESPONSES: Final = {**extensions.RESPONSES, **acls_v0.RESPONSES}
 
 
 class UnsupportedVersion(InvalidRequest):
@@ -65,14 +65,14 @@ def _declared(
 @cache
 def request_parts(api_key: int, version: int) -> Any:
     """Where a request's class is by its name, and those of the structures in it."""
-    ours = old_acls.REQUEST_PARTS.get((api_key, version))
+    ours = acls_v0.REQUEST_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.request)
 
 
 @cache
 def response_parts(api_key: int, version: int) -> Any:
     """Where a response's class is by its name, and those of the structures in it."""
-    ours = old_acls.RESPONSE_PARTS.get((api_key, version))
+    ours = acls_v0.RESPONSE_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.response)
 
 

@@ -35,7 +35,7 @@ from metalog.wire.schema import Body, error_name, response_parts
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import listed
 from metalog_node.handlers.listed import DESCRIBE_ACLS
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,

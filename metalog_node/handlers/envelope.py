@@ -16,6 +16,7 @@ from authorizer.api import RequestContext
 from metalog.acl import Operation
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode, InvalidRequest, NotController
 from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
+from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import (
     Request,
@@ -24,11 +25,10 @@ from metalog.wire.messages import (
     read_response,
     write_response,
 )
-from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers import acls, quorum, scram
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     MOST_BYTES,
     Answer,
     Api,

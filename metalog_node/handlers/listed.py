@@ -19,12 +19,12 @@ from kio.static.primitive import i32
 
 from metalog.acl import Acl
 from metalog.errors import SUCCESS, ApiError
-from metalog.records.fields import write_string
-from metalog.records.text import encode_text
-from metalog.records.varint import write_unsigned_varint
+from metalog.records.primitives.fields import write_string
+from metalog.records.primitives.text import encode_text
+from metalog.records.primitives.varint import write_unsigned_varint
 from metalog.wire.messages import write_response
 from metalog.wire.schema import Body, response_parts
-from metalog_node.handlers.question import NO_THROTTLING, outcome_fields
+from metalog_node.handlers.request import NO_THROTTLING, outcome_fields
 
 DESCRIBE_ACLS: Final = 29
 _PATTERN_TYPES_SINCE: Final = 1

@@ -20,11 +20,11 @@ from metalog.controller.scram_password import (
     plan_passwords,
 )
 from metalog.errors import ApiError, ErrorCode
-from metalog.wire import own
+from metalog.wire import extensions
 from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import Body, request_parts, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     NO_THROTTLING,
     Answer,
     Api,
@@ -35,7 +35,7 @@ from metalog_node.handlers.question import (
 )
 from metalog_node.handlers.scram import ALTER_SCRAM
 
-_PARTS: Final[Any] = own
+_PARTS: Final[Any] = extensions
 """Untyped, as kio's own parts are: their fields want number types of their own."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
@@ -155,7 +155,7 @@ def _body(response: ScramPasswordResponse) -> Body:
 
 
 APIS: Final = {
-    own.SCRAM_PASSWORD: Api(
+    extensions.SCRAM_PASSWORD: Api(
         "ScramPassword",
         VersionRange(0, 0),
         set_passwords,

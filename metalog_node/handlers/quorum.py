@@ -23,8 +23,7 @@ from metalog.ports import LogBounds
 from metalog.wire.fetch import FETCH, FETCH_SNAPSHOT, FETCH_VERSIONS, SNAPSHOT_VERSIONS
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
-from metalog_node.feed import Feed
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,
@@ -35,7 +34,8 @@ from metalog_node.handlers.question import (
     ask,
     error_fields,
 )
-from metalog_node.served_log import Served, ServedLog
+from metalog_node.publish.fetch_purgatory import Feed
+from metalog_node.publish.served_log import Served, ServedLog
 
 DESCRIBE_QUORUM: Final = 55
 

@@ -12,7 +12,7 @@ from metalog.acl import Operation
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,

@@ -23,7 +23,7 @@ from metalog.controller.scram_password_config import SALTED_ENABLE
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers.question import (
+from metalog_node.handlers.request import (
     NO_THROTTLING,
     Answer,
     Api,

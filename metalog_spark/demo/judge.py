@@ -12,12 +12,12 @@ from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeVar
 
 from authorizer.api import Action, RequestContext, ResourcePattern
-from authorizer.audit import LOGGER, format_line
+from authorizer.audit.line import LOGGER, format_line
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import ALLOWED
-from authorizer.index import AclIndex, IndexWriter
-from authorizer.scopes import Decider
-from authorizer.timeline import AclChange
+from authorizer.engine.decide import ALLOWED
+from authorizer.engine.decision_cache import Decider
+from authorizer.engine.index import AclIndex, IndexWriter
+from authorizer.history.timeline import AclChange
 from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity

@@ -12,12 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from authorizer.timeline import AclChange
+from authorizer.history.timeline import AclChange
 from metalog.acl import Acl
 from metalog.controller.activation import activation_batches
 from metalog.ids import Uuid, random_uuid, uuid_text
 from metalog.image.metadata import EMPTY
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import (

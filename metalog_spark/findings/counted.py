@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.decide import SUPER_USER
+from authorizer.engine.decide import SUPER_USER
 from metalog.acl import Acl
 from metalog_spark.arrow import Mapped, batch_of
 from metalog_spark.findings.lives import Lives

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.index import AclIndex
-from authorizer.insight.explain import Explanation, explain
-from authorizer.insight.kinds import NearMissKind
-from authorizer.insight.lint.finding import Severity
+from authorizer.analysis.explain import Explanation, explain
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.lint.finding import Severity
+from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
 from metalog_spark.arrow import frame_of
@@ -43,7 +43,7 @@ SCHEMA: Final = (
 )
 """The most denied first. ``host`` is that of the last denial, of so many ``hosts``; ``peak`` is
 the most on one day; ``still``: today's ACLs deny it too. ``near`` is the ACL that came nearest to
-allowing it, and ``near_kind`` (``authorizer.insight.kinds``) what it misses by."""
+allowing it, and ``near_kind`` (``authorizer.analysis.kinds``) what it misses by."""
 
 
 def denied(

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from authorizer.insight.commands import Change
-from authorizer.insight.diff import difference
-from authorizer.insight.lint.finding import Severity
+from authorizer.analysis.commands import Change
+from authorizer.analysis.diff import difference
+from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
+from metalog_sources.formats.document import acl_order
 from metalog_spark.arrow import frame_of
 from metalog_spark.findings.lives import ACL_SQL
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, lives_in
-from snapshot.exchange.formats.document import acl_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.decide import ALLOWS, DENIES, SUPER_USER
-from authorizer.insight.coverage import meet
-from authorizer.insight.lint import (
+from authorizer.analysis.coverage import meet
+from authorizer.analysis.lint import (
     all_topics,
     deny_misses_star,
     everyone,
@@ -23,8 +22,9 @@ from authorizer.insight.lint import (
     super_user_acl,
     super_user_like,
 )
-from authorizer.insight.lint.checks import lint
-from authorizer.insight.lint.finding import Finding, Severity, Subject
+from authorizer.analysis.lint.checks import lint
+from authorizer.analysis.lint.finding import Finding, Severity, Subject
+from authorizer.engine.decide import ALLOWS, DENIES, SUPER_USER
 from authorizer.trace import is_allow, reaches
 from metalog.acl import (
     CLUSTER_NAME,

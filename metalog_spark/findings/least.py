@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from authorizer.decide import ALLOWS, concerns
-from authorizer.index import AclIndex
-from authorizer.insight.coverage import Coverage
+from authorizer.analysis.coverage import Coverage
+from authorizer.engine.decide import ALLOWS, concerns
+from authorizer.engine.index import AclIndex
 from metalog.acl import (
     IMPLIED_BY,
     WILDCARD,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from authorizer.analysis.commands import Change as Command
+from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import Change as Command
-from authorizer.insight.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import (
     WILDCARD,
@@ -24,6 +24,8 @@ from metalog.acl import (
     words_of,
 )
 from metalog.errors import InvalidRequest
+from metalog_sources.formats.document import Document, Entry, Own, acl_order
+from metalog_sources.targets.plan import Change, Plan, make_plan
 from metalog_spark.arrow import Mapped, batch_of, frame_of, table_of
 from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
@@ -35,8 +37,6 @@ from metalog_spark.findings.replay import Proof, replayed
 from metalog_spark.findings.unused import Judged, judged
 from metalog_spark.findings.uses import Reason, State, Verdict
 from metalog_spark.findings.window import tolerance
-from snapshot.exchange.formats.document import Document, Entry, Own, acl_order
-from snapshot.exchange.plan import Change, Plan, make_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from authorizer.decide import session
-from authorizer.index import AclIndex
-from authorizer.timeline import Life
+from authorizer.engine.decide import session
+from authorizer.engine.index import AclIndex
+from authorizer.history.timeline import Life
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import parse_uuid
+from metalog_sources.formats.document import acl_order
 from metalog_spark.state import lives_of
-from snapshot.exchange.formats.document import acl_order
 
 Asked = tuple[str, str, str, str, str]
 """A question: principal, host, and Kafka's words for operation, resource type and name."""

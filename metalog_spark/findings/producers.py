@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.api import Action, RequestContext, cluster, topic
-from authorizer.decide import ALLOWED, concerns
-from authorizer.index import AclIndex
+from authorizer.engine.decide import ALLOWED, concerns
+from authorizer.engine.index import AclIndex
 from authorizer.standard import StandardAuthorizer
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType

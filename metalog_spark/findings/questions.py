@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.bulk import BulkDecider, Columns
 from authorizer.config import AuthorizerConfig
-from authorizer.index import AclIndex
+from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.lives import acl_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from authorizer.decide import concerns
+from authorizer.engine.decide import concerns
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.least import Names, after

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
-from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import (
+from authorizer.analysis.commands import (
     Change,
     acl_comment,
     kafka_acls_commands,
     why_no_command,
 )
-from authorizer.insight.lint import all_topics, everyone, super_user_like
-from authorizer.insight.lint.finding import Severity, Subject
-from authorizer.insight.powers import danger
+from authorizer.analysis.lint import all_topics, everyone, super_user_like
+from authorizer.analysis.lint.finding import Severity, Subject
+from authorizer.analysis.powers import danger
+from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 

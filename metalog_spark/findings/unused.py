@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.insight.commands import Change
-from authorizer.insight.lint.finding import Severity
+from authorizer.analysis.commands import Change
+from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text

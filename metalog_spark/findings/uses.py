@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from authorizer.timeline import Life
+from authorizer.history.timeline import Life
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 from metalog_spark.controllers import may_decide_by

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.plurals import counted, plural
+from metalog_sources.moment import time_text
 from metalog_spark.later import known_until_ms
 from metalog_spark.tables import DECISIONS, USAGE, WAITING
-from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,11 +10,11 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.bulk import Columns
-from authorizer.decide import SUPER_USER
-from authorizer.insight.commands import Change
-from authorizer.insight.lint.finding import Severity
-from authorizer.insight.powers import power
+from authorizer.analysis.commands import Change
+from authorizer.analysis.lint.finding import Severity
+from authorizer.analysis.powers import power
+from authorizer.engine.bulk import Columns
+from authorizer.engine.decide import SUPER_USER
 from metalog.acl import words_of
 from metalog_spark.arrow import Mapped, batch_of, names_in
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
-    from authorizer.decide import Decision
+    from authorizer.engine.decide import Decision
     from metalog.acl import Acl
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog.plurals import counted, plural
+from metalog_sources.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
 from metalog_spark.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.waiting import (
@@ -27,7 +28,6 @@ from metalog_spark.findings.waiting import (
 from metalog_spark.folder import FOLLOWED
 from metalog_spark.later import Later, later_in
 from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
-from snapshot.exchange.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

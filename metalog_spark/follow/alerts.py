@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
+from authorizer.analysis.commands import Change, kafka_acls_command
+from authorizer.analysis.lint import all_topics, everyone, super_user_like
+from authorizer.analysis.lint.finding import Severity, Subject
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import Change, kafka_acls_command
-from authorizer.insight.lint import all_topics, everyone, super_user_like
-from authorizer.insight.lint.finding import Severity, Subject
-from authorizer.timeline import Edge, Life
+from authorizer.history.timeline import Edge, Life
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.plurals import counted

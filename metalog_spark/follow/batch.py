@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.timeline import Life
+from authorizer.history.timeline import Life
 from metalog.acl import words_of
 from metalog_spark.arrow import frame_of
 from metalog_spark.audit_source import read_audit
@@ -64,8 +64,8 @@ from metalog_spark.tables import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
-    from authorizer.audit_layout import Zone
-    from metalog.log.topic_partitions import PartitionedTopic
+    from authorizer.audit.layouts import Zone
+    from metalog.log.topic.partitions import PartitionedTopic
     from metalog_spark.contents import Contents
     from metalog_spark.history import History
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from metalog_sources.source_kinds import FOLLOWED
 from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import KNOWN, History, Scanned, check_ends, history_of, scan
 from metalog_spark.pieces import Hole, Piece
-from snapshot.exchange.source_kinds import FOLLOWED
 
 
 class FollowedLog:

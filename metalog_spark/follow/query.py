@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
-from metalog.log.topic_address import is_topic
+from metalog.log.topic.address import is_topic
 from metalog_spark.beforehand import check_is_outside
 from metalog_spark.datasource import NAME, register
 from metalog_spark.folder import FOLLOWED, Tables, placed

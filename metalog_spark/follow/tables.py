@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from metalog.errors import InvalidTarget
-from metalog.log.topic_address import is_topic
+from metalog.log.topic.address import is_topic
+from metalog_sources.moment import time_text
 from metalog_spark.arrow import frame_of
 from metalog_spark.auditlog import LOST
 from metalog_spark.changelog import changelog_rows, history_rows
@@ -33,7 +34,6 @@ from metalog_spark.tables import (
     USAGE,
 )
 from metalog_spark.usage import usage
-from snapshot.exchange.moment import time_text
 
 _ALWAYS_US: Final = -(1 << 63)
 _NEVER_US: Final = (1 << 63) - 1

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from authorizer.audit_layout import fields_around
+from authorizer.audit.layouts import fields_around
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
-from metalog.log.topic_address import parse_address
-from metalog.log.topic_cluster import TopicEnds
-from metalog.log.topic_partitions import Deleted, PartitionedTopic
+from metalog.log.topic.address import parse_address
+from metalog.log.topic.cluster import TopicEnds
+from metalog.log.topic.partitions import Deleted, PartitionedTopic
+from metalog_sources.live.client_file import client_settings
 from metalog_spark.audit_splits import Record, read_records
 from metalog_spark.auditlog import LOST
 from metalog_spark.requests import READ, spread
-from snapshot.exchange.client_file import client_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from authorizer.audit_layout import Zone
-    from metalog.log.topic_records import Stored
+    from authorizer.audit.layouts import Zone
+    from metalog.log.topic.records import Stored
 
 NAME: Final = "metalog-audit-topic"
 SPANS: Final = "partition INT, first BIGINT, past BIGINT"

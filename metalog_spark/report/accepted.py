@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
+from metalog_sources.formats.document import Place
+from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, near, text_of
+from metalog_sources.formats.yaml_nodes import yaml_documents
 from metalog_spark.report.contents import Cell, Column, Contents, Number, Section
 from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
-from snapshot.exchange.formats.document import Place
-from snapshot.exchange.formats.nodes import Node, fault, fields_of, items_of, near, text_of
-from snapshot.exchange.formats.yaml_nodes import yaml_documents
 
 _SECTION: Final = "section"
 _REASON: Final = "reason"

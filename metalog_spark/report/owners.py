@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
-from snapshot.exchange.formats.document import Own
-from snapshot.exchange.formats.nodes import fault, fields_of, items_of
-from snapshot.exchange.formats.rules import read_own
-from snapshot.exchange.formats.yaml_nodes import yaml_documents
+from metalog_sources.formats.document import Own
+from metalog_sources.formats.nodes import fault, fields_of, items_of
+from metalog_sources.formats.rules import read_own
+from metalog_sources.formats.yaml_nodes import yaml_documents
 
 _LETTERS: Final = 60
 """Of a team's name in that of its file."""

@@ -28,9 +28,9 @@ from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from metalog_sources.formats.document import Own
     from metalog_spark.folder import Tables
     from metalog_spark.report.owners import Team
-    from snapshot.exchange.formats.document import Own
 
 EVERYBODY: Final = ""
 """What stands for a team where all is counted."""

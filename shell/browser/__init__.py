@@ -14,9 +14,9 @@ from shell.lines import at_a_terminal, obey
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
+    from metalog_sources.replay import Replayed
     from shell.browser.nodes import Directory
-    from shell.output import Output
-    from snapshot.exchange.replay import Replayed
+    from shell.output.output import Output
 
 
 def run(

@@ -17,7 +17,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from shell.browser.completion import Candidate
-from shell.output import Output
+from shell.output.output import Output
 
 Complete = Callable[[str], Iterable[Candidate]]
 """What the last word of a line may become."""

@@ -14,8 +14,8 @@ from shell.browser import globs
 from shell.browser.nodes import Directory
 from shell.browser.paths import Found, Path, expand, path_text
 from shell.browser.quoting import split
-from shell.output import Output
-from shell.safe import safe
+from shell.output.output import Output
+from shell.output.safe import safe
 
 UNBOUNDED: Final = 1 << 30
 
@@ -124,7 +124,7 @@ class Session:
         """The command called ``name``; where there is none, the shell complains."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
-            from authorizer.insight.names import nearest_name
+            from authorizer.analysis.names import nearest_name
 
             near = nearest_name(name, self.commands)
             hint = f"did you mean {near}?" if near else "help lists the commands"

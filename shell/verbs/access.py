@@ -9,9 +9,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.insight.access import Access, Names, OnName, access
-from authorizer.insight.allowed_patterns import OnPattern
-from authorizer.insight.json import acl_json
+from authorizer.analysis.access import Access, Names, OnName, access
+from authorizer.analysis.allowed_patterns import OnPattern
+from authorizer.analysis.json import acl_json
 from authorizer.trace import Question
 from metalog.acl import (
     CLUSTER_NAME,
@@ -22,12 +22,12 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.principal import parse_principal
-from shell.acls import resource_kind, sentence
+from shell.arguments.question import as_java_writes
 from shell.context import add_config, add_source
-from shell.judge import Judge, judge_of
-from shell.output import Cell, Output
-from shell.question import as_java_writes
-from shell.safe import shown
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.queries import Judge, judge_of
+from shell.views.acls import resource_kind, sentence
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage

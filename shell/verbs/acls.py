@@ -21,17 +21,17 @@ from metalog.acl import (
 from metalog.ids import uuid_text
 from metalog.plurals import counted, plural
 from metalog.principal import parse_principal
-from shell import acls
+from shell.arguments.resources import add_resources, resources
+from shell.arguments.words import parse_word
 from shell.context import add_source, opened_source, replayed_source
-from shell.output import Cell, Output
-from shell.resources import add_resources, resources
-from shell.safe import shown
-from shell.words import parse_word
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.views import acls
 
 if TYPE_CHECKING:
     from metalog.image.acls import AclsImage
-    from snapshot.exchange.replay import Replayed
-    from snapshot.exchange.source import Source
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
 
 USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -70,7 +70,7 @@ def _source(
     output: Output,
 ) -> Source:
     """Where nothing would be listed all ACLs are asked for: what is said then depends on them."""
-    from shell.narrow_source import for_listing
+    from shell.tasks.narrow_source import for_listing
 
     reaching = patterns
     if arguments.resource_pattern_type is None:
@@ -117,7 +117,7 @@ def _list(
 def _nothing(image: AclsImage, principals: Collection[str]) -> str:
     if not len(image):
         return "there are no ACLs"
-    from authorizer.insight.names import nearest_principal
+    from authorizer.analysis.names import nearest_principal
 
     said = f"none of the {counted(len(image), 'ACL')} passes these filters"
     known = {acl.principal for acl in image.by_id.values()}

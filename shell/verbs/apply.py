@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.asking import need_somebody, says_yes
+from metalog_sources.targets.plan import Plan, SavedPlan, Step, remaining, step_fields
+from metalog_sources.targets.target import carry_out, target_of
+from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
-from shell.moved import add_credentials, moves
-from shell.output import Output
-from shell.plan_checks import refusal_of
-from shell.planning import Planned, add_planning, current_acls, planned, print_steps
-from shell.safe import shown
-from shell.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
-from snapshot.exchange.plan import Plan, SavedPlan, Step, remaining, step_fields
-from snapshot.exchange.target import carry_out, target_of
+from shell.output.output import Output
+from shell.output.safe import shown
+from shell.tasks.plan_checks import refusal_of
+from shell.tasks.planning import Planned, add_planning, current_acls, planned, print_steps
+from shell.tasks.saved_plans import config_of, plan_to_save, refuse_changed, saved_plan
+from shell.views.credential_migration import add_credentials, moves
 
 if TYPE_CHECKING:
-    from shell.moved import Move
-    from shell.plan_checks import Refusal
-    from snapshot.exchange.target import Target
+    from metalog_sources.targets.target import Target
+    from shell.tasks.plan_checks import Refusal
+    from shell.views.credential_migration import Move
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
 FORMATS: Final = ("text", "json")

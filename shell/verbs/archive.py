@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.plurals import counted
+from metalog_sources.source_kinds import ARCHIVED
 from shell.context import add_command_config, add_place, opened_source
-from shell.output import Output
-from shell.safe import safe
-from snapshot.exchange.source_kinds import ARCHIVED
+from shell.output.output import Output
+from shell.output.safe import safe
 
 if TYPE_CHECKING:
-    from snapshot.exchange.source import Source
+    from metalog_sources.source import Source
 
 USAGE: Final = "SOURCE FOLDER [options]"
 FORMATS: Final = ("text", "json")
@@ -80,8 +80,8 @@ def run(arguments: Namespace, output: Output) -> int:
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
     """As the log tells it, or else --cluster-id or the archive does. A quorum's must be known:
     no folder shows whose log it is."""
+    from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
-    from snapshot.exchange.replay import cluster_id_of
 
     told, given = cluster_id_of(source), arguments.cluster_id
     if told is not None:
@@ -90,7 +90,7 @@ def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | Non
         return told
     known: str | None = given or archived_cluster(target, LOCAL_FILES)
     if source.kind == "quorum":
-        from metalog.log.quorum import QuorumLog
+        from metalog.log.quorum.observer import QuorumLog
 
         if known is None:
             raise InvalidSource(

@@ -10,14 +10,19 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from authorizer.decide import Decision
-from authorizer.insight.commands import quoted
-from authorizer.insight.hosts import changing_hosts
+from authorizer.analysis.commands import quoted
+from authorizer.analysis.hosts import changing_hosts
+from authorizer.engine.decide import Decision
 from authorizer.trace import Question
-from shell.acls import sentence
-from shell.checklist import answer_checklist, asks_checklist, read_checklist
+from shell.arguments.batch_questions import Group, Many, asks_many, lines_of
+from shell.arguments.question import Asked, add_question, read_question
 from shell.context import add_config, add_source
-from shell.explanation import (
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.checklist import answer_checklist, asks_checklist, read_checklist
+from shell.tasks.queries import Judge, judge_of
+from shell.views.acls import sentence
+from shell.views.explanation import (
     asked_from,
     because,
     changed_since,
@@ -27,11 +32,6 @@ from shell.explanation import (
     resource_said,
     result_cell,
 )
-from shell.judge import Judge, judge_of
-from shell.many import Group, Many, asks_many, lines_of
-from shell.output import Cell, Output
-from shell.question import Asked, add_question, read_question
-from shell.safe import shown
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json")

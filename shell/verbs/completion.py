@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from metalog.acl import Operation, ResourceType, camel
 from metalog.files import LOCAL_FILES
+from shell.arguments.words import Word
 from shell.options import build_parser
-from shell.output import Output, safe
+from shell.output.output import Output, safe
 from shell.verb_table import table_of
-from shell.words import Word
 
 USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)
@@ -63,7 +63,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if arguments.shell == _NAMES:
-        from snapshot.exchange.names import known_names
+        from metalog_sources.names import known_names
 
         for name in known_names(os.environ, Path(), LOCAL_FILES):
             output.line(safe(f"@{name}"))
@@ -106,7 +106,7 @@ def _values(action: Action) -> tuple[str, ...]:
 @cache
 def _known_words() -> dict[str, tuple[str, ...]]:
     """By what an argument is called in every verb that has it."""
-    from authorizer.insight.lint.checks import CHECKS
+    from authorizer.analysis.lint.checks import CHECKS
 
     operations = tuple(map(camel, _creatable(Operation)))
     types = tuple(f"{each.name.lower().replace('_', '-')}:" for each in _creatable(ResourceType))

@@ -11,10 +11,11 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.insight.diff import Difference, UserChange, Users, difference
+from authorizer.analysis.diff import Difference, UserChange, Users, difference
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.acls import sentence
+from metalog_sources.formats.document import acl_order
+from metalog_sources.targets.plan import Change, Step, phases, step_fields
 from shell.context import (
     MOMENT_FORMS,
     add_source,
@@ -23,12 +24,11 @@ from shell.context import (
     refuse_doubts_about,
     replayed_source,
 )
-from shell.output import Cell, Output
-from shell.pasted_commands import Place
-from shell.planning import SIGNS, print_commands, print_table
-from shell.safe import shown
-from snapshot.exchange.formats.document import acl_order
-from snapshot.exchange.plan import Change, Step, phases, step_fields
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.planning import SIGNS, print_commands, print_table
+from shell.views.acls import sentence
+from shell.views.pasted_commands import Place
 
 if TYPE_CHECKING:
     from metalog.acl import Acl

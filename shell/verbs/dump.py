@@ -11,21 +11,21 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from metalog.log.single import CheckpointLog
+from metalog.log.folder.single_file import CheckpointLog
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
 from metalog.records.json import to_json
 from metalog.records.masking import masked
 from metalog.records.message import ControlMessage
+from metalog_sources.source_kinds import LOGS
 from shell.context import BOOTSTRAP_SAID, add_source, opened_source, resolved_moment
-from shell.output import Cell, Output
-from shell.safe import safe
-from snapshot.exchange.source_kinds import LOGS
+from shell.output.output import Cell, Output
+from shell.output.safe import safe
 
 if TYPE_CHECKING:
     from metalog.records.batch import Batch, Entry
-    from shell.progress import Progress
-    from snapshot.exchange.source import Source
+    from metalog_sources.source import Source
+    from shell.output.progress import Progress
 
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
@@ -124,7 +124,7 @@ def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
 def _row(batch: Batch, entry: Entry, show_secrets: bool) -> list[Cell | str]:
     from json import dumps
 
-    from snapshot.exchange.moment import time_text
+    from metalog_sources.moment import time_text
 
     record = _as_json(batch, entry)
     if "undecodable" in record:

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
-from shell.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
+from shell.arguments.batch_questions import Group, Many, asks_many, lines_of
+from shell.arguments.question import Asked, add_question, read_question
 from shell.context import add_config, add_source
-from shell.explanation import changed_since, point_out, render, section
-from shell.judge import Judge, judge_of
-from shell.many import Group, Many, asks_many, lines_of
-from shell.output import Output
-from shell.question import Asked, add_question, read_question
+from shell.output.output import Output
+from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
+from shell.tasks.queries import Judge, judge_of
+from shell.views.explanation import changed_since, point_out, render, section
 
 if TYPE_CHECKING:
-    from authorizer.insight.explain import Explanation
+    from authorizer.analysis.explain import Explanation
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json", "markdown")
@@ -58,8 +58,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> None:
-    from authorizer.insight.json import remedy_json
-    from shell.checklist_remedy import checklist_remedy, checklist_remedy_lines
+    from authorizer.analysis.json import remedy_json
+    from shell.tasks.checklist_remedy import checklist_remedy, checklist_remedy_lines
 
     remedy = checklist_remedy(checklist, judge)
     if not output.is_text:
@@ -78,7 +78,7 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
     unknown = judge.unknown(asked.question)
     point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
     if output.format == "json":
-        from authorizer.insight.json import to_json
+        from authorizer.analysis.json import to_json
 
         record = to_json(explanation, judge.id_of, judge.place.as_json) | judge.extent_json()
         output.record(record | {"unknown": [each.as_json() for each in unknown]})
@@ -89,7 +89,7 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
 def _explain_many(
     many: Many, groups: Iterable[Group], judge: Judge, arguments: Namespace, output: Output
 ) -> int:
-    from authorizer.insight.json import to_json
+    from authorizer.analysis.json import to_json
 
     for group in groups:
         explanation = judge.explain(group.asked.question, since=False, request=group.asked.request)

@@ -21,14 +21,14 @@ from metalog.image.metadata import MetadataImage
 from metalog.plurals import counted
 from metalog.principal import parse_principal
 from metalog.records.message import ControlMessage
-from shell.acl_files import Held, held_by
-from shell.acls import sentence
+from metalog_sources.certainty import MARK
+from metalog_sources.formats.document import Document, ScramUser, in_order
 from shell.context import add_source
-from shell.left_out import LeftOut
-from shell.output import Output
-from shell.safe import safe
-from snapshot.exchange.certainty import MARK
-from snapshot.exchange.formats.document import Document, ScramUser, in_order
+from shell.output.output import Output
+from shell.output.safe import safe
+from shell.tasks.acl_files import Held, held_by
+from shell.views.acls import sentence
+from shell.views.export_omissions import LeftOut
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
 FORMATS: Final = (
@@ -167,11 +167,11 @@ def _refuse_nothing(document: Document, output: Output) -> None:
 
 def _has_something_sayable(document: Document, output: Output) -> bool:
     if output.format == "strimzi":
-        from snapshot.exchange.formats.strimzi import has_resources
+        from metalog_sources.formats.strimzi import has_resources
 
         return has_resources(document)
     if output.format == "commands":
-        from authorizer.insight.commands import why_no_command
+        from authorizer.analysis.commands import why_no_command
 
         return any(why_no_command(acl) is None for acl in document.acls)
     return True
@@ -182,7 +182,7 @@ def _missing(output: Output) -> bytes:
     if not output.missing:
         return b""
     if output.format == "json":
-        from snapshot.exchange.formats.json import write_missing
+        from metalog_sources.formats.json import write_missing
 
         return write_missing(output.missing_fields).encode()
     return "".join(f"{MARK}{safe(line)}\n" for line in output.missing).encode()
@@ -213,22 +213,22 @@ def _without_credential(user: ScramUser) -> ScramUser:
 def _writer(arguments: Namespace, output: Output, left_out: LeftOut) -> Callable[[Document], bytes]:
     """Imports the one format that is asked for."""
     if output.format == "avro":
-        from snapshot.exchange.formats.avro import write_avro
+        from metalog_sources.formats.avro import write_avro
 
         return lambda document: write_avro(_acls_alone(document, left_out))
     if output.format == "csv":
-        from snapshot.exchange.formats.csv import write_csv
+        from metalog_sources.formats.csv import write_csv
 
         return lambda document: write_csv(_acls_alone(document, left_out)).encode()
     if output.format == "json":
-        from snapshot.exchange.formats.json import write_json
+        from metalog_sources.formats.json import write_json
 
         return lambda document: write_json(document).encode()
     if output.format == "strimzi":
         return lambda document: _strimzi(document, arguments, left_out).encode()
     if output.format == "commands":
         return lambda document: _commands(_acls_alone(document, left_out), output).encode()
-    from snapshot.exchange.formats.yaml import write_yaml
+    from metalog_sources.formats.yaml import write_yaml
 
     return lambda document: write_yaml(document).encode()
 
@@ -242,7 +242,7 @@ def _acls_alone(document: Document, left_out: LeftOut) -> Document:
 
 
 def _strimzi(document: Document, arguments: Namespace, left_out: LeftOut) -> str:
-    from snapshot.exchange.formats.strimzi import VERSIONS, write_strimzi
+    from metalog_sources.formats.strimzi import VERSIONS, write_strimzi
 
     written = write_strimzi(
         document, version=arguments.api_version or VERSIONS[0], cluster=arguments.cluster
@@ -261,7 +261,7 @@ def _strimzi(document: Document, arguments: Namespace, left_out: LeftOut) -> str
 
 
 def _commands(document: Document, output: Output) -> str:
-    from authorizer.insight.commands import Change, kafka_acls_command, why_no_command
+    from authorizer.analysis.commands import Change, kafka_acls_command, why_no_command
 
     lines = []
     for entry in in_order(document.entries):
@@ -317,7 +317,7 @@ def _file_name(text: str) -> str:
 
 
 def _write_snapshot(held: Held, arguments: Namespace, output: Output) -> None:
-    from snapshot.exchange.store import image_of
+    from metalog_sources.store import image_of
     from snapshot.writer import write_snapshot
 
     image = held.image
@@ -343,7 +343,7 @@ def _write_snapshot(held: Held, arguments: Namespace, output: Output) -> None:
 
 def _quorum_records(held: Held, image: MetadataImage) -> Sequence[tuple[ControlMessage, int]]:
     """What the log said of its voters by then, which is no part of an image."""
-    from metalog.log.voters import quorum_at, quorum_records
+    from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if held.image is None:
         return ()

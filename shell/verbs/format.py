@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
+from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config
-from shell.controllers_line import parse_controllers
-from shell.output import Output
-from shell.safe import shown
+from shell.output.output import Output
+from shell.output.safe import shown
 
 if TYPE_CHECKING:
-    from shell.node_config import NodeConfig
+    from shell.tasks.node_config import NodeConfig
     from snapshot.formatting import Controller, Formatted, Records
 
 USAGE: Final = "[DIR] [--config FILE] [options]"
@@ -114,7 +114,7 @@ class _Node(NamedTuple):
 
 def run(arguments: Namespace, output: Output) -> int:
     from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
-    from shell.first_records import first_records
+    from shell.arguments.first_records import first_records
     from snapshot.formatting import Format, format_directories
     from snapshot.initial_features import check_kraft_version, initial_features
 
@@ -177,7 +177,7 @@ def _config(arguments: Namespace) -> NodeConfig | None:
     if arguments.config is None:
         return None
     from shell.context import read_properties
-    from shell.node_config import node_config
+    from shell.tasks.node_config import node_config
 
     return node_config(read_properties(Path(arguments.config)), arguments.config)
 

@@ -9,15 +9,19 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.insight.changes import Change, UserChange
-from authorizer.insight.since import Cause, Turn, Turns
-from authorizer.timeline import AclChange
+from authorizer.analysis.changes import Change, UserChange
+from authorizer.analysis.since import Cause, Turn, Turns
+from authorizer.history.timeline import AclChange
 from authorizer.trace import reaches
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
-from metalog.log.layout import SEGMENT_SUFFIX
+from metalog.log.folder.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
-from shell.acls import KEYS, sentence, values
+from metalog_sources.moment import time_text
+from metalog_sources.source_kinds import LOGS
+from shell.arguments.question import Asked, as_java_writes, read_question
+from shell.arguments.resources import add_resources, resources
+from shell.arguments.words import parse_operation
 from shell.context import (
     MOMENT_FORMS,
     add_config,
@@ -29,15 +33,11 @@ from shell.context import (
     refuse_nothing_proven,
     replayed_source,
 )
-from shell.explanation import headline, result_cell
-from shell.history import History, history_of
-from shell.output import Cell, Output
-from shell.question import Asked, as_java_writes, read_question
-from shell.resources import add_resources, resources
-from shell.safe import shown
-from shell.words import parse_operation
-from snapshot.exchange.moment import time_text
-from snapshot.exchange.source_kinds import LOGS
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.history import History, history_of
+from shell.views.acls import KEYS, sentence, values
+from shell.views.explanation import headline, result_cell
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from metalog.acl import Acl, Operation, ResourceType
     from metalog.ids import Uuid
     from metalog.loader import Doubt
-    from snapshot.exchange.replay import Replayed
+    from metalog_sources.replay import Replayed
 
 USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--follow] [options]"
 FORMATS: Final = ("text", "json")
@@ -197,7 +197,7 @@ def _changes(wanted: Filter, within: _Asked, output: Output) -> None:
 
 def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
     """What has come is shown before more is waited for."""
-    from shell.following import follow
+    from shell.tasks.follow_log import follow
 
     output.note("following; Ctrl-C ends it")
     output.flush()

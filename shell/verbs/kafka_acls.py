@@ -23,8 +23,13 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.acls import listing_order
-from shell.asking import need_somebody, says_yes
+from metalog_sources.formats.acl_options import Action, Asked, Options, asked
+from metalog_sources.source_kinds import ACL_TARGETS
+from metalog_sources.store import NarrowStore
+from metalog_sources.targets.plan import Change, Step, after
+from metalog_sources.targets.target import carry_out, refuse_unwritable, target_of
+from shell.arguments.confirm import need_somebody, says_yes
+from shell.arguments.kafka_acls_draft import DRAFT_OPTIONS, with_draft
 from shell.context import (
     add_command_config,
     add_config,
@@ -34,20 +39,15 @@ from shell.context import (
     read_config,
     state_document,
 )
-from shell.kafka_acls_draft import DRAFT_OPTIONS, with_draft
-from shell.narrow_source import for_listing
-from shell.output import Output
-from shell.plan_checks import add_lockout, caller_of
-from shell.planning import current_acls
-from shell.safe import safe
-from snapshot.exchange.formats.acl_options import Action, Asked, Options, asked
-from snapshot.exchange.plan import Change, Step, after
-from snapshot.exchange.source_kinds import ACL_TARGETS
-from snapshot.exchange.store import NarrowStore
-from snapshot.exchange.target import carry_out, refuse_unwritable, target_of
+from shell.output.output import Output
+from shell.output.safe import safe
+from shell.tasks.narrow_source import for_listing
+from shell.tasks.plan_checks import add_lockout, caller_of
+from shell.tasks.planning import current_acls
+from shell.views.acls import listing_order
 
 if TYPE_CHECKING:
-    from snapshot.exchange.target import Target
+    from metalog_sources.targets.target import Target
 
 USAGE: Final = "TARGET --list|--add|--remove [options of kafka-acls]"
 FORMATS: Final = ("text",)
@@ -242,7 +242,7 @@ def _refuse_lockout(
     steps: Sequence[Step], target: Target, arguments: Namespace, output: Output
 ) -> None:
     """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
-    from shell.lockout import lockout_said
+    from shell.tasks.lockout import lockout_said
 
     if arguments.allow_lockout or not any(
         step.acl.resource_type is ResourceType.CLUSTER for step in steps

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from authorizer.insight.lint.checks import CHECKS, Found, lint, worst
-from authorizer.insight.lint.finding import Check, Finding, Severity
+from authorizer.analysis.lint.checks import CHECKS, Found, lint, worst
+from authorizer.analysis.lint.finding import Check, Finding, Severity
 from metalog.acl import Acl, words_of
-from metalog.collector import resting_collector
 from metalog.errors import InvalidRequest
+from metalog.gc_pause import resting_collector
 from metalog.plurals import counted, plural
-from shell.acls import KEYS, sentence
+from shell.arguments.lint_input import Looked, looked_at
 from shell.context import add_config, add_source
-from shell.linting import Looked, looked_at
-from shell.output import Output
-from shell.safe import safe, shown
+from shell.output.output import Output
+from shell.output.safe import safe, shown
+from shell.views.acls import KEYS, sentence
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--fail-on SEVERITY] [options]"
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
@@ -71,7 +71,7 @@ def run(arguments: Namespace, output: Output) -> int:
         for check, finding in _each(results):
             output.record(_as_json(check, finding, looked))
     elif output.format == "sarif":
-        from shell.sarif import print_sarif
+        from shell.output.sarif import print_sarif
 
         print_sarif(results, looked, output)
     elif output.format == "github":
@@ -87,7 +87,7 @@ def _chosen(arguments: Namespace) -> list[Check]:
     only, but = arguments.only or known, getattr(arguments, "except") or ()
     for name in (*only, *but):
         if name not in known:
-            from authorizer.insight.names import nearest_name
+            from authorizer.analysis.names import nearest_name
 
             near = nearest_name(name, known.keys())
             advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
@@ -199,7 +199,7 @@ def _keyed(acl: Acl) -> dict[str, str]:
 
 
 def _print_annotations(results: Sequence[Found], looked: Looked, output: Output) -> None:
-    from shell.reports import annotation
+    from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):
         place = None if finding.acl is None else looked.places.get(finding.acl)
@@ -210,7 +210,7 @@ def _print_annotations(results: Sequence[Found], looked: Looked, output: Output)
 
 
 def _print_junit(results: Sequence[Found], output: Output) -> None:
-    from shell.reports import Case, print_junit
+    from shell.output.ci_reports import Case, print_junit
 
     cases = []
     for check, found in results:

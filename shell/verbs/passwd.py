@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
 from metalog.plurals import plural
-from metalog.records.text import text_problem
+from metalog.records.primitives.text import text_problem
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMechanism
-from shell.asking import need_somebody, says_yes
-from shell.context import add_command_config, add_config, add_place, opened_source
-from shell.lost_login import Deletion, refuse_lost_login
-from shell.output import Output
-from shell.plan_checks import add_lockout
-from shell.safe import shown
-from snapshot.exchange.credentials import (
+from metalog_sources.source_kinds import USER_TARGETS
+from metalog_sources.targets.credentials import (
     PasswordOffer,
     TakesPasswords,
     credential_target_of,
 )
-from snapshot.exchange.source_kinds import USER_TARGETS
+from shell.arguments.confirm import need_somebody, says_yes
+from shell.context import add_command_config, add_config, add_place, opened_source
+from shell.output.output import Output
+from shell.output.safe import shown
+from shell.tasks.lost_login import Deletion, refuse_lost_login
+from shell.tasks.plan_checks import add_lockout
 
 if TYPE_CHECKING:
-    from snapshot.exchange.credentials import CredentialTarget
-    from snapshot.exchange.source import Source
+    from metalog_sources.source import Source
+    from metalog_sources.targets.credentials import CredentialTarget
 
 USAGE: Final = "TARGET USER [--password-file FILE] [--mechanism M] [options]"
 FORMATS: Final = ("text", "json")
@@ -183,7 +183,7 @@ def _delete(
 ) -> None:
     user = arguments.user
     if user not in users:
-        from authorizer.insight.names import nearest_name
+        from authorizer.analysis.names import nearest_name
 
         near = nearest_name(user, users.keys())
         advice = f"did you mean {near}?" if near else "metalog users lists them"

@@ -14,12 +14,11 @@ from typing import Final
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, replace_whole
 from metalog.plurals import counted
-from shell.output import Cell, Output, in_markdown
-from shell.pasted_commands import Place
-from shell.plan_audit import Audit, asked_words, audited
-from shell.plan_checks import Refusal, refusal_of
-from shell.plan_reports import print_annotations, print_cases
-from shell.planning import (
+from metalog_sources.targets.plan import step_fields, write_saved
+from shell.output.output import Cell, Output, in_markdown
+from shell.tasks.plan_audit import Audit, asked_words, audited
+from shell.tasks.plan_checks import Refusal, refusal_of
+from shell.tasks.planning import (
     Planned,
     add_planning,
     planned,
@@ -28,8 +27,9 @@ from shell.planning import (
     print_table,
     summary,
 )
-from shell.saved_plans import plan_to_save
-from snapshot.exchange.plan import step_fields, write_saved
+from shell.tasks.saved_plans import plan_to_save
+from shell.views.pasted_commands import Place
+from shell.views.plan_reports import print_annotations, print_cases
 
 USAGE: Final = "TARGET WANTED… [--prune] [--audit FILE] [--save FILE] [options]"
 FORMATS: Final = ("text", "json", "markdown", "commands", "github", "junit")

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
-from shell.logs import AUDIT_LEVELS, start_logging
-from shell.logs import FORMATS as LOG_FORMATS
-from shell.output import Output
-from shell.safe import shown
+from shell.output.logs import AUDIT_LEVELS, start_logging
+from shell.output.logs import FORMATS as LOG_FORMATS
+from shell.output.output import Output
+from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from metalog.wire.hosts import Address
-    from metalog_node.config import NodeConfig
-    from metalog_node.listeners import Listener
+    from metalog_node.config.listeners import Listener
+    from metalog_node.config.node_config import NodeConfig
 
 USAGE: Final = "[--config FILE] [options]"
 FORMATS: Final = ("text",)
@@ -76,7 +76,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     try:
-        import metalog_node.config  # noqa: F401
+        import metalog_node.config.node_config  # noqa: F401
     except ModuleNotFoundError as error:
         raise InvalidRequest(
             f"serve needs {error.name}: pip install 'kraft-metalog[node]'"
@@ -96,8 +96,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[str, int]]) -> None:
-    from metalog_node.config import read_config
-    from metalog_node.event_loop import new_event_loop
+    from metalog_node.config.node_config import read_config
+    from metalog_node.net.event_loop import new_event_loop
 
     if arguments.config is None:
         config = _to_try(arguments, output)
@@ -121,7 +121,7 @@ def _take_all_files() -> None:
 
 def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
     """A node on this machine alone, for whoever is on it."""
-    from metalog_node.trial import is_formatted, trial_config
+    from metalog_node.config.dev_config import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)
     is_new = not is_formatted(folder)

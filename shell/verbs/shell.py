@@ -8,9 +8,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
+from metalog_sources.source_kinds import LOGS
 from shell.context import add_source, opened_source, replayed_source
-from shell.output import Output
-from snapshot.exchange.source_kinds import LOGS
+from shell.output.output import Output
 
 USAGE: Final = "SOURCE [options] [-- COMMAND …]"
 FORMATS: Final = ("text",)
@@ -35,7 +35,7 @@ def run(arguments: Namespace, output: Output) -> int:
     command = [*arguments.command, *arguments.rest]
     live = None
     if source.kind == "quorum" and arguments.at is None and replayed.loader is not None:
-        from snapshot.exchange.live import LiveImage
+        from metalog_sources.live.followed_replay import LiveImage
 
         live = LiveImage(source.log, replayed.loader)
     return browse(replayed, command, output, show_secrets=arguments.show_secrets, live=live)

@@ -10,15 +10,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from metalog_sources.source_kinds import LOGS
 from shell.context import add_source, problems_of, replayed_source
-from shell.output import Cell, Output
-from shell.safe import safe, shown
-from snapshot.exchange.source_kinds import LOGS
+from shell.output.output import Cell, Output
+from shell.output.safe import safe, shown
 
 if TYPE_CHECKING:
-    from metalog.log.layout import MetaProperties
-    from snapshot.exchange.replay import Replayed
-    from snapshot.exchange.source import Source
+    from metalog.log.folder.layout import MetaProperties
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
 
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
@@ -31,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    from snapshot.exchange.replay import survey_source, without_advice
+    from metalog_sources.replay import survey_source, without_advice
 
     replayed = replayed_source(arguments, output, warn=False, shows=True)
     end = replayed.bounds.end
@@ -144,8 +144,8 @@ def _scram_users(replayed: Replayed) -> int:
 
 
 def _meta_properties(source: Source) -> MetaProperties | None:
-    from metalog.log.directory import DirectoryLog
-    from metalog.log.several import FoldersLog
+    from metalog.log.folder.directory import DirectoryLog
+    from metalog.log.folder.merged_folders import FoldersLog
 
     if isinstance(source.log, FoldersLog):
         return source.log.source.meta_properties
@@ -156,7 +156,7 @@ def _encoding(source: Source) -> str | None:
     """Of a topic's values; None of any other log, whose records are as Kafka writes them."""
     if source.kind != "topic":
         return None
-    from metalog.log.topic import TopicLog
+    from metalog.log.topic.reader import TopicLog
 
     return source.log.encoding if isinstance(source.log, TopicLog) else None
 
@@ -165,7 +165,7 @@ def _leader_id(source: Source) -> int | None:
     """Who leads a live quorum; None of any other log."""
     if source.kind != "quorum":
         return None
-    from metalog.log.quorum import QuorumLog
+    from metalog.log.quorum.observer import QuorumLog
 
     return source.log.leader.id if isinstance(source.log, QuorumLog) else None
 

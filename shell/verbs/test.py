@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from authorizer.insight.commands import quoted
-from authorizer.insight.expectations import Outcome, hold
+from authorizer.analysis.commands import quoted
+from authorizer.analysis.expectations import Outcome, hold
 from authorizer.trace import Question
 from metalog.plurals import counted, plural
-from shell.acls import sentence
+from shell.arguments.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
-from shell.expectations import Expected, read_expectations
-from shell.explanation import asked_from, because, resource_said
-from shell.judge import Judge, judge_of
-from shell.output import Output
-from shell.safe import safe, shown
+from shell.output.output import Output
+from shell.output.safe import safe, shown
+from shell.tasks.queries import Judge, judge_of
+from shell.views.acls import sentence
+from shell.views.explanation import asked_from, because, resource_said
 
 USAGE: Final = "SOURCE FILE… [options]"
 FORMATS: Final = ("text", "json", "github", "junit")
@@ -153,7 +153,7 @@ def _as_json(each: Held, judge: Judge) -> dict[str, Any]:
 
 
 def _print_annotations(failed: Iterable[Held], output: Output) -> None:
-    from shell.reports import annotation
+    from shell.output.ci_reports import annotation
 
     for each in failed:
         message = f"{_asked(each.question)}: {_expected_said(each)}{_by(each)}"
@@ -161,7 +161,7 @@ def _print_annotations(failed: Iterable[Held], output: Output) -> None:
 
 
 def _print_junit(held: Iterable[Held], output: Output) -> None:
-    from shell.reports import Case, print_junit
+    from shell.output.ci_reports import Case, print_junit
 
     cases = []
     for each in held:

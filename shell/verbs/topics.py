@@ -10,25 +10,25 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.decide import decision_order
-from authorizer.insight.json import acl_json
-from authorizer.insight.who_can import WhoCan, who_can
+from authorizer.analysis.json import acl_json
+from authorizer.analysis.who_can import WhoCan, who_can
+from authorizer.engine.decide import decision_order
 from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType, java_order
 from metalog.ids import uuid_text
 from metalog.plurals import counted
-from shell.acls import sentence
+from metalog_sources.source_kinds import WITH_TOPICS
 from shell.context import add_config, add_source, opened_source, replayed_source
-from shell.holders import holder_records, print_holders
-from shell.judge import Judge, judge_of
-from shell.output import Cell, Output
-from shell.safe import shown
-from snapshot.exchange.source_kinds import WITH_TOPICS
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.queries import Judge, judge_of
+from shell.views.acls import sentence
+from shell.views.holders import holder_records, print_holders
 
 if TYPE_CHECKING:
     from metalog.ids import Uuid
     from metalog.image.metadata import MetadataImage
-    from snapshot.exchange.source import Source
+    from metalog_sources.source import Source
 
 USAGE: Final = "SOURCE [--topic NAME] [--describe] [options]"
 FORMATS: Final = ("text", "json")
@@ -95,7 +95,7 @@ def _topics(source: Source, image: MetadataImage, wanted: Sequence[str] | None) 
 
 def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None, int]]:
     """The id and the number of partitions of each, by its name."""
-    from snapshot.exchange.store import TopicStore
+    from metalog_sources.store import TopicStore
 
     if source.store is None:
         return {

@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from shell.context import add_source, replayed_source
-from shell.output import Cell, Output
-from shell.safe import shown
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
 
 if TYPE_CHECKING:
     from metalog.image.scram import ScramImage

@@ -8,15 +8,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from authorizer.insight.who_can import who_can
+from authorizer.analysis.who_can import who_can
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL
+from shell.arguments.question import as_java_writes
+from shell.arguments.words import parse_operation, parse_resource
 from shell.context import add_config, add_source
-from shell.holders import holder_records, print_holders
-from shell.judge import judge_of
-from shell.output import Output
-from shell.question import as_java_writes
-from shell.words import parse_operation, parse_resource
+from shell.output.output import Output
+from shell.tasks.queries import judge_of
+from shell.views.holders import holder_records, print_holders
 
 USAGE: Final = "SOURCE OPERATION TYPE:NAME [options]"
 FORMATS: Final = ("text", "json")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authorizer import Action, Operation, RequestContext, ResourceType, topic
-from authorizer.audit import format_line, parse_line, read_row, row_of
-from authorizer.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
+from authorizer.audit.line import format_line, parse_line, read_row, row_of
+from authorizer.engine.decide import ALLOWED, DENIED, DENIED_BY_DEFAULT, Decision
 from metalog.acl import Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
 

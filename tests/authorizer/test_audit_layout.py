@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authorizer.audit import parse_line
-from authorizer.audit_layout import NOT_AUDIT, Zone, read_entry, unwrapped
+from authorizer.audit.layouts import NOT_AUDIT, Zone, read_entry, unwrapped
+from authorizer.audit.line import parse_line
 from metalog.errors import InvalidRequest
 
 LINE = (

@@ -21,9 +21,9 @@ from authorizer import (
     ResourceType,
     spec,
 )
-from authorizer.bulk import BulkDecider, Columns
-from authorizer.decide import ALLOWED, ALLOWED_TO_SUPER_USER
-from authorizer.index import AclIndex
+from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
+from authorizer.engine.index import AclIndex
 from metalog.errors import InvalidRequest
 
 ADMIN = "User:admin"
@@ -123,7 +123,7 @@ def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever chooses long names leaves no more behind than the last call took beyond the bound."""
-    monkeypatch.setattr("authorizer.scopes.REMEMBERED_BYTES", 200_000)
+    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED_BYTES", 200_000)
     decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     tracemalloc.start()
     try:

@@ -16,11 +16,11 @@ from authorizer import (
     StandardAuthorizer,
     topic,
 )
-from authorizer.audit import format_line
-from authorizer.bulk import BulkDecider, Columns
-from authorizer.decide import AuthorizationResult
-from authorizer.index import AclIndex
-from authorizer.kip11 import Resource, Session, SimpleAclAuthorizer
+from authorizer.audit.line import format_line
+from authorizer.compat.kip11 import Resource, Session, SimpleAclAuthorizer
+from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.decide import AuthorizationResult
+from authorizer.engine.index import AclIndex
 from metalog.ids import Uuid
 
 READ = Action(Operation.READ, topic("pay"))

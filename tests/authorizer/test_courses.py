@@ -13,9 +13,9 @@ from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histori
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
-from authorizer.courses import Courses
-from authorizer.decide import ALLOWED_TO_SUPER_USER
-from authorizer.timeline import AclChange, Edge, Timeline, lives
+from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
+from authorizer.history.decision_timeline import Courses
+from authorizer.history.timeline import AclChange, Edge, Timeline, lives
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid

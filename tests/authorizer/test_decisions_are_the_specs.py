@@ -19,9 +19,9 @@ from authorizer import (
     ResourcePattern,
     ResourceType,
     StandardAuthorizer,
-    scopes,
     spec,
 )
+from authorizer.engine import decision_cache
 
 EXAMPLES = 10_000
 """In each of two parts, which run side by side where there is more than one core."""
@@ -118,8 +118,8 @@ def test_what_is_remembered_of_one_name_is_right_for_all_others(
     beside_stems: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names are told by their beginnings, of lengths that even these short names have."""
-    monkeypatch.setattr(scopes, "STEM_LENGTHS", (4, 2, 1, 0))
-    monkeypatch.setattr(scopes, "BESIDE_STEMS", beside_stems)
+    monkeypatch.setattr(decision_cache, "STEM_LENGTHS", (4, 2, 1, 0))
+    monkeypatch.setattr(decision_cache, "BESIDE_STEMS", beside_stems)
     for world in _worlds(300):
         authorizer = StandardAuthorizer.from_acls(
             world.acls, allow_everyone=world.default, tolerant=True

@@ -7,18 +7,10 @@ from itertools import product
 
 import pytest
 
-from authorizer import (
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-    buckets,
-    prefixes,
-    spec,
-)
-from authorizer.decide import session
-from authorizer.index import AclIndex, IndexWriter
+from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType, spec
+from authorizer.engine import buckets, prefixes
+from authorizer.engine.decide import session
+from authorizer.engine.index import AclIndex, IndexWriter
 from metalog.acl import AccessControlEntryFilter, AclFilter, ResourcePatternFilter
 from metalog.ids import Uuid
 

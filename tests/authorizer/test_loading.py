@@ -8,8 +8,8 @@ import pytest
 from command import run_python
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
-from authorizer.kip11 import SimpleAclAuthorizer
-from authorizer.kip11.adapter import Adapted
+from authorizer.compat.kip11 import SimpleAclAuthorizer
+from authorizer.compat.kip11.adapter import Adapted
 from authorizer.loading import OURS, load_authorizer
 from metalog.errors import ConfigException, InvalidRequest
 
@@ -37,7 +37,7 @@ def test_a_super_user_is_known_as_one_whoever_decides() -> None:
         assert not loaded.is_super_user("user:admin")
 
 
-@pytest.mark.parametrize("name", [SIMPLE, "authorizer.kip11.SimpleAclAuthorizer"])
+@pytest.mark.parametrize("name", [SIMPLE, "authorizer.compat.kip11.SimpleAclAuthorizer"])
 def test_kip_11s_is_loaded_behind_todays_interface(name: str) -> None:
     loaded = load_authorizer({KEY: name, "kafka.superusers": "user:admin"}, [])
     assert isinstance(loaded, Adapted)
@@ -72,7 +72,7 @@ def test_a_class_that_is_none_stops_the_node(name: str, said: str) -> None:
 def test_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KIP-11: made without arguments, then initialized, then asked."""
     (tmp_path / "our_authorizers.py").write_text(
-        "from authorizer.kip11 import Authorizer\n"
+        "from authorizer.compat.kip11 import Authorizer\n"
         "class Ours(Authorizer):\n"
         "    def initialize(self, config):\n"
         "        self.friend = config['friend']\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer.prefixes import Prefix, SortedNames, combined, up_from
+from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
 
 names = st.text("ab\uffff\U0001f600", max_size=6)
 

@@ -1,4 +1,4 @@
-"""What to ask before a request is carried out, by the table in ``authorizer.permissions``."""
+"""What to ask before a request is carried out, by the table in ``authorizer.permissions.table``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from authorizer import (
 )
 from authorizer.api import Action
 from authorizer.interface import AuthorizationResults
-from authorizer.permissions import APIS
+from authorizer.permissions.table import APIS
 from metalog.errors import InvalidRequest
 
 

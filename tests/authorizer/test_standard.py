@@ -24,7 +24,7 @@ from authorizer import (
     group,
     topic,
 )
-from authorizer.audit import LOGGER
+from authorizer.audit.line import LOGGER
 from metalog.errors import AuthorizerNotReady, InvalidRequest
 from metalog.ids import Uuid
 from metalog.image.acls import record_of
@@ -343,7 +343,7 @@ def test_a_whole_image_replaces_all_whatever_was_missed() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("authorizer.scopes.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED", 50)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     for number in range(500):
         assert authorizer.is_allowed(APP, Action(Operation.READ, topic(f"pay{number}")))
@@ -359,7 +359,7 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
 ) -> None:
     """However many sessions come, and however long their principals are."""
     limit = 1 << 20
-    monkeypatch.setattr("authorizer.scopes.REMEMBERED_BYTES", limit)
+    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED_BYTES", limit)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     assert authorizer.is_allowed(APP, READ)
     tracemalloc.start()
@@ -376,7 +376,7 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("authorizer.scopes.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.decision_cache.REMEMBERED", 50)
     nested = [
         _acl("p" * length)._replace(pattern_type=PatternType.PREFIXED) for length in range(1, 21)
     ]

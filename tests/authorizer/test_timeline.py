@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from small_histories import START, at_offset, bases, histories, replayed
 
-from authorizer.timeline import AclChange, Edge, Life, Timeline, lives
+from authorizer.history.timeline import AclChange, Edge, Life, Timeline, lives
 from metalog.acl import Acl
 from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
@@ -73,6 +73,6 @@ def test_before_the_history_nothing_is_known() -> None:
 
 
 def _acls() -> list[Acl]:
-    from shell.acl_line import parse_acl_line
+    from shell.arguments.acl_line import parse_acl_line
 
     return parse_acl_line("ALLOW User:a Read topic:t")

@@ -21,7 +21,7 @@ from vectors import (
 )
 
 from authorizer import AuthorizerConfig, Operation, ResourceType, StandardAuthorizer, spec
-from authorizer.audit import LOGGER, TRACE, parse_line, read_row, row_of
+from authorizer.audit.line import LOGGER, TRACE, parse_line, read_row, row_of
 from metalog.errors import AuthorizerNotReady
 from metalog.ids import parse_uuid
 

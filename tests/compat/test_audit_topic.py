@@ -14,9 +14,9 @@ from followed_world import line
 from kafka_tools import RealKafka
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidSource
-from metalog.log.topic_partitions import PartitionedTopic
+from metalog.log.topic.partitions import PartitionedTopic
 from metalog_spark.auditlog import read_records
 from metalog_spark.follow.topic import AuditTopicReader, Span, opened_topic, records_in
 
@@ -151,7 +151,7 @@ def test_what_is_gone_is_told(real_kafka: RealKafka) -> None:
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metalog.log.topic_cluster.TIMEOUT_S", 1)
+    monkeypatch.setattr("metalog.log.topic.cluster.TIMEOUT_S", 1)
     with pytest.raises(InvalidSource, match=r"topic://127.0.0.1:1/audit: .*onnect"):
         opened_topic("topic://127.0.0.1:1/audit", None).check()
     with pytest.raises(InvalidSource, match=r"give topic://HOST:PORT\[,HOST:PORT\]/TOPIC"):

@@ -19,13 +19,13 @@ from running_node import running_in
 from waiting import eventually
 from written_log import batches_in
 
-from metalog.log.directory import DirectoryLog
-from metalog.log.layout import snapshot_name
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import snapshot_name
 from metalog.records.batch import encode_batch
 from metalog.wire.hosts import Address
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

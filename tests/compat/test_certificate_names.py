@@ -12,8 +12,8 @@ from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
 from metalog.errors import ConfigException, InvalidRequest
-from metalog_node.java_regex import Pattern, Replacement, Steps, TooManySteps
-from metalog_node.principals import mapped_name, name_text, parse_rules
+from metalog_node.auth.java_regex import Pattern, Replacement, Steps, TooManySteps
+from metalog_node.auth.principals import mapped_name, name_text, parse_rules
 
 CN = "2.5.4.3"
 ROOM = 100_000

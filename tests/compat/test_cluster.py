@@ -23,10 +23,10 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.files import LOCAL_FILES
+from metalog_sources.live.client_file import client_settings
+from metalog_sources.live.cluster import ClusterStore
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.client_file import client_settings
-from snapshot.exchange.cluster import ClusterStore
-from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -196,7 +196,7 @@ def test_acls_that_librdkafka_does_not_know(
 
 
 def test_some_of_the_acls_are_those_that_kafkas_filter_matches(cluster: ScramKafka) -> None:
-    """So an answer about one resource may be had from them: see ``shell.narrow_source``."""
+    """So an answer about one resource may be had from them: see ``shell.tasks.narrow_source``."""
     store = open_source(cluster.url, environ={}, command_config=cluster.settings()).store
     assert isinstance(store, ClusterStore)
     with contextlib.closing(store):

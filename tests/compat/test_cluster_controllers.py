@@ -10,9 +10,9 @@ from small_acls import allow
 from waiting import eventually
 
 from metalog.acl import Operation, ResourceType
-from metalog.log.quorum import QuorumLog
-from snapshot.exchange.cluster import ClusterStore
-from snapshot.exchange.source import open_source
+from metalog.log.quorum.observer import QuorumLog
+from metalog_sources.live.cluster import ClusterStore
+from metalog_sources.source import open_source
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

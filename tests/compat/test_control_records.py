@@ -10,7 +10,7 @@ from kafka_tools import KafkaTools
 from tiny_log import ace, batch, loaded
 
 from metalog.errors import UnreadableRecord
-from metalog.log.voters import last_voters
+from metalog.log.quorum.voters import last_voters
 from metalog.records.batch import Batch, assemble_batch, build_batch
 from metalog.records.control import encode_control
 from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord

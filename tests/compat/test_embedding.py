@@ -15,7 +15,7 @@ from kafka_quorum import FOLLOWER, NODES, PASSWORDS, KafkaQuorum
 from waiting import eventually
 
 from metalog import InvalidSource, open_log
-from metalog.log.quorum import QuorumLog
+from metalog.log.quorum.observer import QuorumLog
 
 pytestmark = [pytest.mark.once, pytest.mark.xdist_group("kafka-quorum")]
 

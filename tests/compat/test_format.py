@@ -13,11 +13,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.files import LOCAL_FILES
 from metalog.ids import ZERO_UUID, Uuid, parse_uuid
 from metalog.image.features import METADATA_VERSION, METADATA_VERSIONS
-from metalog.log.single import read_checkpoint
-from metalog.properties import parse_properties, properties_mapping
+from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord, VotersRecord
 from snapshot.initial_features import FEATURES, initial_features
 

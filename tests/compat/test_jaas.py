@@ -10,8 +10,8 @@ from kafka_jvm import tools_process
 from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
+from metalog.config.jaas import login_modules
 from metalog.errors import InvalidRequest
-from metalog.jaas import login_modules
 
 Read = list[tuple[str, dict[str, str]]]
 

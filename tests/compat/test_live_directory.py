@@ -10,12 +10,12 @@ import pytest
 from kafka_tools import KafkaTools, RealKafka
 
 from metalog.files import LocalFiles, ReadableFile, WritableFile
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.batch import Batch
 from metalog.records.messages import AccessControlEntryRecord
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 LIMIT_S = 30.0

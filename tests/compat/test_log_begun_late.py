@@ -10,11 +10,11 @@ import pytest
 from cases import kafka_case
 from kafka_tools import KafkaTools, RealKafka
 
-from metalog.log.quorum import QuorumLog
+from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import SnapshotNeeded
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("begun-late")
 

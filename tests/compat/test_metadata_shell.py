@@ -19,12 +19,12 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.records import messages as m
 from metalog.records.batch import encode_batch
 from metalog.records.checkpoint import snapshot_batches
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.browser.builtins import BUILTINS
 from shell.browser.session import Session
 from shell.browser.tree.root import root_directory
-from shell.output import Output
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from shell.output.output import Output
 
 EPOCH, TIMESTAMP = 3, 1_700_000_000_120
 OPENING = (">> ", "[ Kafka Metadata Shell ]\n>> ")

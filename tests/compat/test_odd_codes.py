@@ -24,9 +24,9 @@ from authorizer import (
     ResourceType,
     StandardAuthorizer,
 )
-from authorizer.bulk import BulkDecider, Columns
-from authorizer.index import AclIndex
-from authorizer.insight.who_can import who_can
+from authorizer.analysis.who_can import who_can
+from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.index import AclIndex
 from authorizer.trace import Question, trace
 from metalog.errors import InvalidRequest
 

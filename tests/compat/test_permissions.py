@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from authorizer.permissions import APIS, Api
+from authorizer.permissions.table import APIS, Api
 
 HANDLERS = [
     f"kafka/server/{name}.class"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog.properties import parse_properties, properties_mapping
+from metalog.config.properties import parse_properties, properties_mapping
 
 PROGRAM = Path(__file__).parents[1] / "support" / "java" / "LoadProperties.java"
 PIECES = (

@@ -31,18 +31,18 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, Ready
-from metalog.log.directory import DirectoryLog
-from metalog.log.quorum import QuorumLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, Truncated
 from metalog.records.batch import encode_batch
-from metalog.replica import Replica
+from metalog.replica.replica import Replica
 from metalog.scram import ScramMechanism, salted_password
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
-from metalog.wire.security import PLAINTEXT, client_settings
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 

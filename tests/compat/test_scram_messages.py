@@ -9,7 +9,7 @@ from kafka_jvm import tools_process
 from kafka_tools import KafkaTools
 from py4j.protocol import Py4JJavaError
 
-from metalog_node.scram_messages import read_client_final, read_client_first
+from metalog_node.auth.scram_messages import read_client_final, read_client_first
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -48,7 +48,7 @@ def broken(messages: list[str], count: int) -> list[str]:
 
 
 def differs_knowingly(message: str) -> bool:
-    """See ``metalog_node/scram_messages.py``: ``y`` for channel binding, and ``m=``."""
+    """See ``metalog_node/auth/scram_messages.py``: ``y`` for channel binding, and ``m=``."""
     return message.startswith("y,") or ",m=" in message
 
 

@@ -14,7 +14,8 @@ from kafka_tools import CLUSTER_ID, KafkaTools, RealKafka
 from scram_kafka import MECHANISMS, ScramKafka
 
 from metalog import DirectoryLog
-from metalog.client_settings import librdkafka_settings
+from metalog.config.client_settings import librdkafka_settings
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.controller.scram_password import (
     Caller,
     ScramCredentials,
@@ -22,7 +23,6 @@ from metalog.controller.scram_password import (
     plan_passwords,
 )
 from metalog.controller.scram_password_config import scram_password_config
-from metalog.properties import parse_properties, properties_mapping
 from metalog.records.messages import UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of
 from shell.main import main

@@ -14,8 +14,8 @@ from kafka_tools import KafkaTools
 from metalog.ids import uuid_text
 from metalog.image.metadata import MetadataImage
 from metalog.records.json import to_json
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from snapshot.writer import write_snapshot
 
 PAYLOAD = re.compile(r"\| offset: \d+ .* payload: (\{.*\})")

@@ -20,11 +20,11 @@ from metalog import TopicLog, WritableTopicLog
 from metalog.ids import uuid_text
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
+from metalog_sources.source import open_source
 from metalog_spark.archive import Logs
 from metalog_spark.datasource import LogReader, LogStreamReader, read_options
 from metalog_spark.history import history_of, scan
 from metalog_spark.pieces import Piece
-from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -73,7 +73,7 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
         for number in range(4):
             log.append(epoch, [(ace(10 * number + each), 0) for each in range(3)])
     assert TopicLog(address).encoding == encoding
-    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 4)
+    monkeypatch.setattr("metalog.log.topic.reader._SPLIT_OFFSETS", 4)
     found = rows(address)
     assert named(found) == entries(address)
     for begin in range(0, 10, 3):

@@ -41,14 +41,14 @@ from metalog.errors import CorruptLog, InvalidSource, InvalidTarget, LogFenced
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, feed
-from metalog.log import topic_cluster
-from metalog.log.topic_address import parse_address
-from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC
+from metalog.log.topic import cluster
+from metalog.log.topic.address import parse_address
+from metalog.log.topic.writer import MAX_RECORD_BYTES, NEW_TOPIC
 from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark
 from metalog.records.batch import Batch
 from metalog.records.messages import UserScramCredentialRecord
+from metalog_sources.live.client_file import client_settings
 from shell.main import main
-from snapshot.exchange.client_file import client_settings
 from snapshot.writer import write_snapshot
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
@@ -191,9 +191,9 @@ def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of one that sleeps behind its commit, while another claims the log."""
-    wait_until_stable = topic_cluster.Transactions._stable_end
+    wait_until_stable = cluster.Transactions._stable_end
 
-    def after_another(transactions: topic_cluster.Transactions, end: int) -> int:
+    def after_another(transactions: cluster.Transactions, end: int) -> int:
         monkeypatch.undo()
         write(address, 2)
         return wait_until_stable(transactions, end)
@@ -202,7 +202,7 @@ def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
         feed(loader, log, log.read(0))
-        monkeypatch.setattr(topic_cluster.Transactions, "_stable_end", after_another)
+        monkeypatch.setattr(cluster.Transactions, "_stable_end", after_another)
         log.append(epoch, [(ace(1), 0)])
         feed(loader, log, log.poll(0))
         with pytest.raises(LogFenced):
@@ -343,7 +343,7 @@ def test_a_snapshot_and_the_topic_from_there_on(
 
 
 def test_splits_together_are_the_log(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 3)
+    monkeypatch.setattr("metalog.log.topic.reader._SPLIT_OFFSETS", 3)
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
         for number in range(5):
@@ -393,7 +393,7 @@ def test_it_is_no_target(written: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_cluster_that_does_not_answer_is_waited_for_so_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(cluster, "TIMEOUT_S", 0.5)
     assert main(["acls", "topic://127.0.0.1:1/acls"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("metalog: topic://127.0.0.1:1/acls: 127.0.0.1:1: ")
@@ -427,7 +427,7 @@ def test_who_logs_in_reads_it_and_who_may_not_is_told_so(
     with reading_granted(address, settings, "User:reader"):
         config = ["--command-config", str(scram_cluster.settings("reader"))]
         assert main(["acls", address, *config]) == 0, "no more than to read it was needed"
-    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 2.0)
+    monkeypatch.setattr(cluster, "TIMEOUT_S", 2.0)
     for user, password, problem in (
         ("nobody", None, "TOPIC_AUTHORIZATION_FAILED"),
         ("admin", "wrong-password", "uthentication failed"),

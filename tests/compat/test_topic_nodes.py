@@ -30,13 +30,13 @@ from metalog.errors import LogFenced
 from metalog.ids import Uuid, uuid_text
 from metalog.image.metadata import MetadataImage
 from metalog.loader import feed
-from metalog.log import topic_cluster
-from metalog.log.topic_election import TopicCandidacy
-from metalog.log.topic_writer import make_sure_of_topic
-from metalog.wire.client import Connection, Unreachable
+from metalog.log.topic import cluster
+from metalog.log.topic.election import TopicCandidacy
+from metalog.log.topic.writer import make_sure_of_topic
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
-from metalog.wire.security import PLAINTEXT
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -132,7 +132,7 @@ def test_an_active_node_that_slept_follows_and_a_broker_forwards_to_whoever_is_a
 def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_it(
     real_kafka: RealKafka, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_cluster, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(cluster, "TIMEOUT_S", 1.0)
     kafka, client, controller = free_ports(3)
     topic = new_address(f"127.0.0.1:{kafka}")
     with starting(

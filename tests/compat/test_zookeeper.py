@@ -19,12 +19,12 @@ from real_zookeeper import RealZookeeper, missing_for_zookeeper
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.scram import ScramMechanism, credential_of, salted_password
+from metalog_sources.formats import znodes
+from metalog_sources.live.zookeeper import ZookeeperStore
+from metalog_sources.live.zookeeper_session import Session
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.formats import znodes
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
-from snapshot.exchange.zookeeper import ZookeeperStore
-from snapshot.exchange.zookeeper_session import Session
 
 pytestmark = pytest.mark.xdist_group("real-zookeeper")
 

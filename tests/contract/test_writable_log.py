@@ -15,7 +15,7 @@ from metalog.controller.result import ControllerResult
 from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.log.memory import WritableMemoryLog
-from metalog.log.topic_writer import WritableTopicLog
+from metalog.log.topic.writer import WritableTopicLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, WritableLog
 from metalog.records.batch import Batch
 from metalog.records.messages import LeaderChangeMessage

@@ -21,10 +21,10 @@ from confluent_kafka.admin import (
 )
 from example_programs import example
 
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_parts
-from metalog.wire.security import client_settings
 
 PASSWORD = "app-secret"
 QUIET = {"log_level": 0}

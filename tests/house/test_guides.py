@@ -12,7 +12,7 @@ from cases import REPOSITORY
 from command import run_python
 
 from metalog.files import LOCAL_FILES
-from snapshot.exchange.names import NAMES_FILE, look_up
+from metalog_sources.names import NAMES_FILE, look_up
 
 PAGES = sorted((REPOSITORY / "docs").rglob("*.md"))
 EXAMPLES = [

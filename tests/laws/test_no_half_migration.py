@@ -18,9 +18,9 @@ from written_log import FIRST_ACL, formatted
 from metalog import MetadataImage
 from metalog.ids import uuid_text
 from metalog.records.acl_codes import acl_of
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 APPLY = REPOSITORY / "tests" / "support" / "killed_migration.py"
 OPTIONS = ("--include-credentials", "--yes", "--super-users", "User:root")

@@ -18,8 +18,8 @@ from metalog import Loader, MetadataImage
 from metalog.controller.activation import activation_batches
 from metalog.errors import MetalogError
 from metalog.loader import feed
-from metalog.log.appender import SegmentLimits
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder_writer.appender import SegmentLimits
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 
 FOLDER = Path("/node")
 IN_ONE_REQUEST = 3

@@ -18,39 +18,39 @@ import pytest
 from memory_disk import MemoryDisk, MemoryReadable
 from tiny_log import ace
 
-from authorizer.audit import parse_line
-from authorizer.audit_layout import read_entry
+from authorizer.audit.layouts import read_entry
+from authorizer.audit.line import parse_line
 from authorizer.config import from_properties
 from metalog.acl import PatternType, ResourceType
+from metalog.config.jaas import login_modules
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import MetalogError
 from metalog.ids import SnapshotId
-from metalog.jaas import login_modules
-from metalog.log import layout
-from metalog.log.reach import find_reaches
-from metalog.log.segment import SegmentReader
-from metalog.log.succession import Succession
-from metalog.properties import parse_properties, properties_mapping
-from metalog.records.avro import from_avro, to_avro
-from metalog.records.avro_snapshot import avro_snapshot, read_avro_snapshot
+from metalog.log.continuity import Succession
+from metalog.log.folder import layout
+from metalog.log.folder.reach import find_reaches
+from metalog.log.folder.segment import SegmentReader
+from metalog.records.avro.codec import from_avro, to_avro
+from metalog.records.avro.snapshot import avro_snapshot, read_avro_snapshot
 from metalog.records.batch import Batch, assemble_batch, batch_bytes
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.control import decode_control
 from metalog.records.frame import decode_value
 from metalog.records.messages import ClientQuotaRecord
+from metalog.records.primitives.varint import write_unsigned_varint
 from metalog.records.record import RawRecord, write_records
-from metalog.records.varint import write_unsigned_varint
+from metalog_sources.formats import znodes
+from metalog_sources.formats.avro import read_avro
+from metalog_sources.formats.csv import read_csv
+from metalog_sources.formats.json import read_json
+from metalog_sources.formats.kafka_acls import read_kafka_acls
+from metalog_sources.formats.yaml import read_yaml
+from metalog_sources.live.client_file import wire_settings
+from metalog_sources.names import sources_in
+from metalog_sources.targets.plan import VERSION, read_saved
 from metalog_spark.auditfiles import Part, read_blocks
-from shell.expectations import expectations_of
-from shell.many import read_json_line
-from snapshot.exchange.client_file import wire_settings
-from snapshot.exchange.formats import znodes
-from snapshot.exchange.formats.avro import read_avro
-from snapshot.exchange.formats.csv import read_csv
-from snapshot.exchange.formats.json import read_json
-from snapshot.exchange.formats.kafka_acls import read_kafka_acls
-from snapshot.exchange.formats.yaml import read_yaml
-from snapshot.exchange.names import sources_in
-from snapshot.exchange.plan import VERSION, read_saved
+from shell.arguments.batch_questions import read_json_line
+from shell.arguments.expectations import expectations_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "limits.md"
 SMALL, TIMES = 5_000, 8

@@ -11,7 +11,7 @@ from replaying import acl_rows, scram_rows, world_of
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Ready, feed
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 
 WHOLE_LOG = ("-whole-log", "-if-skipped", "")
 

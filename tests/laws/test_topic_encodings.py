@@ -7,7 +7,7 @@ from cases import KafkaCase
 from replaying import World, world_of
 
 from metalog.image.metadata import MetadataImage
-from metalog.log.topic_records import ENCODINGS, Assembler, Encoding, Stored, outgoing
+from metalog.log.topic.records import ENCODINGS, Assembler, Encoding, Stored, outgoing
 from metalog.ports import HighWatermark
 from metalog.records.frame import Undecodable
 

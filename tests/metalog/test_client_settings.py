@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalog.client_settings import librdkafka_settings
+from metalog.config.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"

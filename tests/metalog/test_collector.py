@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from metalog.collector import resting_collector
+from metalog.gc_pause import resting_collector
 
 
 @pytest.fixture(autouse=True)

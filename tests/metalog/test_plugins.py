@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from metalog.config.plugins import class_named, made_of
+from metalog.config.properties import Property
 from metalog.errors import ConfigException
-from metalog.plugins import class_named, made_of
-from metalog.properties import Property
 
 KEY = "some.class"
 
 
 def test_a_class_is_found_by_its_full_name() -> None:
-    assert class_named("metalog.properties.Property", KEY) is Property
+    assert class_named("metalog.config.properties.Property", KEY) is Property
 
 
 def test_an_instance_has_the_methods_that_are_asked_for() -> None:
@@ -30,8 +30,8 @@ def test_an_instance_has_the_methods_that_are_asked_for() -> None:
         ("Policy", "give a class by its full name"),
         ("no_such_package.Policy", "there is no module no_such_package"),
         ("metalog.no_such.Policy", "there is no module metalog.no_such"),
-        ("metalog.properties.Policy", "metalog.properties has no class Policy"),
-        ("metalog.properties.parse_properties", "has no class parse_properties"),
+        ("metalog.config.properties.Policy", "metalog.config.properties has no class Policy"),
+        ("metalog.config.properties.parse_properties", "has no class parse_properties"),
         ("broken_plugin.Policy", "cannot be loaded: ZeroDivisionError"),
         (".Policy", "give a class by its full name"),
     ],
@@ -46,5 +46,5 @@ def test_what_cannot_be_found_is_named_with_its_key(
 
 
 def test_what_cannot_be_made_is_named_with_its_key() -> None:
-    with pytest.raises(ConfigException, match=r"^some.class=metalog.properties.Property: .*made"):
+    with pytest.raises(ConfigException, match=r"^some.class=metalog.config.+Property: .*made"):
         made_of(Property, KEY)

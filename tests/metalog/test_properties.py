@@ -2,7 +2,7 @@
 
 import pytest
 
-from metalog.properties import Property, parse_properties, properties_mapping
+from metalog.config.properties import Property, parse_properties, properties_mapping
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tiny_log import Recorder, ace, batch, ids, snapshot, uuid, values
 from waiting import eventually
 
 from authorizer import Action, Operation, RequestContext, StandardAuthorizer, topic
-from metalog import DirectoryLog, Replica, replica
+from metalog import DirectoryLog, Replica
 from metalog.errors import AuthorizerNotReady, CorruptLog, LoadTimeout, Unanswered
 from metalog.ids import SnapshotId
 from metalog.loader import Loader, Loading, Ready, Stale
@@ -21,6 +21,7 @@ from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
 from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
+from metalog.replica import replica
 
 
 @pytest.fixture(autouse=True)

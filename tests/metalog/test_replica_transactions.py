@@ -12,12 +12,12 @@ from written_log import batches_in, copied, formatted
 
 from metalog import Replica
 from metalog.controller import transaction
+from metalog.controller.migration import WholeChange, change_whole
 from metalog.controller.result import ControllerResult
-from metalog.controller.whole import WholeChange, change_whole
 from metalog.errors import CorruptLog, InvalidRequest, LogFenced, NotController
 from metalog.image.metadata import MetadataImage
-from metalog.log.directory import DirectoryLog
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,

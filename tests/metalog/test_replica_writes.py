@@ -31,8 +31,8 @@ from metalog.errors import (
 from metalog.ids import Uuid
 from metalog.image.acls import acl_of
 from metalog.image.metadata import MetadataImage
-from metalog.log.directory import DirectoryLog
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.acl_codes import record_of
 from metalog.records.messages import (
     AbortTransactionRecord,

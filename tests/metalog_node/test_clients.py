@@ -17,8 +17,8 @@ from written_log import formatted
 
 import metalog_node
 from metalog.wire.hosts import Address
-from metalog_node import client as client_module
-from metalog_node import refusal_log
+from metalog_node.net import client as client_module
+from metalog_node.net import refusal_log
 from metalog_node.node import Node
 
 LOGIN = {

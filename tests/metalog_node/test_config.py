@@ -6,8 +6,8 @@ import pytest
 
 from metalog.errors import ConfigException
 from metalog.wire.hosts import Address
-from metalog_node.config import NodeConfig, read_config
-from metalog_node.listeners import Listener, SecurityProtocol
+from metalog_node.config.listeners import Listener, SecurityProtocol
+from metalog_node.config.node_config import NodeConfig, read_config
 
 GOOD = """\
 process.roles=broker,controller

@@ -24,15 +24,15 @@ from metalog.scram import (
     credential_of,
     salted_password,
 )
+from metalog.wire.client.sasl import AuthenticationFailed, Credentials, LoginPutOff
+from metalog.wire.client.session import Session
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import write_request
-from metalog.wire.sasl import AuthenticationFailed, Credentials, LoginPutOff
 from metalog.wire.schema import request_type
-from metalog.wire.session import Session
 from metalog.wire.versions import VersionRange, Versions
-from metalog_node.authentication import MECHANISMS, LoginRefused, Logins
-from metalog_node.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
-from metalog_node.decoys import Decoys
+from metalog_node.auth.authentication import MECHANISMS, LoginRefused, Logins
+from metalog_node.auth.dummy_credentials import Decoys
+from metalog_node.net.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
 
 ANONYMOUS = KafkaPrincipal("User", "ANONYMOUS")
 SPOKEN: Versions = {

@@ -20,8 +20,8 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage
 from metalog.image.table import Table
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_node.decoys import MOST_CANDIDATES, Decoys
-from metalog_node.publishers import Credentials
+from metalog_node.auth.dummy_credentials import MOST_CANDIDATES, Decoys
+from metalog_node.publish.publishers import Credentials
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
 KAFKAS_SALT = base64.b64decode("MWR0czdjamY4N3V0MDdlejNoeDM4ZTAzY3E=")

@@ -12,7 +12,7 @@ import pytest
 from certificates import Certified, certified
 
 from metalog.wire.frames import Malformed
-from metalog_node.encrypted import HANDSHAKE_BYTES, Encrypted
+from metalog_node.net.tls_stream import HANDSHAKE_BYTES, Encrypted
 
 SIZE = 1 << 20
 CHANGE_CIPHER_SPEC = b"\x14\3\3\0\1\1"

@@ -10,7 +10,7 @@ from selectors import EVENT_READ, EVENT_WRITE
 
 import pytest
 
-from metalog_node.event_loop import MOST_SOCKETS, FewAtATime
+from metalog_node.net.event_loop import MOST_SOCKETS, FewAtATime
 
 SOCKETS = 3 * MOST_SOCKETS + 1
 CHANGED = -1

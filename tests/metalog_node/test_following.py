@@ -19,19 +19,19 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.errors import InvalidSource
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
-from metalog.log.layout import snapshot_name
-from metalog.log.quorum import QuorumLog
+from metalog.log.folder.layout import snapshot_name
+from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Appended, HighWatermark, LogEvent
 from metalog.records.batch import encode_batch
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.fetch import Place, fetch_request, read_fetched
 from metalog.wire.hosts import Address
 from metalog.wire.schema import request_parts
-from metalog.wire.security import PLAINTEXT, client_settings
 from metalog_node.node import Node
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from snapshot.archive import archive_log
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 DESCRIBE_QUORUM = 55
 LONGEST_DELAY_S = 10.0

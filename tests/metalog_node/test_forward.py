@@ -11,10 +11,10 @@ from running_node import running_in
 from written_log import formatted
 
 from metalog.principal import KafkaPrincipal
+from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of, read_response, write_request
 from metalog.wire.schema import request_parts, response_type
-from metalog.wire.security import client_settings
 from metalog_node.forward import Forwarder, ForwardingRefused, NoAnswerInTime
 from metalog_node.node import Node
 

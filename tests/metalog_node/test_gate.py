@@ -28,8 +28,8 @@ from written_log import formatted
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
 from metalog.errors import InvalidTarget
 from metalog.scram import ScramMechanism
-from metalog.wire.client import Connection, Unreachable
-from metalog.wire.security import PLAINTEXT, client_settings
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node import node as node_module
 from metalog_node.apis import apis_of
 from metalog_node.node import Node

@@ -23,7 +23,7 @@ from metalog import Replica, WritableDirectoryLog
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.principal import KafkaPrincipal
 from metalog.scram import ScramMechanism
-from metalog.wire import own
+from metalog.wire import extensions
 from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
@@ -37,8 +37,8 @@ from metalog.wire.messages import (
 )
 from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
-from metalog_node.handlers.question import PasswordSetting, Question, Services, answer
-from metalog_node.listeners import Listener, SecurityProtocol
+from metalog_node.config.listeners import Listener, SecurityProtocol
+from metalog_node.handlers.request import PasswordSetting, Question, Services, answer
 
 CREATE, DELETE, DESCRIBE, ENVELOPE, METADATA, QUOTAS = 30, 31, 29, 58, 3, 48
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
@@ -324,9 +324,9 @@ def test_of_a_change_that_is_refused_the_items_are_only_counted(
 
 
 def passwords(*given: tuple[str, int, str | None]) -> Any:
-    return own.ScramPasswordRequest(
+    return extensions.ScramPasswordRequest(
         credentials=tuple(
-            own.ScramCredentials(username=user, hash_type=hash_type, password=password)
+            extensions.ScramCredentials(username=user, hash_type=hash_type, password=password)
             for user, hash_type, password in given
         )
     )

@@ -24,15 +24,15 @@ from written_log import formatted
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.principal import KafkaPrincipal
 from metalog.wire.envelope import seal
+from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import framed
 from metalog.wire.hosts import Address
-from metalog.wire.own import ENVELOPE
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of
-from metalog_node.connection import BEFORE_LOGIN_BYTES
 from metalog_node.handlers import quotas
-from metalog_node.handlers.question import SHORT, Answer, Api, Question, Services
-from metalog_node.loop_budget import MOST_UNITS
+from metalog_node.handlers.request import SHORT, Answer, Api, Question, Services
+from metalog_node.net.connection import BEFORE_LOGIN_BYTES
+from metalog_node.net.loop_budget import MOST_UNITS
 from metalog_node.node import Node
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4

@@ -13,12 +13,12 @@ from small_acls import allow, deny
 from written_log import formatted
 
 from metalog.acl import Operation
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.messages import write_response
-from metalog.wire.security import PLAINTEXT
 from metalog_node.handlers import listed
 from metalog_node.node import Node
-from metalog_node.publishers import FROZEN_AFTER
+from metalog_node.publish.publishers import FROZEN_AFTER
 
 MANY = 2_000
 READ, WRITE = BOTH = (Operation.READ, Operation.WRITE)

@@ -11,8 +11,8 @@ from threading import Event
 import pytest
 from waiting import eventually
 
-from metalog_node import log_queue
-from metalog_node.log_queue import LogQueue
+from metalog_node.ops import log_queue
+from metalog_node.ops.log_queue import LogQueue
 
 
 class Stuck(logging.Handler):

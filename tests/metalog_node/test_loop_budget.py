@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from metalog_node.loop_budget import BUDGET_S, MOST_UNITS, LoopBudget
+from metalog_node.net.loop_budget import BUDGET_S, MOST_UNITS, LoopBudget
 
 UNIT_S = BUDGET_S / 2
 CLIENTS = 1_000

@@ -16,8 +16,8 @@ from confluent_kafka.admin import (
 from running_node import running_in
 from written_log import formatted
 
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 
 READ_FOO = AclBinding(
     ResourceType.TOPIC,

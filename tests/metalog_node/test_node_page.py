@@ -5,7 +5,7 @@ from __future__ import annotations
 from api_table import apis_table
 from cases import REPOSITORY
 
-from metalog_node.connection import BEFORE_LOGIN_BYTES
+from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 
 PAGE = (REPOSITORY / "docs" / "formats" / "node.md").read_text(encoding="utf-8")
 

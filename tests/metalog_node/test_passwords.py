@@ -22,14 +22,14 @@ from running_node import BOTH_ROLES, running, running_in
 from written_log import formatted
 
 from metalog.scram import ScramMechanism
-from metalog.wire.passwords import (
+from metalog.wire.client.passwords import (
     EncryptionRequired,
     NewPassword,
     PasswordClient,
     PasswordRefused,
     ScramEntity,
 )
-from metalog.wire.security import PLAINTEXT, client_settings
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node.node import Node
 from shell.main import main
 

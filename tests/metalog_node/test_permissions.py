@@ -1,4 +1,4 @@
-"""Who may ask what of a node, over the wire: the table of ``authorizer.permissions``, walked.
+"""Who may ask what of a node, over the wire: the table of ``authorizer.permissions.table``, walked.
 
 For each API: without its permission it is refused, with it (and no other) it is not. And what
 the node says to each while it cannot decide.
@@ -17,11 +17,11 @@ from every_request import first_error
 from running_node import BOTH_ROLES, running
 from written_log import formatted
 
-from authorizer.permissions import APIS, Api, Permission
-from metalog.wire.client import Connection
-from metalog.wire.own import SCRAM_PASSWORD
+from authorizer.permissions.table import APIS, Api, Permission
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import ClientSettings, client_settings
+from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import Body
-from metalog.wire.security import ClientSettings, client_settings
 from metalog_node.apis import apis_of
 from metalog_node.node import Node
 

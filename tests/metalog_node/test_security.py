@@ -17,12 +17,12 @@ from metalog.acl import Operation
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
 from metalog.errors import ConfigException, InvalidRequest
 from metalog.scram import ScramMechanism
-from metalog.wire.client import Connection
-from metalog.wire.cluster_client import ClusterClient
+from metalog.wire.client.cluster_client import ClusterClient
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import Address
-from metalog.wire.security import client_settings
+from metalog_node.auth.principals import distinguished_name, parse_rules, principal_of
 from metalog_node.node import Node
-from metalog_node.principals import distinguished_name, parse_rules, principal_of
 
 PASSWORD = "pencil-of-alice"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"

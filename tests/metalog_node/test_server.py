@@ -30,10 +30,11 @@ from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of, write_request
 from metalog.wire.schema import Body, request_type, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node import Api, Node, Question, config_of, running, server
-from metalog_node.handlers.question import Handle
-from metalog_node.publishers import Credentials
-from metalog_node.seats import seats_for
+from metalog_node import Api, Node, Question, config_of, running
+from metalog_node.handlers.request import Handle
+from metalog_node.net import server
+from metalog_node.net.connection_quotas import seats_for
+from metalog_node.publish.publishers import Credentials
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 HELLO = framed(write_request(request_type(API_VERSIONS, 0)(), 1, "test"))

@@ -14,8 +14,8 @@ from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import request_type, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.authentication import PLAIN, Logins
-from metalog_node.connection import Asked, ServerConnection
+from metalog_node.auth.authentication import PLAIN, Logins
+from metalog_node.net.connection import Asked, ServerConnection
 
 HANDSHAKE, VERSIONS, DESCRIBE_ACLS, AUTHENTICATE = 17, 18, 29, 36
 SPOKEN = {

@@ -13,8 +13,8 @@ from written_log import formatted
 
 from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address
-from metalog_node.tls_limits import SUITES_1_3 as UNORDERED
-from metalog_node.tls_limits import limits, protocols
+from metalog_node.config.tls_limits import SUITES_1_3 as UNORDERED
+from metalog_node.config.tls_limits import limits, protocols
 
 SUITES_1_3 = sorted(UNORDERED)
 V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3

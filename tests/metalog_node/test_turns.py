@@ -18,7 +18,7 @@ from metalog.wire.messages import correlation_of
 from metalog.wire.schema import request_type
 from metalog_node import Api
 from metalog_node.handlers import quotas
-from metalog_node.handlers.question import Answer, Question, Services
+from metalog_node.handlers.request import Answer, Question, Services
 
 KEY = quotas.DESCRIBE_QUOTAS
 ASKED = framed(request(request_type(KEY, 1), Shape()))

@@ -23,14 +23,15 @@ from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.api import RequestContext
 from metalog.errors import ConfigException, CorruptLog, InvalidRequest, LogFenced
 from metalog.loader import Loading, Ready, Stale
-from metalog.log.writer import WritableDirectoryLog
-from metalog.wire.client import Connection
-from metalog.wire.security import PLAINTEXT, client_settings
-from metalog_node import config_of, probes, watching
+from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import PLAINTEXT, client_settings
+from metalog_node import config_of
 from metalog_node.apis import apis_of
-from metalog_node.metrics import Condition, Metrics
-from metalog_node.probes import Probed, health, readiness
-from metalog_node.trial import trial_config
+from metalog_node.config.dev_config import trial_config
+from metalog_node.ops import http_endpoint, probes
+from metalog_node.ops.metrics import Condition, Metrics
+from metalog_node.ops.probes import Probed, health, readiness
 
 WATCHED = {"metrics.listener": "http://127.0.0.1:0"}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -117,7 +118,7 @@ def test_silent_clients_take_nobodys_place(tmp_path: Path) -> None:
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED) as node, ExitStack() as silent:
         assert node.watch_address is not None
-        for each in range(2 * watching._MOST_CLIENTS):
+        for each in range(2 * http_endpoint._MOST_CLIENTS):
             client = silent.enter_context(socket.create_connection(node.watch_address))
             client.sendall(b"GET /" if each % 2 else b"")
             if each % 16 == 0:
@@ -128,8 +129,8 @@ def test_silent_clients_take_nobodys_place(tmp_path: Path) -> None:
 def test_who_sends_no_request_is_let_go_within_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert watching._HEAD_S <= 2
-    monkeypatch.setattr(watching, "_HEAD_S", 0.2)
+    assert http_endpoint._HEAD_S <= 2
+    monkeypatch.setattr(http_endpoint, "_HEAD_S", 0.2)
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED) as node:
         assert node.watch_address is not None

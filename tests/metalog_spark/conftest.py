@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_session import SMALL
 
-from shell.spark import SET_UP
+from shell.arguments.pipeline import SET_UP
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(**_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("shell.spark._running", lambda: None)
+    monkeypatch.setattr("shell.arguments.pipeline._running", lambda: None)
     monkeypatch.setattr("metalog_spark.session.open_session", started)
     for name in SET_UP:
         monkeypatch.delenv(name, raising=False)

@@ -17,8 +17,8 @@ from small_acls import lived
 from spoilt_log import some_acls, some_events, spoil
 
 from authorizer import spec
-from authorizer.audit_layout import Zone
-from authorizer.audit_readings import MOST_READINGS, readings, unfinished
+from authorizer.audit.layouts import Zone
+from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.audit_splits import Record, read_records

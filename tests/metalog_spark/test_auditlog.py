@@ -18,7 +18,7 @@ from audit_rows import rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authorizer.audit_layout import NOT_AUDIT, Zone
+from authorizer.audit.layouts import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
 from metalog_spark.audit_splits import Record, read_records, read_splits
 from metalog_spark.auditfiles import broker_of

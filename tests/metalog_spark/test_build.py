@@ -21,9 +21,9 @@ from plain_parquet import counts
 from pyarrow import parquet
 from tiny_log import ace
 
-from authorizer.audit_layout import NOT_AUDIT
+from authorizer.audit.layouts import NOT_AUDIT
 from metalog.errors import InvalidRequest
-from metalog.log.layout import PARTITION_FOLDER, segment_name
+from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlines import EMPTY
@@ -31,7 +31,7 @@ from metalog_spark.build import _cover
 from metalog_spark.folder import Tables
 from metalog_spark.requests import read_table
 from metalog_spark.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, Table
-from shell.spark import SET_UP
+from shell.arguments.pipeline import SET_UP
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

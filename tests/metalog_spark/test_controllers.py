@@ -3,7 +3,7 @@
 import pytest
 from small_acls import allow
 
-from authorizer.permissions import APIS, Permission
+from authorizer.permissions.table import APIS, Permission
 from metalog.acl import Operation, ResourceType
 from metalog_spark.controllers import REQUESTS, may_decide_by
 

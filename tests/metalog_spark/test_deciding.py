@@ -15,8 +15,8 @@ from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histori
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
-from authorizer.timeline import AclChange, Edge, Timeline, lives
+from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
+from authorizer.history.timeline import AclChange, Edge, Timeline, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid

@@ -13,7 +13,7 @@ from sql_oracle import decided_by_joins
 
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
-from authorizer.decide import (
+from authorizer.engine.decide import (
     ALLOWED_TO_SUPER_USER,
     DEFAULT_ALLOW,
     DEFAULT_DENY,
@@ -21,7 +21,7 @@ from authorizer.decide import (
     SUPER_USER,
     Decision,
 )
-from authorizer.timeline import AclChange, Life, lives
+from authorizer.history.timeline import AclChange, Life, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog_spark.arrow import frame_of

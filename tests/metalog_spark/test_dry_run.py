@@ -11,7 +11,7 @@ import pytest
 from command import run_here
 from followed_world import READ_T, WrittenLog, line
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog_spark.contents import KIND, LIST, VERSION
 from metalog_spark.dry_run import _SAMPLE, Gap, dry_run
 from metalog_spark.pieces import Hole

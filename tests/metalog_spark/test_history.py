@@ -11,20 +11,20 @@ from archive_folders import ArchiveFolder
 from cases import KafkaCase, kafka_case
 from tiny_log import ABORT, BEGIN, END, NOTHING, ace, uuid, values
 
-from authorizer.timeline import Edge, lives
+from authorizer.history.timeline import Edge, lives
 from metalog.errors import CorruptLog, InvalidSource
-from metalog.loader.foreign import foreign_traces
-from metalog.log.directory import DirectoryLog
+from metalog.loader.other_kafka import foreign_traces
+from metalog.log.folder.directory import DirectoryLog
 from metalog.records.batch import assemble_batch, batch_bytes
 from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
 from metalog.records.record import RawRecord
+from metalog_sources.moment import AtOffset
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from metalog_spark.archive import Logs, Unproven
 from metalog_spark.history import History, Stretch, history_of, scan
 from metalog_spark.pieces import Piece
-from shell.history import history_of as history_in_the_shell
-from snapshot.exchange.moment import AtOffset
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from shell.tasks.history import history_of as history_in_the_shell
 
 
 def told(source: Path | str, *, skip_damaged: bool = False, committed: bool = False) -> History:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog_spark.arrow import frame_of
 from metalog_spark.audit_source import LISTED
 from metalog_spark.audit_splits import read_packed

@@ -13,8 +13,8 @@ from metalog_spark.findings.window import Seen, seen_in, window_of
 from metalog_spark.folder import Tables
 from metalog_spark.summary import summary
 from metalog_spark.tables import COVERAGE
-from shell.built import show_built
-from shell.output import Output
+from shell.output.output import Output
+from shell.views.build_summary import show_built
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from memory_target import MemoryTarget
 
-import shell.planning
+import shell.tasks.planning
 import shell.verbs.apply
 from metalog.acl import Acl, PermissionType
+from metalog_sources.formats.yaml import read_yaml
+from metalog_sources.source import Source
 from shell.main import main
-from shell.output import Output
-from snapshot.exchange.formats.yaml import read_yaml
-from snapshot.exchange.source import Source
+from shell.output.output import Output
 
 BEFORE = "- {principal: User:old, operation: Read, resourceType: Topic, resourceName: team-a}\n"
 WANTED = """\
@@ -51,14 +51,14 @@ class Terminal(io.StringIO):
 def target(monkeypatch: pytest.MonkeyPatch) -> MemoryTarget:
     """What ``memory`` names for both halves of apply."""
     made = MemoryTarget(acls_of(BEFORE))
-    original = shell.planning.opened_source
+    original = shell.tasks.planning.opened_source
 
     def opened(arguments: Namespace, output: Output) -> Source:
         if arguments.source != "memory":
             return original(arguments, output)
         return Source("memory", "cluster", made, "memory", None, None)
 
-    monkeypatch.setattr(shell.planning, "opened_source", opened)
+    monkeypatch.setattr(shell.tasks.planning, "opened_source", opened)
     monkeypatch.setattr(shell.verbs.apply, "opened_source", opened)
     monkeypatch.setattr(shell.verbs.apply, "target_of", lambda source: source.opened)
     return made

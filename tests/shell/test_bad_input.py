@@ -15,10 +15,10 @@ import pytest
 from cases import DEMO, REPOSITORY, damaged_cases, kafka_case, kafka_cases
 from command import Run
 
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.records.batch import Batch, assemble_batch, batch_bytes, build_batch
-from metalog.records.checksum import crc32c
 from metalog.records.messages import FeatureLevelRecord
+from metalog.records.primitives.checksum import crc32c
 from metalog.records.record import RawRecord
 
 LOG_DIR = DEMO / "log-dir"

@@ -10,10 +10,10 @@ import pytest
 from cases import KafkaCase, kafka_case
 
 from metalog.errors import CorruptLog
+from metalog_sources.moment import AtOffset
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.moment import AtOffset
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 Lines = list[dict[str, Any]]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from authorizer.permissions import APIS
+from authorizer.permissions.table import APIS
 from metalog.acl import (
     ACL_KEYS,
     SUPPORTED_OPERATIONS,

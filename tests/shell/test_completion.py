@@ -10,7 +10,7 @@ import pytest
 from command import Run
 from shell_completion import proposed
 
-from authorizer.insight.lint.checks import CHECKS
+from authorizer.analysis.lint.checks import CHECKS
 from metalog.acl import Operation, camel
 from shell.main import TABLE
 

@@ -18,7 +18,7 @@ from written_log import formatted
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, feed
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.messages import (
     FeatureLevelRecord,

@@ -13,9 +13,9 @@ from cases import DEMO, REPOSITORY
 
 from metalog.acl import SUPPORTED_OPERATIONS, ResourceType
 from metalog.errors import InvalidRequest
-from shell.expectations import read_expectations
+from metalog_sources.formats import document
+from shell.arguments.expectations import read_expectations
 from shell.main import main
-from snapshot.exchange.formats import document
 
 LOG = str(DEMO / "log-dir")
 CONFIG = ("--config", str(DEMO / "server.properties"))

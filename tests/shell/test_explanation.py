@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from authorizer.analysis.explain import explain
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.near_misses import NearMiss
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.explain import explain
-from authorizer.insight.kinds import NearMissKind
-from authorizer.insight.near_misses import NearMiss
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
@@ -18,10 +18,10 @@ from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
 from metalog.image.table import Table
 from shell.context import Context
-from shell.explanation import near_said, render
-from shell.judge import Judge
-from shell.output import Output
-from shell.pasted_commands import ANY_PLACE
+from shell.output.output import Output
+from shell.tasks.queries import Judge
+from shell.views.explanation import near_said, render
+from shell.views.pasted_commands import ANY_PLACE
 
 READ_PAYMENTS = Question("User:app", Operation.READ, ResourceType.TOPIC, "payments", "10.0.0.1")
 

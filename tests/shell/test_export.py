@@ -13,13 +13,13 @@ from tiny_log import ace, batch
 from metalog import DirectoryLog
 from metalog.acl import Acl
 from metalog.files import LOCAL_FILES
-from metalog.log.single import read_checkpoint
+from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.batch import batch_bytes
 from metalog.records.messages import KRaftVersionRecord, SnapshotHeaderRecord, VotersRecord
 from metalog.scram import ScramMechanism
+from metalog_sources.replay import Replayed, replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import Replayed, replay_source
-from snapshot.exchange.source import open_source
 
 LOG = DEMO / "log-dir"
 BASIC = kafka_case("basic-4.3").log_dir

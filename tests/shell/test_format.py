@@ -13,11 +13,11 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.errors import InvalidRequest
 from metalog.records.messages import AccessControlEntryRecord, UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of, salted_password
-from shell.acl_line import parse_acl_line
-from shell.node_config import node_config
-from shell.scram_line import parse_scram_line
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
+from shell.arguments.acl_line import parse_acl_line
+from shell.arguments.scram_line import parse_scram_line
+from shell.tasks.node_config import node_config
 
 DIRECTORY = "JEXY6aqzQY-32P5TStzaFg"
 CONTROLLER = {
@@ -106,7 +106,7 @@ def test_users_without_credentials_are_left_out_aloud(tmp_path: Path, run: Run) 
     run("format", old, "--add-scram", "SCRAM-SHA-512=[name=a,password=a-secret]")
     run("export", old, "-o", "json", "--to", file)
     done = run("format", tmp_path / "new", "--import", file)
-    assert "left out: 1 SCRAM users of --import whose credentials are not in it" in done.stderr
+    assert "left out: 1 SCRAM user of --import whose credentials are not in it" in done.stderr
     assert not any(
         isinstance(each, UserScramCredentialRecord) for each in first_records(tmp_path / "new")
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from cases import KafkaCase, kafka_case
 
+from authorizer.analysis.since import Cause
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.since import Cause
 from authorizer.trace import Question, trace
 from metalog.ids import uuid_text
-from shell.history import answer_since, history_of, time_of
-from snapshot.exchange.moment import AtOffset
-from snapshot.exchange.replay import Replayed, replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.moment import AtOffset
+from metalog_sources.replay import Replayed, replay_source
+from metalog_sources.source import open_source
+from shell.tasks.history import answer_since, history_of, time_of
 
 
 def replayed(case: KafkaCase) -> Replayed:

@@ -13,9 +13,9 @@ import pytest
 from cases import DEMO, REPOSITORY, damaged_cases, kafka_case
 from written_log import copied
 
-from metalog.log.writer import WritableDirectoryLog
-from metalog.replica import Replica
-from shell.acl_line import parse_acl_line
+from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.replica.replica import Replica
+from shell.arguments.acl_line import parse_acl_line
 from shell.main import main
 
 LOG = str(DEMO / "log-dir")

@@ -12,7 +12,7 @@ import pytest
 from cases import REPOSITORY
 
 PACKAGES = ("metalog", "metalog_node", "authorizer", "snapshot", "shell")
-NEED_SPARK = ("shell.spark", "shell.verbs.pipeline")
+NEED_SPARK = ("shell.arguments.pipeline", "shell.verbs.pipeline")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cases import DEMO
 
-from authorizer.insight.commands import CONNECTION
+from authorizer.analysis.commands import CONNECTION
 from shell.main import main
 
 FILE = """\

@@ -14,11 +14,11 @@ from command import Run, run_metalog
 from served_node import served
 from written_log import formatted
 
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.schema import request_type
-from metalog.wire.security import PLAINTEXT
-from shell.logs import JsonLines, KafkaLayout
+from shell.output.logs import JsonLines, KafkaLayout
 
 pytestmark = pytest.mark.once
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from written_log import formatted
 
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.messages import (
     BeginTransactionRecord,
@@ -16,9 +16,9 @@ from metalog.records.messages import (
     UserScramCredentialRecord,
 )
 from metalog.scram import ScramCredential, ScramMechanism
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 
 pytestmark = pytest.mark.shows_credentials
 

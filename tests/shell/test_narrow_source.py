@@ -12,11 +12,11 @@ from small_world import acls, configs, questions
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType
-from shell.known import unknown_names
-from shell.narrow_source import MOST_REQUESTS, for_listing, for_questions
-from snapshot.exchange.formats.document import Document, Entry
-from snapshot.exchange.source import Source
-from snapshot.exchange.store import State, image_of
+from metalog_sources.formats.document import Document, Entry
+from metalog_sources.source import Source
+from metalog_sources.store import State, image_of
+from shell.tasks.narrow_source import MOST_REQUESTS, for_listing, for_questions
+from shell.tasks.unknown_names import unknown_names
 
 
 class SmallStore:

@@ -20,9 +20,9 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
+from metalog_sources.source import Source, open_source
 from shell.main import main
-from shell.pasted_commands import ANY_PLACE, Place
-from snapshot.exchange.source import Source, open_source
+from shell.views.pasted_commands import ANY_PLACE, Place
 
 DENIED = ("User:contractor", "READ", "topic:orders")
 ADDED = Acl(

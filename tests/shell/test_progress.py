@@ -11,8 +11,8 @@ from typing import TextIO
 
 import pytest
 
-from shell import progress
-from shell.output import Output, text_width
+from shell.output import progress
+from shell.output.output import Output, text_width
 
 WIPED = "\r\x1b[K"
 

@@ -10,10 +10,10 @@ from written_log import formatted
 
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl
+from metalog_sources.formats.yaml import read_yaml
+from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.main import main
-from shell.saved_plans import changed_since, plan_to_save
-from snapshot.exchange.formats.yaml import read_yaml
-from snapshot.exchange.plan import SavedPlan, after, make_plan
+from shell.tasks.saved_plans import changed_since, plan_to_save
 
 WANTED = """\
 owns: [{resourceType: Topic, resourceName: pay-, patternType: prefixed}]

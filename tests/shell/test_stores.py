@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from metalog_sources.source_kinds import LOGS
 from shell.main import main
-from snapshot.exchange.source_kinds import LOGS
 
 FILE = """\
 acls:

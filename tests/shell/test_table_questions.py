@@ -14,7 +14,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from metalog.errors import InvalidRequest
 from shell.browser.prompt import converse
-from shell.output import Output
+from shell.output.output import Output
 from shell.table_questions import QueryRows, TableQuestions
 from shell.verbs.pipeline import VERBS
 

@@ -10,7 +10,7 @@ from cases import DEMO
 from command import Run
 
 from metalog.acl import ResourceType
-from shell.acl_line import parse_acl_line
+from shell.arguments.acl_line import parse_acl_line
 from shell.verbs.topics import _ByName
 
 LOG = DEMO / "log-dir"

@@ -19,13 +19,13 @@ from written_log import formatted
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidTarget
+from metalog_sources.formats.document import Document, Entry, Own, is_owned
+from metalog_sources.formats.yaml import write_yaml
+from metalog_sources.source import open_source
+from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
+from metalog_sources.targets.target import carry_out
 from shell.main import main
-from shell.saved_plans import Since, changed_since, plan_to_save
-from snapshot.exchange.formats.document import Document, Entry, Own, is_owned
-from snapshot.exchange.formats.yaml import write_yaml
-from snapshot.exchange.plan import SavedPlan, make_plan, remaining
-from snapshot.exchange.source import open_source
-from snapshot.exchange.target import carry_out
+from shell.tasks.saved_plans import Since, changed_since, plan_to_save
 
 WEEKS = 20
 HOURS = 7 * 24

@@ -6,7 +6,7 @@ import pytest
 
 from metalog.acl import Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
-from shell.words import parse_operation, parse_resource, parse_word
+from shell.arguments.words import parse_operation, parse_resource, parse_word
 
 
 @pytest.mark.parametrize("operation", [each for each in Operation if each.value > 1])

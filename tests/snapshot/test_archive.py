@@ -12,17 +12,17 @@ from written_log import batches_in, copied, formatted
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES
 from metalog.ids import SnapshotId
-from metalog.log.appender import SegmentLimits
-from metalog.log.directory import DirectoryLog
-from metalog.log.several import FoldersLog
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.merged_folders import FoldersLog
+from metalog.log.folder_writer.appender import SegmentLimits
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.batch import batch_bytes
+from metalog_sources.moment import AtOffset
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
 from snapshot import archive
 from snapshot.archive import archive_log
-from snapshot.exchange.moment import AtOffset
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
 from snapshot.writer import write_snapshot
 
 
@@ -133,7 +133,7 @@ def test_what_proves_nothing_is_not_kept(
 ) -> None:
     segment = next((DEMO / "log-dir" / "__cluster_metadata-0").glob("*.log"))
     assert main(["archive", str(segment), str(tmp_path / "archive")]) == 2
-    assert "proven to be committed" in capsys.readouterr().err
+    assert "proves nothing to be committed" in capsys.readouterr().err
     assert not (tmp_path / "archive").exists()
 
 

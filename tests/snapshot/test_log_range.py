@@ -12,8 +12,8 @@ from metalog.errors import InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
+from metalog_sources.moment import AtTime, resolve_moment
 from metalog_spark import pieces
-from snapshot.exchange.moment import AtTime, resolve_moment
 from snapshot.log_range import read_range
 
 FIRST, LAST = Appended(batch(0, ace(1))), Appended(batch(2, ace(2)))

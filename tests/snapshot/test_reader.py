@@ -14,7 +14,7 @@ from metalog.ports import LogBounds
 from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.messages import NoOpRecord, SnapshotFooterRecord, SnapshotHeaderRecord
-from snapshot.exchange.source import open_source
+from metalog_sources.source import open_source
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 ID = SnapshotId(9, 1)

@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.loader import feed
 from metalog.log.config import LogConfig, log_config
-from metalog.log.retention import Kept, snapshot_to_keep
+from metalog.log.folder_writer.retention import Kept, snapshot_to_keep
 from metalog.ports import Appended, HighWatermark
 from snapshot.upkeep import Upkeep
 

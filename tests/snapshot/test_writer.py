@@ -11,10 +11,10 @@ from memory_disk import MemoryDisk
 from metalog.ids import SnapshotId
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
-from metalog.log.layout import avro_snapshot_name, snapshot_name
+from metalog.log.folder.layout import avro_snapshot_name, snapshot_name
 from metalog.records.messages import KRaftVersionRecord
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from snapshot.writer import write_snapshot
 
 FOLDER = Path("/log-dir/__cluster_metadata-0")

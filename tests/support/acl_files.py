@@ -16,7 +16,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.scram import ScramCredential, ScramMechanism
-from snapshot.exchange.formats.document import Document, Entry, Notes, Own, ScramUser
+from metalog_sources.formats.document import Document, Entry, Notes, Own, ScramUser
 
 ODD = ["*", "no", "Yes", "~", "null", "007", "1e3", "a b", " a", "a:", "- x", "#x", "'", '"', "$x"]
 names = st.one_of(

@@ -10,10 +10,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from metalog.errors import InvalidRequest
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import PLAINTEXT, ClientSettings
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, request_parts, request_type
-from metalog.wire.security import PLAINTEXT, ClientSettings
 
 METADATA, DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS = 3, 29, 30, 31
 QUOTAS, DESCRIBE_SCRAM, ALTER_SCRAM, DESCRIBE_CLUSTER = 48, 50, 51, 60

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from authorizer.permissions import APIS
-from metalog.wire.own import SCRAM_PASSWORD
+from authorizer.permissions.table import APIS
+from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
 from metalog.wire.versions import VersionRange, Versions
 from metalog_node.apis import apis_of, spoken
-from metalog_node.handlers.question import Api
+from metalog_node.handlers.request import Api
 
 NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metalog.ids import SnapshotId
-from metalog.log.layout import PARTITION_FOLDER, segment_name, snapshot_name
+from metalog.log.folder.layout import PARTITION_FOLDER, segment_name, snapshot_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.messages import LeaderChangeMessage

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog_spark.audit_splits import read_packed, read_splits
 from metalog_spark.auditfiles import LONGEST_LINE, PACKED, SHOWN_BYTES
 from metalog_spark.auditlines import CUT, half_readings

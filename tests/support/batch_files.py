@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metalog.records.batch import Batch, decode_batch
-from metalog.records.checksum import crc32c
+from metalog.records.primitives.checksum import crc32c
 
 CRC_AT, CRC_END, HEADER_SIZE = 17, 21, 61
 COUNT_AT, LAST_OFFSET_DELTA_AT, ATTRIBUTES_AT = 57, 23, 21

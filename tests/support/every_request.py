@@ -13,9 +13,9 @@ import admin_requests as admin
 from metalog.ids import SnapshotId
 from metalog.principal import KafkaPrincipal
 from metalog.wire.envelope import seal
+from metalog.wire.extensions import ScramCredentials, ScramPasswordRequest
 from metalog.wire.fetch import Place, fetch_request, snapshot_request
 from metalog.wire.messages import write_request
-from metalog.wire.own import ScramCredentials, ScramPasswordRequest
 from metalog.wire.schema import Body, request_parts, request_type
 
 FETCH, METADATA, QUOTAS, QUORUM, FETCH_SNAPSHOT, DESCRIBE_CLUSTER = 1, 3, 48, 55, 59, 60

@@ -11,8 +11,8 @@ from new_topic import make_topic
 from topic_logs import new_address, producer
 
 from metalog.kafka_client import Troubles
-from metalog.log.topic_address import parse_address
-from metalog.log.topic_cluster import TopicCluster
+from metalog.log.topic.address import parse_address
+from metalog.log.topic.cluster import TopicCluster
 
 
 class AuditTopic:

@@ -15,10 +15,10 @@ from tiny_log import uuid
 from written_log import formatted
 
 from authorizer.api import Action, RequestContext, ResourcePattern
-from authorizer.audit import LOGGER, format_line
-from authorizer.decide import ALLOWED_BY_DEFAULT, DENIED_BY_DEFAULT
+from authorizer.audit.line import LOGGER, format_line
+from authorizer.engine.decide import ALLOWED_BY_DEFAULT, DENIED_BY_DEFAULT
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.records.acl_codes import record_of
 from metalog.records.message import Message
 from metalog.records.messages import NoOpRecord, RemoveAccessControlEntryRecord

@@ -17,8 +17,8 @@ from metalog.wire.frames import framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import write_request
 from metalog.wire.schema import request_type
-from metalog_node.connection import BEFORE_LOGIN_BYTES
-from metalog_node.encrypted import HANDSHAKE_BYTES
+from metalog_node.net.connection import BEFORE_LOGIN_BYTES
+from metalog_node.net.tls_stream import HANDSHAKE_BYTES
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 _NONCE = b64encode(bytes(512)).decode()

@@ -22,7 +22,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
-from metalog.log.appender import SegmentLimits
+from metalog.log.folder_writer.appender import SegmentLimits
 from metalog.ports import WritableLog
 
 CALLERS = 8

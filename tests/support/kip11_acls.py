@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from hypothesis import strategies as st
 
-from authorizer.kip11 import (
+from authorizer.compat.kip11 import (
     Acl,
     Operation,
     PatternType,
@@ -19,8 +19,8 @@ from authorizer.kip11 import (
     ResourceType,
     SimpleAclAuthorizer,
 )
-from authorizer.kip11.model import entries_of
-from authorizer.kip11.simple import KIP_11, Rules
+from authorizer.compat.kip11.model import entries_of
+from authorizer.compat.kip11.simple import KIP_11, Rules
 from metalog import Replica
 from metalog.ids import Uuid
 from metalog.log.memory import WritableMemoryLog

@@ -5,7 +5,7 @@ This module must not know what a test claims.
 
 from __future__ import annotations
 
-from metalog.records.fields import write_bytes
+from metalog.records.primitives.fields import write_bytes
 from metalog.records.record import RawRecord
 
 MAX = 32_767

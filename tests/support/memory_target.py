@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from metalog.acl import Acl, PermissionType
 from metalog.errors import InvalidSource
-from snapshot.exchange.formats.document import Document, Entry
-from snapshot.exchange.store import State
+from metalog_sources.formats.document import Document, Entry
+from metalog_sources.store import State
 
 
 class MemoryTarget:

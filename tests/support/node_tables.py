@@ -12,8 +12,8 @@ from pydantic_core import PydanticUndefined
 
 from metalog.log.config import KEYS as LOG_KEYS
 from metalog.log.config import LogConfig
-from metalog_node.metrics import Condition, Metrics
-from metalog_node.settings import READ_ELSEWHERE, Settings
+from metalog_node.config.settings import READ_ELSEWHERE, Settings
+from metalog_node.ops.metrics import Condition, Metrics
 
 RUNNING = Condition(True, 0.0, 0, 0, 0, {"PLAINTEXT": (True, 0)})
 OF_THE_PROCESS = "process_"

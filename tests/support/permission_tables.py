@@ -1,4 +1,4 @@
-"""The tables of ``authorizer.permissions`` as the guide prints them.
+"""The tables of ``authorizer.permissions.table`` as the guide prints them.
 
 ``python tests/support/permission_tables.py`` prints both, to be put into the page after a
 change. This module must not know the page.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from authorizer.permissions import APIS, KIP_11, Api, Need, Permission
+from authorizer.permissions.table import APIS, KIP_11, Api, Need, Permission
 
 
 def kip_11_table() -> str:

@@ -21,8 +21,8 @@ from cases import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "reference" / "api.md"
 FRONTS = (
-    *("authorizer", "authorizer.insight", "metalog", "metalog.controller", "snapshot"),
-    *("snapshot.exchange", "metalog_node", "metalog_spark", "authorizer.kip11"),
+    *("authorizer", "authorizer.analysis", "metalog", "metalog.controller", "snapshot"),
+    *("metalog_sources", "metalog_node", "metalog_spark", "authorizer.compat.kip11"),
 )
 PACKAGES = tuple(dict.fromkeys(front.partition(".")[0] for front in FRONTS))
 HEAD = """# The public API

@@ -14,7 +14,7 @@ from cases import KafkaCase
 from metalog.ids import SnapshotId, uuid_text
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended, HighWatermark, Publisher
 from metalog.records.batch import Batch, Part
 

@@ -69,8 +69,8 @@ class SecretsNet:
     def pytest_sessionstart(self) -> None:
         from metalog.errors import MetalogError
         from metalog.scram import ScramCredential
-        from snapshot.exchange.replay import replay_source
-        from snapshot.exchange.source import open_source
+        from metalog_sources.replay import replay_source
+        from metalog_sources.source import open_source
 
         _before(ScramCredential, "__new__", self._credential_made)
         for log in (DEMO / "log-dir", kafka_case("basic-4.3").log_dir):

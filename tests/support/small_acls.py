@@ -1,6 +1,6 @@
 """A few ACLs and their lives, short to write down."""
 
-from authorizer.timeline import Life
+from authorizer.history.timeline import Life
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from authorizer import spec
-from authorizer.timeline import Edge, Life
+from authorizer.history.timeline import Edge, Life
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text
 from metalog_spark.arrow import table_of

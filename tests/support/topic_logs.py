@@ -17,9 +17,9 @@ from typing import Any
 import confluent_kafka
 
 from metalog.kafka_client import Troubles
-from metalog.log.topic_address import parse_address
-from metalog.log.topic_cluster import TopicCluster, TopicFacts
-from metalog.log.topic_writer import NEW_TOPIC
+from metalog.log.topic.address import parse_address
+from metalog.log.topic.cluster import TopicCluster, TopicFacts
+from metalog.log.topic.writer import NEW_TOPIC
 
 _numbers = count(time.time_ns())
 

@@ -26,9 +26,9 @@ from metalog import TopicLog
 from metalog.errors import InvalidRequest
 from metalog.ports import Appended
 from metalog.records.messages import LeaderChangeMessage
-from metalog.wire.client import Connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import client_settings
 from metalog.wire.hosts import Address
-from metalog.wire.security import client_settings
 
 SETTINGS = client_settings({"request.timeout.ms": "15000"})
 

@@ -12,7 +12,7 @@ from cases import kafka_case
 from tiny_log import ace
 
 from metalog.ids import parse_uuid
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.ports import Appended
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.checkpoint import snapshot_batches

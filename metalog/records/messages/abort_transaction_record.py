@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """AbortTransactionRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     check_tagged_field_end,
     read_nullable_string,
@@ -14,8 +15,7 @@ from metalog.records.fields import (
     write_nullable_string,
     write_tagged_fields,
 )
-from metalog.records.json_fields import JsonObject, from_json_nullable, to_string
-from metalog.records.message import Message, message
+from metalog.records.primitives.json_fields import JsonObject, from_json_nullable, to_string
 
 
 class _AbortTransactionRecordFields(NamedTuple):

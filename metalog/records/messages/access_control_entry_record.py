@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """AccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_int8,
     read_string,
@@ -18,8 +19,13 @@ from metalog.records.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.json_fields import JsonObject, from_json, to_int8, to_string, to_uuid
-from metalog.records.message import Message, message
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json,
+    to_int8,
+    to_string,
+    to_uuid,
+)
 
 
 class _AccessControlEntryRecordFields(NamedTuple):

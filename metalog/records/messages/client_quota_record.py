@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """ClientQuotaRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import (
+from metalog.records.message import Message, Struct, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_bool,
     read_float64,
@@ -21,7 +22,7 @@ from metalog.records.fields import (
     write_structs,
     write_tagged_fields,
 )
-from metalog.records.json_fields import (
+from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_nullable,
@@ -31,7 +32,6 @@ from metalog.records.json_fields import (
     to_float64,
     to_string,
 )
-from metalog.records.message import Message, Struct, message
 
 
 class _EntityDataFields(NamedTuple):

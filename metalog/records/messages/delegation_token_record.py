@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """DelegationTokenRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_array,
     read_int64,
@@ -17,8 +18,13 @@ from metalog.records.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.json_fields import JsonObject, from_json, from_json_array, to_int64, to_string
-from metalog.records.message import Message, message
+from metalog.records.primitives.json_fields import (
+    JsonObject,
+    from_json,
+    from_json_array,
+    to_int64,
+    to_string,
+)
 
 
 class _DelegationTokenRecordFields(NamedTuple):

@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """EndTransactionRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import TaggedFields, read_tagged_fields, write_tagged_fields
-from metalog.records.json_fields import JsonObject
 from metalog.records.message import Message, message
+from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
+from metalog.records.primitives.json_fields import JsonObject
 
 
 class _EndTransactionRecordFields(NamedTuple):

@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 # ruff: noqa: C901
 
 """PartitionChangeRecord: Kafka's definition as a typed, straight-line codec."""
@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     check_tagged_field_end,
     read_int8,
@@ -23,7 +24,7 @@ from metalog.records.fields import (
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.json_fields import (
+from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_nullable_array,
@@ -31,7 +32,6 @@ from metalog.records.json_fields import (
     to_int32,
     to_uuid,
 )
-from metalog.records.message import Message, message
 
 
 class _PartitionChangeRecordFields(NamedTuple):

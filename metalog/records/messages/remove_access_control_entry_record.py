@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """RemoveAccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_tagged_fields,
     read_uuid,
     write_tagged_fields,
     write_uuid,
 )
-from metalog.records.json_fields import JsonObject, from_json, to_uuid
-from metalog.records.message import Message, message
+from metalog.records.primitives.json_fields import JsonObject, from_json, to_uuid
 
 
 class _RemoveAccessControlEntryRecordFields(NamedTuple):

@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """UserScramCredentialRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_bytes,
     read_int8,
@@ -19,7 +20,7 @@ from metalog.records.fields import (
     write_string,
     write_tagged_fields,
 )
-from metalog.records.json_fields import (
+from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     json_bytes,
@@ -28,7 +29,6 @@ from metalog.records.json_fields import (
     to_int32,
     to_string,
 )
-from metalog.records.message import Message, message
 
 
 class _UserScramCredentialRecordFields(NamedTuple):

@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """VotersRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.fields import (
+from metalog.records.message import ControlMessage, Struct, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_int16,
     read_int32,
@@ -24,7 +25,7 @@ from metalog.records.fields import (
     write_uint16,
     write_uuid,
 )
-from metalog.records.json_fields import (
+from metalog.records.primitives.json_fields import (
     JsonObject,
     from_json,
     from_json_struct,
@@ -35,7 +36,6 @@ from metalog.records.json_fields import (
     to_uint16,
     to_uuid,
 )
-from metalog.records.message import ControlMessage, Struct, message
 
 
 class _EndpointFields(NamedTuple):

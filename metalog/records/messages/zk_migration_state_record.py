@@ -1,4 +1,4 @@
-# Generated from metalog/records/schema.py by metalog.records.generate.
+# Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
 """ZkMigrationStateRecord: Kafka's definition as a typed, straight-line codec."""
 
@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.fields import (
+from metalog.records.message import Message, message
+from metalog.records.primitives.fields import (
     TaggedFields,
     read_int8,
     read_tagged_fields,
     write_int8,
     write_tagged_fields,
 )
-from metalog.records.json_fields import JsonObject, from_json, to_int8
-from metalog.records.message import Message, message
+from metalog.records.primitives.json_fields import JsonObject, from_json, to_int8
 
 
 class _ZkMigrationStateRecordFields(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from metalog.acl import Acl
 from metalog.ids import Uuid, parse_uuid, uuid_text
 from metalog.image.acls import AclsImage
-from shell.acls import KEYS, sentence, values
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
+from shell.views.acls import KEYS, sentence, values
 
 AclLeaf = Callable[[Uuid, Acl], Leaf]
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog.log.layout import PARTITION_FOLDER
+from metalog.log.folder.layout import PARTITION_FOLDER
 from metalog.plurals import counted
-from shell.built import show_built
+from metalog_sources.source_kinds import LOGS
+from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.context import SUPER_USERS_KEY, add_command_config
-from shell.output import Output
-from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
-from snapshot.exchange.source_kinds import LOGS
+from shell.output.output import Output
+from shell.views.build_summary import show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -195,7 +195,7 @@ def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
 
 
 def _given(arguments: Namespace, output: Output) -> Given:
-    from authorizer.audit_layout import Zone
+    from authorizer.audit.layouts import Zone
     from metalog_spark.archive import Logs
     from metalog_spark.build import Given
 
@@ -221,7 +221,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
 def _check(given: Given, arguments: Namespace) -> list[str]:
     """The audit files that are empty. What cannot be built is refused before Spark starts, where
     that shows."""
-    from metalog.log.topic_address import is_topic
+    from metalog.log.topic.address import is_topic
     from metalog_spark.audit_preflight import check_audit, check_has_line
     from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_table
     from metalog_spark.build import check
@@ -292,7 +292,7 @@ def named_config(log: str) -> list[str]:
     if not log.startswith("@"):
         return []
     from metalog.files import LOCAL_FILES
-    from snapshot.exchange.names import look_up
+    from metalog_sources.names import look_up
 
     config = look_up(log, os.environ, Path(), LOCAL_FILES).config
     return [] if config is None else [str(config)]

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog.plurals import counted
-from shell.findings import whole_command
+from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
-from shell.output import Output
-from shell.safe import safe, shown
-from shell.spark import add_spark, check_installed, spark_session
+from shell.output.output import Output
+from shell.output.safe import safe, shown
 from shell.version import VERSION
+from shell.views.findings import whole_command
 
 if TYPE_CHECKING:
     from metalog_spark.demo.make import Made
@@ -138,7 +138,7 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
 
 def _build(tables: Tables, made: Made, output: Output) -> None:
-    from authorizer.audit_layout import Zone
+    from authorizer.audit.layouts import Zone
     from metalog_spark.archive import Logs
     from metalog_spark.build import Given, build
     from metalog_spark.configuration import read_configuration

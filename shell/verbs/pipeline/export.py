@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from metalog.plurals import counted
-from shell.output import Cell, Output
-from shell.spark import add_folder, add_spark, check_installed, is_here, opened_folder
+from shell.arguments.pipeline import add_folder, add_spark, check_installed, is_here, opened_folder
+from shell.output.output import Cell, Output
 
 USAGE: Final = "DIR OUT [options]"
 FORMATS: Final = ("text", "json")

@@ -12,16 +12,16 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Final
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
-from shell.built import followed_said
+from metalog_sources.source_kinds import FOLLOWED
+from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.context import add_command_config
 from shell.followed_alerts import TOLD, Alerts, posted_to
 from shell.options import at_least
-from shell.output import Output
-from shell.spark import add_spark, check_installed, is_here, spark_session, writing_to
+from shell.output.output import Output
 from shell.verbs.pipeline.build import broker_pattern, named_config
-from snapshot.exchange.source_kinds import FOLLOWED
+from shell.views.build_summary import followed_said
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -208,7 +208,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 def _check(arguments: Namespace) -> None:
     """What cannot be followed is refused before Spark starts, where that shows."""
-    from metalog.log.topic_address import is_topic
+    from metalog.log.topic.address import is_topic
     from metalog_spark.beforehand import check_can_be_filled, check_can_be_followed
     from metalog_spark.contents import NOTHING
     from metalog_spark.follow.query import check_it_follows
@@ -242,7 +242,7 @@ def _following(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> Following:
     """What is followed, once it was seen to be there."""
-    from metalog.log.topic_address import is_topic
+    from metalog.log.topic.address import is_topic
     from metalog_spark.folder import placed
     from metalog_spark.follow.batch import Following
     from metalog_spark.follow.log import FollowedLog

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
-from shell.acls import sentence
-from shell.findings import (
+from metalog_sources.formats.document import Document, Entry, Notes, Own
+from shell.arguments.pipeline import add_spark, check_installed, opened_folder
+from shell.options import at_least
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.planning import SIGNS, print_commands
+from shell.views.acls import sentence
+from shell.views.findings import (
     Asked,
     add_tolerance,
     add_window,
@@ -24,19 +30,13 @@ from shell.findings import (
     share,
     window_asked,
 )
-from shell.options import at_least
-from shell.output import Cell, Output
-from shell.pasted_commands import ANY_PLACE
-from shell.planning import SIGNS, print_commands
-from shell.safe import shown
-from shell.spark import add_spark, check_installed, opened_folder
-from snapshot.exchange.formats.document import Document, Entry, Notes, Own
+from shell.views.pasted_commands import ANY_PLACE
 
 if TYPE_CHECKING:
+    from metalog_sources.targets.plan import Step
     from metalog_spark.findings.least_privilege import LeastSet, Share
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables
-    from snapshot.exchange.plan import Step
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "commands", "yaml")
@@ -138,7 +138,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
-    from authorizer.insight.names import nearest_name
+    from authorizer.analysis.names import nearest_name
 
     near = nearest_name(principal if ":" in principal else f"User:{principal}", known)
     advice = f"; did you mean {near}?" if near else ""
@@ -148,7 +148,7 @@ def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
 def _ordered(shares: Sequence[Share]) -> list[Step]:
     """The steps of all of them in the order in which to take them: what User:* allowed goes when
     it is each principal's own."""
-    from snapshot.exchange.plan import phases
+    from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in shares for step in each.plan.steps])))
 
@@ -209,7 +209,7 @@ def _proof_said(found: LeastSet) -> str:
 
 
 def _as_json(each: Share) -> dict[str, Any]:
-    from snapshot.exchange.plan import step_fields
+    from metalog_sources.targets.plan import step_fields
 
     return {
         "principal": each.principal,
@@ -227,7 +227,7 @@ def _as_json(each: Share) -> dict[str, Any]:
 
 def _yaml(found: LeastSet, principal: str | None) -> str:
     """With what it owns, so that ``metalog plan --prune`` takes the rest away."""
-    from snapshot.exchange.formats.yaml import write_yaml
+    from metalog_sources.formats.yaml import write_yaml
 
     acls = [acl for acl in found.acls if principal in (None, acl.principal)]
     entries = (Entry(acl, _NOTED if acl.resource_name == _HARDCODE else Notes()) for acl in acls)

@@ -10,9 +10,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
 from shell.lines import at_a_terminal, obey
-from shell.output import Output
-from shell.spark import add_folder, add_spark, check_installed, opened_folder
+from shell.output.output import Output
 from shell.table_questions import QueryRows, TableQuestions
 
 if TYPE_CHECKING:

@@ -10,13 +10,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.insight.lint.finding import Severity
+from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl, acl_fields
 from metalog.ids import uuid_text
 from metalog.plurals import counted, plural
-from shell.acls import sentence
-from shell.findings import (
+from shell.arguments.pipeline import add_spark, check_installed, opened_folder
+from shell.output.output import Cell, Output
+from shell.views.acls import sentence
+from shell.views.findings import (
     Asked,
     add_tolerance,
     add_window,
@@ -28,8 +30,6 @@ from shell.findings import (
     time_json,
     window_asked,
 )
-from shell.output import Cell, Output
-from shell.spark import add_spark, check_installed, opened_folder
 
 if TYPE_CHECKING:
     from metalog_spark.findings.unused import Judged

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.acl_files import held_by
-from shell.acls import resource_kind
+from metalog_sources.formats.document import Document, joined
+from metalog_sources.targets.plan import SavedPlan, after, make_plan
+from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.context import (
     ALLOW_EVERYONE_KEY,
     SUPER_USERS_KEY,
@@ -24,14 +25,20 @@ from shell.context import (
     add_config,
     read_properties,
 )
-from shell.explanation import result_cell
-from shell.findings import acl_json, acl_said, add_window, print_remedies, time_json, window_asked
-from shell.output import Cell, Output
-from shell.safe import shown
-from shell.saved_plans import changed_since, saved_plan
-from shell.spark import add_spark, check_installed, opened_folder
-from snapshot.exchange.formats.document import Document, joined
-from snapshot.exchange.plan import SavedPlan, after, make_plan
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.acl_files import held_by
+from shell.tasks.saved_plans import changed_since, saved_plan
+from shell.views.acls import resource_kind
+from shell.views.explanation import result_cell
+from shell.views.findings import (
+    acl_json,
+    acl_said,
+    add_window,
+    print_remedies,
+    time_json,
+    window_asked,
+)
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig

@@ -14,7 +14,7 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY as EMPTY_IMAGE
 from metalog.image.metadata import MetadataImage
-from metalog.records.bulk import AclRun, messages_of
+from metalog.records.acl_fast_decode import AclRun, messages_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 
 IDS = [Uuid(bytes([number]) * 16) for number in range(1, 9)]

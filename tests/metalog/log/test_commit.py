@@ -4,7 +4,7 @@ import pytest
 
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
-from metalog.log.commit import Agreement, Copy, Stamp, agree, proven_by_one
+from metalog.log.folder.commit import Agreement, Copy, Stamp, agree, proven_by_one
 
 
 def copy(

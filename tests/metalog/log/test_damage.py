@@ -15,9 +15,9 @@ from cases import DamagedCase, kafka_case
 from memory_disk import MemoryDisk
 
 from metalog.errors import CorruptLog
-from metalog.log.directory import DirectoryLog
-from metalog.log.layout import segment_name
-from metalog.log.segment import TornTail
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import segment_name
+from metalog.log.folder.segment import TornTail
 from metalog.ports import Appended
 from metalog.records.batch import Batch, decode_batch, encode_batch
 

@@ -13,8 +13,8 @@ from memory_disk import MemoryDisk
 
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.directory import DirectoryLog
-from metalog.log.layout import segment_name, snapshot_name
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.ports import Appended, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, build_batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage, NoOpRecord

@@ -10,7 +10,7 @@ import pytest
 from cases import REPOSITORY, KafkaCase, kafka_case
 
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
-from metalog.log import layout
+from metalog.log.folder import layout
 
 PAGE = (REPOSITORY / "docs" / "formats" / "directory.md").read_text()
 EXAMPLES = dict(re.findall(r"^```(?:hex|text|json|properties) (\S+)\n(.*?)^```", PAGE, re.M | re.S))

@@ -9,7 +9,7 @@ from tiny_log import ace, snapshot
 
 from metalog.errors import CorruptSnapshot, InvalidSource
 from metalog.ids import SnapshotId
-from metalog.log.download import Download
+from metalog.log.quorum.snapshot_download import Download
 from metalog.records.batch import encode_batch
 from metalog.wire.fetch import Chunk
 

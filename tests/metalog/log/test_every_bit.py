@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from memory_disk import MemoryReadable
 
 from metalog.errors import CorruptLog
-from metalog.log.layout import LeaderEpochs, parse_leader_epochs
-from metalog.log.segment import SegmentReader
-from metalog.log.succession import NO_EPOCHS, Succession
+from metalog.log.continuity import NO_EPOCHS, Succession
+from metalog.log.folder.layout import LeaderEpochs, parse_leader_epochs
+from metalog.log.folder.segment import SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.record import RawRecord

@@ -17,7 +17,7 @@ from tiny_log import NOTHING, Recorder, ace, batch, uuid
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.loader import Diverged, Loader
-from metalog.log.following import Follower, Verdict
+from metalog.log.quorum.observer_state import Follower, Verdict
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
-from metalog.log.layout import (
+from metalog.log.folder.layout import (
     EpochStart,
     MetaProperties,
     QuorumState,

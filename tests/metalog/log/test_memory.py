@@ -7,7 +7,7 @@ from cases import KafkaCase
 
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId
-from metalog.log.directory import DirectoryLog
+from metalog.log.folder.directory import DirectoryLog
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded
 from metalog.records.batch import build_batch

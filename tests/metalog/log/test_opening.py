@@ -54,8 +54,8 @@ def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
         log = open_log(f"quorum://{node.addresses['CONTROLLER']}", {"client.id": "us"})
         with Replica(log) as replica:
             assert ACL in replica.wait_until_loaded(30).acls.by_id.values()
-            assert log._connection is not None  # type: ignore[attr-defined]
-        assert log._connection is None  # type: ignore[attr-defined]
+            assert log._controller._connection is not None  # type: ignore[attr-defined]
+        assert log._controller._connection is None  # type: ignore[attr-defined]
 
 
 def test_a_topic_whose_cluster_does_not_answer() -> None:

@@ -21,20 +21,20 @@ from waiting import eventually
 
 from metalog.errors import ErrorCode, InvalidSource
 from metalog.loader import Ready
-from metalog.log import quorum
-from metalog.log.quorum import QuorumLog
+from metalog.log.quorum import observer
+from metalog.log.quorum.observer import QuorumLog
 from metalog.ports import Appended, HighWatermark
 from metalog.records.batch import Batch, encode_batch
-from metalog.replica import Replica
+from metalog.replica.replica import Replica
+from metalog.wire.client.security import client_settings
 from metalog.wire.frames import FrameReader, framed
 from metalog.wire.messages import Request, read_request, write_response
 from metalog.wire.schema import response_parts
-from metalog.wire.security import client_settings
 from metalog.wire.versions import VersionRange, Versions, versions_response
-from shell.following import follow
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.main import main
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from shell.tasks.follow_log import follow
 
 CONTROLLERS_APIS: Versions = {
     1: VersionRange(0, 18),
@@ -145,8 +145,8 @@ def leading_with_snapshot(asked: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quorum, "PATIENCE_S", 0.3)
-    monkeypatch.setattr(quorum, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(observer, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(observer, "_PAUSE_S", 0.01)
 
 
 def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
@@ -217,9 +217,9 @@ def test_a_fault_that_keeps_a_log_from_being_followed_is_told() -> None:
 def test_a_poll_without_news_takes_its_time_and_no_more() -> None:
     with controller(leading(3)) as address, closing(QuorumLog(address)) as log:
         list(log.read(0))
-        begin = quorum.time.monotonic()
+        begin = observer.time.monotonic()
         assert log.poll(0.2) == ()
-        assert 0.2 <= quorum.time.monotonic() - begin < 1.0
+        assert 0.2 <= observer.time.monotonic() - begin < 1.0
 
 
 def test_while_nobody_leads_it_waits_and_then_says_so() -> None:
@@ -229,7 +229,7 @@ def test_while_nobody_leads_it_waits_and_then_says_so() -> None:
         pytest.raises(InvalidSource) as raised,
     ):
         log.bounds()
-    assert str(raised.value) == f"quorum://{address}: {quorum.NOBODY_LEADS}"
+    assert str(raised.value) == f"quorum://{address}: {observer.NOBODY_LEADS}"
 
 
 def test_a_leader_that_has_committed_nothing_is_no_source() -> None:

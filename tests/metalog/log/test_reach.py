@@ -12,8 +12,8 @@ from command import Run
 
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Loading, Ready, feed
-from metalog.log.directory import DirectoryLog
-from metalog.log.single import SegmentLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
 from metalog_spark.archive import Logs
 from metalog_spark.pieces import Hole

@@ -7,10 +7,10 @@ from cases import kafka_case
 from memory_disk import MemoryReadable
 
 from metalog.errors import CorruptLog
-from metalog.log import segment
-from metalog.log.layout import segment_name
-from metalog.log.segment import BLOCK_SIZE, SegmentReader
-from metalog.log.succession import Succession
+from metalog.log.continuity import Succession
+from metalog.log.folder import segment
+from metalog.log.folder.layout import segment_name
+from metalog.log.folder.segment import BLOCK_SIZE, SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 

@@ -9,9 +9,9 @@ from memory_disk import MemoryDisk
 from tiny_log import ace, batch, leader_change, snapshot
 
 from metalog.ids import SnapshotId
-from metalog.log.directory import DirectoryLog
-from metalog.log.layout import segment_name, snapshot_name
-from metalog.log.several import FoldersLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import segment_name, snapshot_name
+from metalog.log.folder.merged_folders import FoldersLog
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded
 from metalog.records.batch import Batch, encode_batch
 

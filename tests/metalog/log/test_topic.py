@@ -21,11 +21,11 @@ from metalog.controller.result import ControllerResult
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, Stale, feed
-from metalog.log.layout import snapshot_name
-from metalog.log.topic import TopicLog, TopicSplit, why_unfit
-from metalog.log.topic_address import TopicAddress, parse_address
-from metalog.log.topic_cluster import TopicCluster, TopicFacts
-from metalog.log.topic_writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
+from metalog.log.folder.layout import snapshot_name
+from metalog.log.topic.address import TopicAddress, parse_address
+from metalog.log.topic.cluster import TopicCluster, TopicFacts
+from metalog.log.topic.reader import TopicLog, TopicSplit, why_unfit
+from metalog.log.topic.writer import MAX_RECORD_BYTES, NEW_TOPIC, WritableTopicLog
 from metalog.ports import Appended, Gap, HighWatermark, LiveLog, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_bytes
 from metalog.records.messages import PartitionRecord
@@ -102,7 +102,7 @@ def test_a_log_is_followed(cluster: MockedCluster, writer: WritableTopicLog) -> 
 def test_parts_are_read_where_they_were_sent(
     cluster: MockedCluster, writer: WritableTopicLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metalog.log.topic._SPLIT_OFFSETS", 3)
+    monkeypatch.setattr("metalog.log.topic.reader._SPLIT_OFFSETS", 3)
     for number in range(4):
         writer.append(1, [(ace(10 * number + each), 0) for each in range(4)])
     sent = [pickle.loads(pickle.dumps(split)) for split in reader(cluster).splits()]

@@ -15,7 +15,7 @@ from waiting import eventually
 from metalog import Replica, TopicLog
 from metalog.controller.result import ControllerResult
 from metalog.errors import NotController
-from metalog.log.topic_election import TopicCandidacy
+from metalog.log.topic.election import TopicCandidacy
 from metalog.records.messages import RegisterControllerRecord
 
 WITHIN_S = 20

@@ -8,7 +8,7 @@ import pytest
 from tiny_log import ace, batch, leader_change, raw
 
 from metalog.errors import CorruptLog
-from metalog.log.topic_records import (
+from metalog.log.topic.records import (
     APPEND_HEADER,
     ENCODINGS,
     SCHEMA_HEADER,

@@ -10,9 +10,9 @@ from tiny_log import ace
 from written_log import batches_in, copied, formatted
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
-from metalog.log.appender import SegmentLimits
-from metalog.log.directory import DirectoryLog
-from metalog.log.writer import WritableDirectoryLog
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder_writer.appender import SegmentLimits
+from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.ports import Appended, HighWatermark, WritableLog
 from metalog.records.messages import (
     FeatureLevelRecord,
@@ -230,7 +230,7 @@ def test_a_second_writer_is_refused_in_this_process_and_in_others(tmp_path: Path
     with pytest.raises(InvalidTarget, match=r"holds its \.lock"):
         WritableDirectoryLog(folder).claim()
     script = (
-        "import sys\nfrom metalog.log.writer import WritableDirectoryLog\n"
+        "import sys\nfrom metalog.log.folder_writer.writer import WritableDirectoryLog\n"
         "WritableDirectoryLog(sys.argv[1]).claim()"
     )
     other = subprocess.run(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid
-from metalog.records.acl_value import plain_acl_value
+from metalog.records.acl_fast_encode import plain_acl_value
 from metalog.records.frame import FRAME_VERSION, decode_value, encode_body, encode_value
 from metalog.records.messages import AccessControlEntryRecord
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from message_strategies import messages
 
 from metalog.errors import InvalidRequest
-from metalog.records.avro import avro_types, fingerprint_of, from_avro, to_avro
+from metalog.records.avro.codec import avro_types, fingerprint_of, from_avro, to_avro
 from metalog.records.messages import AccessControlEntryRecord, LeaderChangeMessage
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 

@@ -16,9 +16,9 @@ from tiny_log import ace
 
 from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.ids import SnapshotId
-from metalog.records.avro import NAMESPACE, union_schema
-from metalog.records.avro_container import container
-from metalog.records.avro_snapshot import END, Record, avro_snapshot, read_avro_snapshot
+from metalog.records.avro.codec import NAMESPACE, union_schema
+from metalog.records.avro.container import container
+from metalog.records.avro.snapshot import END, Record, avro_snapshot, read_avro_snapshot
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from metalog.records.message import Message

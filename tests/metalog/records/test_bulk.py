@@ -11,10 +11,10 @@ from message_strategies import METADATA_RECORDS, messages
 
 from metalog.errors import CorruptLog
 from metalog.image.acls import may_mislead
-from metalog.records import bulk
+from metalog.records import acl_fast_decode
 from metalog.records.acl_codes import acl_of
+from metalog.records.acl_fast_decode import AclRun, messages_of, numbered
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
-from metalog.records.bulk import AclRun, messages_of, numbered
 from metalog.records.frame import encode_value
 from metalog.records.messages import AccessControlEntryRecord, NoOpRecord
 from metalog.records.record import Header, RawRecord
@@ -98,8 +98,8 @@ def test_every_width_of_offset_delta():
 
 
 def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
-    monkeypatch.setattr(bulk, "MAX_REMEMBERED", 10)
-    for remembered in (bulk._heads, bulk._ends, bulk._texts):
+    monkeypatch.setattr(acl_fast_decode, "MAX_REMEMBERED", 10)
+    for remembered in (acl_fast_decode._heads, acl_fast_decode._ends, acl_fast_decode._texts):
         remembered.clear()
     acls = [
         AccessControlEntryRecord(bytes(16), 2, f"pay-{n}", 3, f"User:{n % 7}", "*", 3, 3)
@@ -107,13 +107,14 @@ def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     ]
     read = build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages()
     assert read == acls
-    assert max(map(len, (bulk._heads, bulk._ends, bulk._texts))) <= 10
+    kept = (acl_fast_decode._heads, acl_fast_decode._ends, acl_fast_decode._texts)
+    assert max(map(len, kept)) <= 10
     assert read[-1].host is read[-2].host
 
 
 def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
-    monkeypatch.setattr(bulk, "MAX_SHAPES", 10)
-    for remembered in bulk._shapes_by_delta_size.values():
+    monkeypatch.setattr(acl_fast_decode, "MAX_SHAPES", 10)
+    for remembered in acl_fast_decode._shapes_by_delta_size.values():
         remembered.clear()
     acls = [
         AccessControlEntryRecord(
@@ -122,7 +123,7 @@ def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
         for n in range(700)
     ]
     assert build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages() == acls
-    assert max(map(len, bulk._shapes_by_delta_size.values())) <= 10
+    assert max(map(len, acl_fast_decode._shapes_by_delta_size.values())) <= 10
 
 
 def test_a_run_of_plain_acls_is_one_part_and_ends_at_what_is_not_plain():
@@ -142,9 +143,9 @@ def test_threads_may_decode_at_once(monkeypatch):
     try:
         with ThreadPoolExecutor(4) as threads:
             for _ in range(10):
-                monkeypatch.setattr(bulk, "_first_deltas", [])
-                found = list(threads.map(lambda _: bulk._deltas(1000), range(4)))
-                assert found == [[bulk._delta(index) for index in range(1000)]] * 4
-                assert bulk._first_deltas == found[0]
+                monkeypatch.setattr(acl_fast_decode, "_first_deltas", [])
+                found = list(threads.map(lambda _: acl_fast_decode._deltas(1000), range(4)))
+                assert found == [[acl_fast_decode._delta(index) for index in range(1000)]] * 4
+                assert acl_fast_decode._first_deltas == found[0]
     finally:
         sys.setswitchinterval(interval)

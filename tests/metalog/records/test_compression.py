@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.records.compression import NAMES, inflate, most_inflated
+from metalog.records.primitives.compression import NAMES, inflate, most_inflated
 
 
 def xerial(data: bytes) -> bytes:

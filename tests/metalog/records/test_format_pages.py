@@ -6,10 +6,10 @@ import re
 from cases import REPOSITORY
 
 from metalog.ids import parse_uuid
-from metalog.log.topic_address import WRITER_SUFFIX
-from metalog.log.topic_records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
-from metalog.log.topic_writer import NEW_TOPIC
-from metalog.records.avro import fingerprint_of, from_avro, to_avro
+from metalog.log.topic.address import WRITER_SUFFIX
+from metalog.log.topic.records import APPEND_HEADER, SCHEMA_HEADER, Stored, outgoing, read_place
+from metalog.log.topic.writer import NEW_TOPIC
+from metalog.records.avro.codec import fingerprint_of, from_avro, to_avro
 from metalog.records.batch import build_batch, decode_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.control import decode_control, encode_control

@@ -13,7 +13,7 @@ from metalog.records.messages import (
     RemoveAccessControlEntryRecord,
     SnapshotFooterRecord,
 )
-from metalog.records.varint import write_unsigned_varint
+from metalog.records.primitives.varint import write_unsigned_varint
 
 LEADER_CHANGE_KEY = bytes((0, 0, 0, 2))
 

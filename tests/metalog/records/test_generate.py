@@ -2,7 +2,7 @@
 
 import pytest
 
-from metalog.records import generate
+from metalog.records.codegen import generate
 
 
 @pytest.mark.once

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from message_strategies import SCHEMAS, message_class, messages, versions_of
 
 from metalog.errors import InvalidRequest
-from metalog.records.fields import UNREADABLE
 from metalog.records.frame import encode_body
 from metalog.records.json import from_json, to_json
 from metalog.records.messages import (
@@ -23,6 +22,7 @@ from metalog.records.messages import (
     UnfenceBrokerRecord,
     UserScramCredentialRecord,
 )
+from metalog.records.primitives.fields import UNREADABLE
 
 EVERY_VERSION = [(schema, version) for schema in SCHEMAS for version in versions_of(schema)]
 every_version = pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.records.text import decode_text, encode_text
+from metalog.records.primitives.text import decode_text, encode_text
 
 BAD = "\ufffd"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalog.records.varint import (
+from metalog.records.primitives.varint import (
     read_unsigned_varint,
     read_varint,
     read_varlong,

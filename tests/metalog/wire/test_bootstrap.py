@@ -9,10 +9,10 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 from wire_peers import opened, serving
 
-from metalog.wire.bootstrap import first_connection
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client.bootstrap import first_connection
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import Address
-from metalog.wire.security import PLAINTEXT
 from metalog.wire.versions import NotSpoken
 
 PATIENT = PLAINTEXT._replace(request_timeout_s=60.0, connect_timeout_s=60.0)

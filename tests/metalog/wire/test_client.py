@@ -12,12 +12,12 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 from wire_peers import next_frame, opened, serving
 
-from metalog.wire.client import Connection, Unreachable
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import read_head, write_response
 from metalog.wire.schema import request_type, response_parts
-from metalog.wire.security import PLAINTEXT, client_settings
 
 HASTY = PLAINTEXT._replace(request_timeout_s=0.3)
 ASKED = request_type(60, 1)(include_cluster_authorized_operations=False)

@@ -12,11 +12,11 @@ from small_acls import allow
 from wire_peers import answering
 
 from metalog.acl import ANY_ACL
-from metalog.wire.client import Unreachable
-from metalog.wire.cluster_client import ClusterClient, OutcomeUnknown
+from metalog.wire.client.cluster_client import ClusterClient, OutcomeUnknown
+from metalog.wire.client.connection import Unreachable
+from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body, response_parts
-from metalog.wire.security import PLAINTEXT
 from metalog.wire.versions import NotSpoken
 
 ACL = allow("payments")

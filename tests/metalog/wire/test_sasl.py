@@ -9,7 +9,7 @@ import scramp
 
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
-from metalog.wire.sasl import AuthenticationFailed, Credentials, exchange_of
+from metalog.wire.client.sasl import AuthenticationFailed, Credentials, exchange_of
 
 RFC_NONCE = b64decode("rOprNGfwEbeRWgbNEkqO")
 RFC_FIRST = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"

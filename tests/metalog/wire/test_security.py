@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from metalog.errors import InvalidRequest
-from metalog.wire.keystore import pkcs12_identity
-from metalog.wire.sasl import Credentials
-from metalog.wire.security import PLAINTEXT, client_settings
+from metalog.wire.client.keystore import pkcs12_identity
+from metalog.wire.client.sasl import Credentials
+from metalog.wire.client.security import PLAINTEXT, client_settings
 
 JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"
 LOGIN = JAAS.format('username="alice" password="secret"')

@@ -15,11 +15,11 @@ import scramp
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode
+from metalog.wire.client.sasl import AuthenticationFailed, Credentials
+from metalog.wire.client.session import Session
 from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import Request, read_head, read_request, write_response
-from metalog.wire.sasl import AuthenticationFailed, Credentials
 from metalog.wire.schema import request_type, response_type
-from metalog.wire.session import Session
 from metalog.wire.versions import NotSpoken, VersionRange, versions_response
 
 DESCRIBE_CLUSTER = 60

@@ -15,13 +15,13 @@ import pytest
 from kafka_tools import KafkaTools
 from written_log import batches_in
 
-from authorizer.audit import AuditLine, parse_line
+from authorizer.audit.line import AuditLine, parse_line
 from authorizer.config import from_properties
-from authorizer.courses import Courses
-from authorizer.timeline import AclChange, Edge, Timeline, lives
+from authorizer.history.decision_timeline import Courses
+from authorizer.history.timeline import AclChange, Edge, Timeline, lives
 from authorizer.trace import Question
+from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidRequest
-from metalog.properties import parse_properties, properties_mapping
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name

@@ -31,8 +31,8 @@ from small_shop import (
     WRITE,
 )
 
+from authorizer.analysis.commands import CONNECTION
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.commands import CONNECTION
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog_spark.arrow import frame_of
@@ -64,7 +64,7 @@ from metalog_spark.tables import (
     USAGE,
     WAITING,
 )
-from shell.findings import share
+from shell.views.findings import share
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -9,7 +9,7 @@ from small_acls import BOB, allow, deny
 from small_histories import small_acls
 
 from authorizer import spec
-from authorizer.index import AclIndex
+from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.least import USUAL, Did, Limits, least

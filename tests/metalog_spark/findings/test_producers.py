@@ -20,13 +20,13 @@ from small_shop import ADMIN, BOB, CAROL, CLUSTER, DAVE, ERIN, FRANK, MALLORY, R
 
 from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.yaml import write_yaml
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
 from metalog_spark.findings.unused import judged
 from metalog_spark.findings.uses import Reason
 from metalog_spark.findings.window import window_of
-from snapshot.exchange.formats.document import Document, Entry
-from snapshot.exchange.formats.yaml import write_yaml
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

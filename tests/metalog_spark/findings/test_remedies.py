@@ -11,10 +11,10 @@ from command import run_here
 from small_acls import BOB, allow
 from small_pipeline import Ask, World, life
 
-from authorizer.insight.commands import Change
+from authorizer.analysis.commands import Change
 from metalog.acl import Acl, Operation
+from metalog_sources.formats.yaml import read_yaml
 from metalog_spark.findings.remedy import commands
-from snapshot.exchange.formats.yaml import read_yaml
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

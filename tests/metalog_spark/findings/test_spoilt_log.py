@@ -18,7 +18,7 @@ from spoilt_log import START, some_acls, some_events, spoil
 
 from metalog.ids import Uuid, uuid_text
 from metalog.image.acls import record_of
-from metalog.log.layout import PARTITION_FOLDER, segment_name
+from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.auditlines import LINE_FEED

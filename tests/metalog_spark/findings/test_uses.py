@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from small_acls import BOB, allow, deny, lived
 
-from authorizer.timeline import Edge, Life
+from authorizer.history.timeline import Edge, Life
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.findings.counted import Counted

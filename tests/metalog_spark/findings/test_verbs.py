@@ -14,15 +14,15 @@ from small_acls import allow, deny
 from small_pipeline import Ask, World, life
 from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHOP, WRITE
 
-from authorizer.insight.commands import CONNECTION
+from authorizer.analysis.commands import CONNECTION
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
+from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.yaml import read_yaml, write_yaml
+from metalog_sources.targets.plan import make_plan, saved, write_saved
 from metalog_spark.findings.uses import Reason
 from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
 from shell.verbs.pipeline import unused
-from snapshot.exchange.formats.document import Document, Entry
-from snapshot.exchange.formats.yaml import read_yaml, write_yaml
-from snapshot.exchange.plan import make_plan, saved, write_saved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_log import uuid
 
+from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
-from authorizer.insight.lint.finding import Severity
-from authorizer.timeline import Edge, Life
+from authorizer.history.timeline import Edge, Life
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.follow.alerts import (
     NOTHING,

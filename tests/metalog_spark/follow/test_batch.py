@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from followed_world import READ_T, WrittenLog, appears, line, time_ms
 
-from authorizer.audit_layout import Zone
+from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_spark.arrow import frame_of
 from metalog_spark.configuration import Configuration

@@ -51,7 +51,7 @@ from metalog_spark.tables import (
     WAITING,
     Table,
 )
-from shell.spark import SET_UP
+from shell.arguments.pipeline import SET_UP
 
 KILLED = REPOSITORY / "tests" / "support" / "killed_follow.py"
 STORM = 20

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from shell.output import Output
+from shell.output.output import Output
 from shell.verbs.pipeline import follow
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from small_acls import allow
 
+from metalog_sources.formats.document import Own
 from metalog_spark.configuration import NOTHING_SAID
 from metalog_spark.coverage import HOUR_US
 from metalog_spark.findings.waiting import Uncounted, Waiting
@@ -20,7 +21,6 @@ from metalog_spark.report.owners import Team
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
-from snapshot.exchange.formats.document import Own
 
 if TYPE_CHECKING:
     from metalog_spark.folder import Tables

@@ -29,7 +29,7 @@ from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Sect
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import access, denied
-from shell.safe import shown
+from shell.output.safe import shown
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.once]
 

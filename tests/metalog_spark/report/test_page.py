@@ -24,7 +24,7 @@ from report_contents import (
 from metalog.errors import InvalidRequest
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.page import MAX_BYTES, page
-from shell.safe import shown
+from shell.output.safe import shown
 
 LOADING = {"src", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}
 

@@ -12,15 +12,15 @@ import pytest
 from cases import KafkaCase, kafka_cases
 
 from metalog.image.metadata import MetadataImage
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
 from shell.browser.builtins import BUILTINS
 from shell.browser.globs import literal
 from shell.browser.paths import expand, path_text
 from shell.browser.quoting import split, typed
 from shell.browser.session import Session
 from shell.browser.tree.root import root_directory
-from shell.output import Output
-from snapshot.exchange.replay import replay_source
-from snapshot.exchange.source import open_source
+from shell.output.output import Output
 
 FOUND = [
     pytest.param(case, path.stem.removeprefix("shell-find-"), id=f"{case.name}-{path.stem[11:]}")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shell.browser.names import read, written
-from shell.safe import safe
+from shell.output.safe import safe
 
 NAMES = st.one_of(st.text(), st.text(alphabet="%.2Ff /\x00é"))
 

@@ -13,7 +13,7 @@ from shell.browser.completion import complete
 from shell.browser.nodes import Leaf, fixed, listing
 from shell.browser.prompt import converse
 from shell.browser.session import Session
-from shell.output import Output
+from shell.output.output import Output
 
 TAB, CTRL_C, CTRL_D = "\t", "\x03", "\x04"
 

@@ -7,7 +7,7 @@ import pytest
 
 from metalog.image.metadata import EMPTY
 from shell.browser import prompt_marker, run
-from shell.output import Output
+from shell.output.output import Output
 
 
 def replayed(offset=10, proven=10, ready=True):

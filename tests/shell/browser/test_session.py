@@ -8,7 +8,7 @@ from shell.browser.builtins import BUILTINS
 from shell.browser.completion import MOST, complete
 from shell.browser.nodes import Directory, Leaf, fixed, listing
 from shell.browser.session import Session
-from shell.output import Output
+from shell.output.output import Output
 
 PRINCIPALS = {
     "User:*": 1,

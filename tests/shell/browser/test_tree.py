@@ -13,7 +13,7 @@ from metalog.records import messages as m
 from shell.browser.builtins import BUILTINS
 from shell.browser.session import Session
 from shell.browser.tree.root import root_directory
-from shell.output import Output
+from shell.output.output import Output
 from shell.version import VERSION
 
 

@@ -1,0 +1,132 @@
+"""All that one principal may do: as patterns, and on the names that there are.
+
+What DENYs take away is taken away: of a pattern whole, where a DENY reaches all its names,
+or as an exception that stands beside it. A named host is looked at only where its own ACLs
+turn something, so the work is linear in the ACLs, the names and the answer. This module must
+not know where names come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from authorizer.analysis.allowed_patterns import (
+    NamesInOrder,
+    OnPattern,
+    Operations,
+    Patterns,
+    operations_of,
+)
+from authorizer.analysis.hosts import can_be_a_client
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.engine.decision_cache import Decider, Masks, Scope
+from authorizer.engine.index import AclIndex
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, ResourceType
+
+Names = Mapping[ResourceType, Collection[str]]
+
+
+class OnName(NamedTuple):
+    """What may be done to one resource, all told."""
+
+    resource_type: ResourceType
+    name: str
+    operations: Operations
+
+
+class Access(NamedTuple):
+    """From ``host``, or with None from one that no ACL names."""
+
+    host: str | None
+    patterns: tuple[OnPattern, ...]
+    names: tuple[OnName, ...]
+
+
+def access(
+    acls: Collection[Acl],
+    config: AuthorizerConfig,
+    principal: str,
+    names: Names,
+    host: str | None = None,
+) -> list[Access]:
+    """Without a ``host`` for one that no ACL names; and for each that is named what differs:
+    a pattern or name that lost all its operations there has none."""
+    mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
+    here = _Names(acls, config, principal, names)
+    patterns = Patterns(mine)
+    general = Access(host, tuple(patterns.of(host)), tuple(here.on_all(host)))
+    if host is not None:
+        return [general]
+    own: dict[str, list[Acl]] = {}
+    for acl in mine:
+        own.setdefault(acl.host, []).append(acl)
+    found = [general]
+    for named in sorted(filter(can_be_a_client, own)):
+        part = Access(
+            named,
+            tuple(patterns.differing(named, own[named])),
+            tuple(here.differing(named, own[named])),
+        )
+        if part.patterns or part.names:
+            found.append(part)
+    return found
+
+
+class _Names:
+    """What ``principal`` may do on the names that there are."""
+
+    def __init__(
+        self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
+    ) -> None:
+        index = AclIndex.of(acls)
+        self._decider = Decider(index, frozenset(), config.allow_everyone, shut_by="")
+        self._principal = principal
+        self._names = {kind: sorted(known) for kind, known in names.items()}
+        self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}
+
+    def on_all(self, host: str | None) -> Iterator[OnName]:
+        """Those on which something may be done."""
+        for kind, known in self._names.items():
+            scope = self._scope(kind, host)
+            alike: dict[Masks, list[str]] = {}
+            for name in known:
+                allowed, denied = masks = scope.masks_on(name)
+                alike.setdefault(masks, []).append(name)
+                operations = operations_of(allowed & ~denied, kind)
+                if operations:
+                    yield OnName(kind, name, operations)
+            self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
+
+    def differing(self, host: str, own: Iterable[Acl]) -> Iterator[OnName]:
+        """Those on which something else may be done from ``host``, which ``own`` are about."""
+        listed = list(own)
+        for kind, alike in self._alike.items():
+            scope = self._scope(kind, host)
+            turned: dict[str, int] = {}
+            for masks, same in alike.items():
+                before = masks[0] & ~masks[1]
+                names = {
+                    name
+                    for acl in listed
+                    if acl.resource_type is kind and _turns(acl, masks)
+                    for name in same.reached_by(acl)
+                }
+                turned.update(dict.fromkeys(names, before))
+            for name in sorted(turned):
+                operations = operations_of(scope.allowed_on(name), kind)
+                if operations != operations_of(turned[name], kind):
+                    yield OnName(kind, name, operations)
+
+    def _scope(self, kind: ResourceType, host: str | None) -> Scope:
+        return self._decider.scope(kind, (WILDCARD if host is None else host, self._principal))
+
+
+def _turns(acl: Acl, masks: Masks) -> bool:
+    """Whether ``acl`` alone changes what ``masks`` allow and deny together."""
+    allowed, denied = masks
+    if is_allow(acl):
+        return bool(ALLOWS[acl.operation] & ~allowed & ~denied)
+    return bool(DENIES[acl.operation] & allowed & ~denied)

@@ -1,0 +1,254 @@
+"""The patterns on which ALLOWs allow a principal something, less what DENYs take away.
+
+Names lie in order, so that the patterns which a DENY meets, and the DENYs which a pattern
+meets, are found without going over the others. This module must not know the names that exist,
+nor whose ACLs it is given.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
+from authorizer.trace import is_allow
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+
+Operations = frozenset[Operation]
+_LITERAL: Final = PatternType.LITERAL
+_Pattern = tuple[ResourceType, PatternType, str]
+_Span = tuple[int, int]
+_Cut = tuple[int, _Span]
+"""The mask of some DENYs, and where among those the ones lie that are meant."""
+
+
+class OnPattern(NamedTuple):
+    """``acls`` allow ``operations``, implied ones included, on what the pattern reaches,
+    except where one of ``exceptions`` (DENYs that reach some of it) denies one of them."""
+
+    resource_type: ResourceType
+    pattern_type: PatternType
+    name: str
+    operations: Operations
+    acls: tuple[Acl, ...]
+    exceptions: tuple[Acl, ...]
+
+
+class NamesInOrder:
+    """Names, each once, to be found by what they begin with; ``names`` are sorted already."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def reached_by(self, acl: Acl) -> list[str]:
+        name = acl.resource_name
+        if acl.pattern_type is _LITERAL and name != WILDCARD:
+            at = bisect_left(self._names, name)
+            return [name] if self._names[at : at + 1] == [name] else []
+        return [each for start, end in _met(self._names, acl) for each in self._names[start:end]]
+
+
+def _met(names: list[str], pattern: Acl | OnPattern) -> list[_Span]:
+    """Where the names lie, of sorted ones, that a pattern which reaches many names reaches."""
+    name = pattern.resource_name if isinstance(pattern, Acl) else pattern.name
+    if pattern.pattern_type is not _LITERAL:
+        return [_beginning_with(names, name)]
+    start, end = _beginning_with(names, WILDCARD)
+    longer = bisect_left(names, f"{WILDCARD}\0", start, end)
+    return [(0, longer), (end, len(names))]
+
+
+def _beginning_with(names: list[str], start: str) -> _Span:
+    first = bisect_left(names, start)
+    end = bisect_left(names, True, first, key=lambda name: not name.startswith(start))
+    return first, end
+
+
+class _Denies:
+    """The DENYs of one host on one type of resource."""
+
+    def __init__(self) -> None:
+        self._literals: dict[str, int] = {}
+        self._prefixes: dict[str, int] = {}
+        self._by_mask: dict[int, list[Acl]] = {}
+
+    def add(self, acl: Acl) -> None:
+        """In the order of ACLs."""
+        mask = DENIES[acl.operation]
+        masks = self._literals if acl.pattern_type is _LITERAL else self._prefixes
+        masks[acl.resource_name] = masks.get(acl.resource_name, 0) | mask
+        self._by_mask.setdefault(mask, []).append(acl)
+
+    @cached_property
+    def _names(self) -> SortedNames:
+        return SortedNames.of(sorted(self._prefixes))
+
+    @cached_property
+    def _known(self) -> dict[Prefix | None, int]:
+        return {None: 0}
+
+    @cached_property
+    def _names_by_mask(self) -> dict[int, list[str]]:
+        listed = self._by_mask.items()
+        return {mask: [acl.resource_name for acl in acls] for mask, acls in listed}
+
+    def on_all(self, pattern_type: PatternType, name: str) -> int:
+        """The operations that they deny on every name that a pattern reaches, a bit each."""
+        is_literal = pattern_type is _LITERAL
+        denied = self._literals.get(name, 0) if is_literal else 0
+        if is_literal and name == WILDCARD:
+            return denied | self._prefixes.get("", 0)
+        denied |= combined(
+            self._names.longest_prefix(name),
+            self._known,
+            lambda mask, prefix: mask | self._prefixes[prefix.name],
+        )
+        if not name.startswith(WILDCARD) and (name or is_literal):
+            denied |= self._literals.get(WILDCARD, 0)
+        return denied
+
+    def on_some(self, on: OnPattern, left: int) -> tuple[_Cut, ...]:
+        """Where those lie that deny one of ``left`` on some of the names, ``on_all`` having been
+        taken from ``left``: then none denies any that reaches all of them."""
+        if on.pattern_type is _LITERAL and on.name != WILDCARD:
+            return ()
+        return tuple(
+            (mask, span)
+            for mask, names in self._names_by_mask.items()
+            if mask & left
+            for span in _met(names, on)
+            if span[0] < span[1]
+        )
+
+    def cut(self, cuts: Iterable[_Cut]) -> Iterator[Acl]:
+        """The DENYs that lie there."""
+        for mask, (start, end) in cuts:
+            yield from self._by_mask[mask][start:end]
+
+
+class _Alike:
+    """The patterns of one resource type that are left the same operations."""
+
+    def __init__(self, patterns: Iterable[_Pattern]) -> None:
+        self._patterns: dict[tuple[bool, str], list[_Pattern]] = {}
+        for pattern in patterns:
+            self._patterns.setdefault((pattern[1] is _LITERAL, pattern[2]), []).append(pattern)
+        literals, prefixes = (
+            sorted(name for is_literal, name in self._patterns if is_literal is wanted)
+            for wanted in (True, False)
+        )
+        self._literals, self._prefixed = NamesInOrder(literals), NamesInOrder(prefixes)
+        self._prefixes = SortedNames.of(prefixes)
+
+    def met_by(self, deny: Acl) -> Iterator[_Pattern]:
+        """At least all that have a name which ``deny`` reaches."""
+        shorter = up_from(self._prefixes.longest_prefix(deny.resource_name))
+        prefixed = {prefix.name for prefix in shorter}
+        prefixed.update(self._prefixed.reached_by(deny))
+        for name in {WILDCARD, *self._literals.reached_by(deny)}:
+            yield from self._patterns.get((True, name), ())
+        for name in prefixed:
+            yield from self._patterns[False, name]
+
+
+class Patterns:
+    """What the ACLs of a principal come to, by pattern."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._allows: dict[_Pattern, dict[str, list[Acl]]] = {}
+        self._denies: dict[tuple[str, ResourceType], _Denies] = {}
+        for acl in sorted(acls):
+            if is_allow(acl):
+                by_host = self._allows.setdefault(_pattern_of(acl), {})
+                by_host.setdefault(acl.host, []).append(acl)
+            else:
+                key = acl.host, acl.resource_type
+                self._denies.setdefault(key, _Denies()).add(acl)
+        self._general: dict[_Pattern, OnPattern] = {}
+        self._alike: dict[ResourceType, dict[int, _Alike]] = {}
+        self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
+
+    def of(self, host: str | None) -> list[OnPattern]:
+        """All on which something may be done from ``host``, or from one that no ACL names."""
+        alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
+        for pattern in self._allows:
+            left, on = self._on(pattern, WILDCARD if host is None else host)
+            if on is not None:
+                self._general[pattern] = on
+                alike.setdefault((pattern[0], left), []).append(pattern)
+        for (kind, left), patterns in alike.items():
+            self._alike.setdefault(kind, {})[left] = _Alike(patterns)
+        return sorted(self._general.values(), key=_order)
+
+    def differing(self, host: str, own: Iterable[Acl]) -> list[OnPattern]:
+        """Those that are otherwise from ``host``, which ``own`` are about, than ``of(None)``."""
+        touched: set[_Pattern] = set()
+        for acl in own:
+            if is_allow(acl):
+                touched.add(_pattern_of(acl))
+                continue
+            for left, alike in self._alike.get(acl.resource_type, {}).items():
+                if DENIES[acl.operation] & left:
+                    touched.update(alike.met_by(acl))
+        found = []
+        for pattern in touched:
+            before, (_, here) = self._general.get(pattern), self._on(pattern, host)
+            if here is None and before is not None:
+                found.append(before._replace(operations=frozenset(), acls=(), exceptions=()))
+            elif here is not None and here != before:
+                found.append(here)
+        return sorted(found, key=_order)
+
+    def _on(self, pattern: _Pattern, host: str) -> tuple[int, OnPattern | None]:
+        """What is left of the pattern, and the operations of that, a bit each."""
+        kind, pattern_type, name = pattern
+        hosts = dict.fromkeys((WILDCARD, host))
+        by_host = self._allows[pattern]
+        allows = sorted(acl for each in hosts for acl in by_host.get(each, ()))
+        denies = [self._denies[each, kind] for each in hosts if (each, kind) in self._denies]
+        left = 0
+        for acl in allows:
+            left |= ALLOWS[acl.operation]
+        for each in denies:
+            left &= ~each.on_all(pattern_type, name)
+        operations = operations_of(left, kind)
+        if not operations:
+            return left, None
+        on = OnPattern(*pattern, operations, tuple(allows), ())
+        return left, on._replace(exceptions=self._exceptions_of(on, left, denies))
+
+    def _exceptions_of(
+        self, on: OnPattern, left: int, denies: Iterable[_Denies]
+    ) -> tuple[Acl, ...]:
+        """Equal ones are one tuple: patterns within each other often have the same."""
+        cuts = [(each, each.on_some(on, left)) for each in denies]
+        key = tuple((id(each), cut) for each, cut in cuts if cut)
+        found = self._exceptions.get(key)
+        if found is None:
+            cut = sorted(acl for each, places in cuts for acl in each.cut(places))
+            found = self._exceptions[key] = tuple(cut)
+        return found
+
+
+def operations_of(mask: int, resource_type: ResourceType) -> Operations:
+    """Those that Kafka ever asks for on such a resource."""
+    supported = SUPPORTED_OPERATIONS.get(resource_type, frozenset())
+    return frozenset(each for each in supported if mask >> each & 1)
+
+
+def _pattern_of(acl: Acl) -> _Pattern:
+    return acl.resource_type, acl.pattern_type, acl.resource_name
+
+
+def _order(on: OnPattern) -> tuple[ResourceType, str, PatternType]:
+    return on.resource_type, on.name, on.pattern_type

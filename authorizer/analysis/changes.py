@@ -1,0 +1,94 @@
+"""What the records of a log do to ACLs and users, once it is settled that they do it.
+
+A transaction's changes come when it ends, and those of one that was aborted or is still open
+never happened (KIP-866). This module must not know where records are read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from authorizer.history.timeline import AclChange
+from metalog.records.acl_codes import acl_of
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
+from metalog.scram import ScramMechanism
+
+TELLING: Final = (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveUserScramCredentialRecord,
+    UserScramCredentialRecord,
+)
+"""The records that ``changes`` looks at; it may be given no others."""
+
+
+class UserChange(NamedTuple):
+    """The record at ``offset`` sets a credential, or, with iterations of None, removes it.
+
+    The other fields are those of an ``AclChange``.
+    """
+
+    offset: int
+    user: str
+    mechanism: ScramMechanism | None
+    iterations: int | None
+    time_ms: int = 0
+    ended_by: int | None = None
+
+    @property
+    def at(self) -> int:
+        """The first offset (exclusive) whose state has this change."""
+        return (self.offset if self.ended_by is None else self.ended_by) + 1
+
+
+Change = AclChange | UserChange
+
+
+def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
+    """Of records in log order, each with its offset and the latest time of any batch up to its
+    own; messages of all types may be among them."""
+    pending: list[Change] | None = None
+    for offset, time_ms, message in records:
+        change = _change(offset, message, time_ms)
+        if change is not None:
+            if pending is None:
+                yield change
+            else:
+                pending.append(change)
+        elif isinstance(message, BeginTransactionRecord):
+            pending = []
+        elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            if isinstance(message, EndTransactionRecord):
+                for each in pending or ():
+                    yield each._replace(time_ms=time_ms, ended_by=offset)
+            pending = None
+
+
+def _change(offset: int, message: Any, time_ms: int) -> Change | None:
+    if isinstance(message, AccessControlEntryRecord):
+        return AclChange(offset, message.id, acl_of(message), time_ms)
+    if isinstance(message, RemoveAccessControlEntryRecord):
+        return AclChange(offset, message.id, None, time_ms)
+    if isinstance(message, UserScramCredentialRecord):
+        mechanism = _mechanism(message.mechanism)
+        return UserChange(offset, message.name, mechanism, message.iterations, time_ms)
+    if isinstance(message, RemoveUserScramCredentialRecord):
+        return UserChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
+    return None
+
+
+def _mechanism(code: int) -> ScramMechanism | None:
+    """None for one that Kafka 4.3 does not have."""
+    return ScramMechanism(code) if code in set(ScramMechanism) else None

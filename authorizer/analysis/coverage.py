@@ -1,0 +1,243 @@
+"""Which ACLs reach all that another one does, and which of them meet at all.
+
+By names in order and by principal and host, so that the cost of a question does not grow
+with the number of ACLs. As in Kafka, LITERAL ``*`` reaches every name but the longer ones
+that begin with ``*``. It must not know what follows from it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.engine.prefixes import Prefix, SortedNames, combined
+from authorizer.trace import reaches
+from metalog.acl import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+
+_LITERAL = PatternType.LITERAL
+
+FEW = 16
+"""So many ACLs of one principal and host are looked through; of more, names are looked up."""
+
+_Who = tuple[ResourceType, str, str]
+"""A resource type, a principal and a host."""
+
+
+class Coverage:
+    """ACLs, found by what they cover."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._by_who: dict[_Who, list[Acl]] = {}
+        for acl in acls:
+            who = acl.resource_type, acl.principal, acl.host
+            if who in self._by_who:
+                self._by_who[who].append(acl)
+            else:
+                self._by_who[who] = [acl]
+        self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
+
+    def covering(self, acl: Acl) -> Iterator[Acl]:
+        """ACLs whose names, principals and hosts include those of ``acl``: all on its own name, and
+        of each operation at least one of the wider ones, where there is one."""
+        kind, principal, host = acl.resource_type, acl.principal, acl.host
+        for who in {
+            (kind, principal, host),
+            (kind, principal, WILDCARD),
+            (kind, WILDCARD_PRINCIPAL, host),
+            (kind, WILDCARD_PRINCIPAL, WILDCARD),
+        }:
+            if who in self._many:
+                yield from self._many[who].above(acl)
+            elif who in self._by_who:
+                yield from (each for each in self._by_who[who] if _reaches_all(each, acl))
+
+
+class _Many:
+    """Many ACLs of one resource type, principal and host. Of prefixes within each other it is
+    remembered which ACL of each operation is the nearest, so that none is walked through twice."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._literals: dict[str, list[Acl]] = {}
+        self._prefixed: dict[str, list[Acl]] = {}
+        for acl in acls:
+            names = self._literals if acl.pattern_type is _LITERAL else self._prefixed
+            names.setdefault(acl.resource_name, []).append(acl)
+        self._names = SortedNames.of(sorted(self._prefixed))
+        self._nearest: dict[Prefix | None, dict[Operation, Acl]] = {None: {}}
+
+    def above(self, acl: Acl) -> Iterator[Acl]:
+        """At least one of each operation that reaches every name which ``acl`` reaches, and all on
+        its own name."""
+        name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
+        if is_literal:
+            yield from self._literals.get(name, ())
+        if is_literal and name == WILDCARD:
+            yield from self._prefixed.get("", ())
+            return
+        prefix = self._names.longest_prefix(name)
+        if prefix is not None and prefix.name == name:
+            yield from self._prefixed[name]
+            prefix = prefix.shorter
+        yield from combined(prefix, self._nearest, self._with_own).values()
+        if not name.startswith(WILDCARD) and (name or is_literal):
+            yield from self._literals.get(WILDCARD, ())
+
+    def _with_own(self, shorter: dict[Operation, Acl], prefix: Prefix) -> dict[Operation, Acl]:
+        return shorter | {acl.operation: acl for acl in self._prefixed[prefix.name]}
+
+
+def _reaches_all(wide: Acl, acl: Acl) -> bool:
+    """The same of two ACLs: whether ``wide`` reaches every name that ``acl`` reaches."""
+    name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
+    if wide.pattern_type is not _LITERAL:
+        is_wildcard = is_literal and name == WILDCARD
+        return not wide.resource_name if is_wildcard else name.startswith(wide.resource_name)
+    if is_literal and wide.resource_name == name:
+        return True
+    is_plain = not name.startswith(WILDCARD) and bool(name or is_literal)
+    return wide.resource_name == WILDCARD and is_plain
+
+
+def meet(one: Acl, other: Acl) -> bool:
+    """Whether some name is reached by both."""
+    kind = other.resource_type
+    if one.resource_type is not kind:
+        return False
+    for acl, against in ((one, other), (other, one)):
+        if acl.pattern_type is _LITERAL:
+            if reaches(against, kind, acl.resource_name):
+                return True
+            if acl.resource_name != WILDCARD:
+                return False
+    prefixes = [acl.resource_name for acl in (one, other) if acl.pattern_type is not _LITERAL]
+    if len(prefixes) == 1:
+        return not prefixes[0].startswith(WILDCARD)
+    return prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
+
+
+class _Names:
+    """The names of some patterns, in order."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self._order: list[str] | None = None
+        self._prefixes: SortedNames | None = None
+
+    def add(self, name: str) -> None:
+        self.known.add(name)
+
+    @property
+    def order(self) -> list[str]:
+        if self._order is None:
+            self._order = sorted(self.known)
+        return self._order
+
+    def has_prefix_of(self, name: str) -> bool:
+        if self._prefixes is None:
+            self._prefixes = SortedNames.of(self.order)
+        return self._prefixes.longest_prefix(name) is not None
+
+    def any_begins_with(self, start: str) -> bool:
+        at = bisect_left(self.order, start)
+        return at < len(self.order) and self.order[at].startswith(start)
+
+    @property
+    def any_met_by_wildcard(self) -> bool:
+        """Whether one is ``*``, or does not begin with it: those that do stand together."""
+        if not self.known:
+            return False
+        ends = self.order[0], self.order[-1]
+        return WILDCARD in self.known or not all(each.startswith(WILDCARD) for each in ends)
+
+
+class _Granted:
+    """The patterns on which somebody may do one set of operations."""
+
+    def __init__(self) -> None:
+        self.literals = _Names()
+        self.prefixed = _Names()
+
+    def of(self, pattern_type: PatternType) -> _Names:
+        return self.literals if pattern_type is _LITERAL else self.prefixed
+
+    def meets(self, acl: Acl) -> bool:
+        """Whether ``acl`` reaches a name that one of them does."""
+        name = acl.resource_name
+        if acl.pattern_type is _LITERAL and name == WILDCARD:
+            return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
+        if WILDCARD in self.literals.known and not name.startswith(WILDCARD):
+            return True
+        if self.prefixed.has_prefix_of(name):
+            return True
+        if acl.pattern_type is _LITERAL:
+            return name in self.literals.known
+        return self.literals.any_begins_with(name) or self.prefixed.any_begins_with(name)
+
+
+class Reached:
+    """The names that some ACLs reach, to be asked whether another one reaches one of them."""
+
+    def __init__(self, acls: Iterable[Acl]) -> None:
+        self._granted: dict[ResourceType, _Granted] = {}
+        for acl in acls:
+            granted = self._granted.setdefault(acl.resource_type, _Granted())
+            granted.of(acl.pattern_type).add(acl.resource_name)
+
+    def meets(self, acl: Acl) -> bool:
+        granted = self._granted.get(acl.resource_type)
+        return granted is not None and granted.meets(acl)
+
+
+_Key = tuple[ResourceType, str | None, str | None]
+"""A resource type, a principal and a host; None stands for all of them together."""
+
+
+class Allowed:
+    """What ALLOWs allow, to be asked whether one of ``denies`` takes anything of it away."""
+
+    def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl]) -> None:
+        asked = {key for deny in denies for key in _keys(deny)}
+        self._granted: dict[_Key, dict[int, _Granted]] = {}
+        for acl in allows:
+            mask = ALLOWS[acl.operation]
+            for principal in (acl.principal, None):
+                for host in (acl.host, None):
+                    key = acl.resource_type, principal, host
+                    if key in asked:
+                        self._grant(key, mask).of(acl.pattern_type).add(acl.resource_name)
+
+    def meet(self, deny: Acl) -> bool:
+        """Whether some request matches ``deny`` and one of the ALLOWs."""
+        mask = DENIES[deny.operation]
+        return any(
+            allowed & mask and granted.meets(deny)
+            for key in _keys(deny)
+            for allowed, granted in self._granted.get(key, {}).items()
+        )
+
+    def _grant(self, key: _Key, mask: int) -> _Granted:
+        by_mask = self._granted.setdefault(key, {})
+        if mask not in by_mask:
+            by_mask[mask] = _Granted()
+        return by_mask[mask]
+
+
+def _keys(deny: Acl) -> list[_Key]:
+    """Where the ALLOWs stand whose principal and host meet those of ``deny``."""
+    return [
+        (deny.resource_type, principal, host)
+        for principal in _or_all(deny.principal, WILDCARD_PRINCIPAL)
+        for host in _or_all(deny.host, WILDCARD)
+    ]
+
+
+def _or_all(value: str, wildcard: str) -> tuple[str | None, ...]:
+    return (None,) if value == wildcard else (value, wildcard)

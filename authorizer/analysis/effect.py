@@ -1,0 +1,172 @@
+"""Whether a planned change of ACLs still has the effect that it had when it was planned.
+
+The effect is the set of requests whose answer the change turns. Other ACLs that came or went
+since then may turn some of them already, or decide them otherwise. Requests are infinite in
+number; one stands for all those that the same ACLs reach. This module must not know where
+ACLs come from, nor how a plan is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import product
+from typing import Final, NamedTuple
+
+from authorizer.analysis.coverage import Reached, meet
+from authorizer.api import Action, RequestContext, ResourcePattern
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import ALLOWS, DENIES
+from authorizer.standard import StandardAuthorizer
+from authorizer.trace import Question, is_allow, reaches
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType
+
+_OTHER: Final = "\0"
+"""Ends a name that no ACL names, and stands for a host that none names."""
+_OTHER_PRINCIPAL: Final = f"User:{_OTHER}"
+_OPERATIONS: Final = tuple(each for each in Operation if each > Operation.ALL)
+_MOST_QUESTIONS: Final = 100_000
+
+
+class AclChange(NamedTuple):
+    added: frozenset[Acl]
+    removed: frozenset[Acl]
+
+    def applied(self, acls: Collection[Acl]) -> set[Acl]:
+        return {*acls, *self.added} - self.removed
+
+    def undone(self, acls: Collection[Acl]) -> set[Acl]:
+        return {*acls, *self.removed} - self.added
+
+
+class OtherEffect(NamedTuple):
+    """``acl`` came or went, and the change would turn ``question`` otherwise than planned.
+
+    Each pair is the answer before the change and after it, True for ALLOWED. The question is
+    None where too many would have to be asked.
+    """
+
+    acl: Acl
+    question: Question | None = None
+    planned: tuple[bool, bool] = (False, False)
+    now: tuple[bool, bool] = (False, False)
+
+
+def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
+    """Those of ``acls`` that reach a resource which one of ``steps`` reaches, in their order."""
+    reached = Reached(steps)
+    return [acl for acl in acls if reached.meets(acl)]
+
+
+def other_effects(
+    before: Collection[Acl], now: Collection[Acl], change: AclChange, config: AuthorizerConfig
+) -> Iterator[OtherEffect]:
+    """At most one for each ACL that is in ``before`` or in ``now``, not in both.
+
+    None is left where every answer that ``change`` turns on ``now`` was turned the same way on
+    ``before``, and every answer that it turned there is, after it, what it was to become. An
+    answer that somebody else has turned already is no other effect.
+    """
+    differing = sorted(set(before) ^ set(now))
+    if not differing:
+        return
+    steps = sorted(change.added | change.removed)
+    known = {*before, *now, *steps}
+    planned = _Answers(before, change, config)
+    current = _Answers(now, change, config)
+    asked: set[Question] = set()
+    for acl in differing:
+        for question in _questions(acl, steps, known, open_by_default=config.allow_everyone):
+            if question in asked:
+                continue
+            asked.add(question)
+            if len(asked) > _MOST_QUESTIONS:
+                yield OtherEffect(acl)
+                return
+            was, is_now = planned.of(question), current.of(question)
+            if _differ(was, is_now):
+                yield OtherEffect(acl, question, was, is_now)
+                break
+
+
+def _differ(planned: tuple[bool, bool], now: tuple[bool, bool]) -> bool:
+    if planned[0] is not planned[1]:
+        return now[1] is not planned[1]
+    return now[0] is not now[1]
+
+
+class _Answers:
+    def __init__(self, acls: Collection[Acl], change: AclChange, config: AuthorizerConfig) -> None:
+        self._authorizers = [
+            StandardAuthorizer.from_acls(
+                each, super_users=config.super_users, allow_everyone=config.allow_everyone
+            )
+            for each in (acls, change.applied(acls))
+        ]
+
+    def of(self, question: Question) -> tuple[bool, bool]:
+        """The answer before the change and after it."""
+        context = RequestContext(question.principal, question.host or _OTHER)
+        resource = ResourcePattern(question.resource_type, question.resource_name)
+        action = Action(question.operation, resource)
+        before, after = (each.is_allowed(context, action) for each in self._authorizers)
+        return before, after
+
+
+def _questions(
+    acl: Acl, steps: Iterable[Acl], known: Iterable[Acl], *, open_by_default: bool
+) -> Iterator[Question]:
+    """One question for every set of ACLs that can decide about what ``acl`` and a step reach.
+
+    Where a resource without ACLs is open, the first ACL on it closes it to everybody.
+    """
+    near = [each for each in known if meet(each, acl)]
+    names = [name for name in _names(near) if reaches(acl, acl.resource_type, name)]
+    everybody = [*sorted({each.principal for each in near} - {WILDCARD_PRINCIPAL})]
+    everywhere = [*sorted({each.host for each in near} - {WILDCARD})]
+    for step in steps:
+        if not meet(step, acl):
+            continue
+        if open_by_default:
+            principals, hosts = [*everybody, _OTHER_PRINCIPAL], [*everywhere, _OTHER]
+            operations: Iterable[Operation] = _OPERATIONS
+        else:
+            principals = _common(
+                acl.principal, step.principal, WILDCARD_PRINCIPAL, everybody, _OTHER_PRINCIPAL
+            )
+            hosts = _common(acl.host, step.host, WILDCARD, everywhere, _OTHER)
+            operations = _operations(_decided(acl) & _decided(step))
+        if not (principals and hosts and operations):
+            continue
+        is_one = step.pattern_type is PatternType.LITERAL and step.resource_name != WILDCARD
+        near_names = [step.resource_name] if is_one else names
+        reached = (name for name in near_names if reaches(step, acl.resource_type, name))
+        for name, principal, host, operation in product(reached, principals, hosts, operations):
+            at = None if host == _OTHER else host
+            yield Question(principal, operation, acl.resource_type, name, at)
+
+
+def _names(acls: Iterable[Acl]) -> list[str]:
+    """The names that stand in ``acls``, and one more below each prefix and outside of all."""
+    literals: set[str] = set()
+    prefixes = {"", WILDCARD}
+    for acl in acls:
+        named = literals if acl.pattern_type is PatternType.LITERAL else prefixes
+        named.add(acl.resource_name)
+    return sorted(literals | {prefix + _OTHER for prefix in prefixes})
+
+
+def _common(one: str, other: str, wildcard: str, all_of_them: list[str], fresh: str) -> list[str]:
+    """Who or where both mean."""
+    if one != wildcard and other != wildcard:
+        return [one] if one == other else []
+    if one == other:
+        return [*all_of_them, fresh]
+    return [one if other == wildcard else other]
+
+
+def _decided(acl: Acl) -> int:
+    return ALLOWS[acl.operation] if is_allow(acl) else DENIES[acl.operation]
+
+
+def _operations(mask: int) -> list[Operation]:
+    return [each for each in _OPERATIONS if mask >> each & 1]

@@ -1,0 +1,38 @@
+"""Answers that somebody relies on, held against what is decided.
+
+This module must not know where expectations are written, nor how an outcome is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from authorizer.engine.decide import Decision
+from authorizer.trace import Question
+
+
+class Expectation(NamedTuple):
+    """``rule`` is Kafka's name for why, or None where any reason will do."""
+
+    question: Question
+    allowed: bool
+    rule: str | None = None
+
+
+class Outcome(NamedTuple):
+    expectation: Expectation
+    decision: Decision
+
+    @property
+    def is_met(self) -> bool:
+        _, allowed, rule = self.expectation
+        return bool(self.decision.result) is allowed and rule in (None, self.decision.rule)
+
+
+def hold(
+    expectations: Iterable[Expectation], decide: Callable[[Question], Decision]
+) -> Iterator[Outcome]:
+    """The outcome of each, in order."""
+    for expectation in expectations:
+        yield Outcome(expectation, decide(expectation.question))

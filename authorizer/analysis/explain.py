@@ -1,0 +1,67 @@
+"""Why an answer is what it is, what nearly matched, and the smallest change that turns it.
+
+Pure data, for the shell to word. One linear pass over the ACLs, however many.
+It must not know logs, files or how anything is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from authorizer.analysis.hosts import HostAnswer, changing_hosts
+from authorizer.analysis.near_misses import NearMiss, near_misses, sort_out
+from authorizer.analysis.remedies import Remedy, remedies
+from authorizer.analysis.since import Since
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import SUPER_USER
+from authorizer.trace import Question, Trace, trace
+from metalog.acl import Acl
+
+NEAR_MISSES_SHOWN = 20
+
+
+class Explanation(NamedTuple):
+    """All there is to say about one question.
+
+    ``hosts`` are the named hosts that would be answered otherwise, for a question without
+    a host. ``assumed`` are configuration keys that nobody gave, with the values taken for
+    them. ``since`` is None where the history is not known.
+    """
+
+    question: Question
+    trace: Trace
+    near_misses: tuple[NearMiss, ...]
+    remedies: tuple[Remedy, ...]
+    hosts: tuple[HostAnswer, ...]
+    assumed: tuple[str, ...] = ()
+    since: Since | None = None
+
+
+def explain(
+    acls: Iterable[Acl],
+    config: AuthorizerConfig,
+    question: Question,
+    *,
+    assumed: Iterable[str] = (),
+    limit: int = NEAR_MISSES_SHOWN,
+    request: str | None = None,
+) -> Explanation:
+    """Explain the answer to ``question`` under ``acls``, with at most ``limit`` near misses.
+
+    ``request`` is Kafka's name of the request that asked, such as ``Metadata``, where it is known:
+    it tells what a client goes on to do.
+
+    ``since`` is left open: ``explanation._replace(since=since(...))`` where there is a log.
+    """
+    found = sort_out(acls, question)
+    traced = trace(found.candidates, config, question)
+    near = () if traced.decision.rule == SUPER_USER else near_misses(found, traced, question, limit)
+    return Explanation(
+        question,
+        traced,
+        tuple(near),
+        remedies(traced, config, question, near, request),
+        changing_hosts(traced) if question.host is None else (),
+        tuple(assumed),
+    )

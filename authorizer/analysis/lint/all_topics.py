@@ -1,0 +1,42 @@
+"""What one principal may do on all names, those that come to be later too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+
+_CHANGES = frozenset(
+    {
+        Operation.ALL,
+        Operation.WRITE,
+        Operation.DELETE,
+        Operation.ALTER,
+        Operation.ALTER_CONFIGS,
+    }
+)
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if not _is_of_interest(acl) or acl.principal == WILDCARD_PRINCIPAL:
+            continue
+        if acl.operation in _CHANGES:
+            said = "it reaches every topic, __consumer_offsets and those to come too"
+            yield Finding(Severity.WARNING, said, acl)
+        elif acl.operation is Operation.READ:
+            yield Finding(Severity.INFO, "it reaches every topic, those to come too", acl)
+
+
+def _is_of_interest(acl: Acl) -> bool:
+    is_literal = acl.pattern_type is PatternType.LITERAL
+    return (
+        acl.resource_type is ResourceType.TOPIC
+        and is_allow(acl)
+        and acl.resource_name == (WILDCARD if is_literal else "")
+    )
+
+
+CHECK = Check("all-topics", "A principal may read or change every topic.", _find)

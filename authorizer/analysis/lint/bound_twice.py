@@ -1,0 +1,27 @@
+"""An ACL that is held more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from metalog.plurals import counted
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl, times in subject.times.items():
+        if subject.is_log:
+            yield Finding(
+                Severity.ERROR,
+                f"it is bound to {counted(times, 'id')}, and Kafka's authorizer refuses a"
+                " snapshot that "
+                "holds an ACL twice",
+                acl,
+                remove=(acl,),
+                advice="removing it takes all its ids; add it again once, at once",
+            )
+        else:
+            yield Finding(Severity.INFO, f"it stands in {counted(times, 'place')}", acl)
+
+
+CHECK = Check("bound-twice", "The same ACL is held more than once.", _find)

@@ -1,0 +1,103 @@
+"""All checks, and how they are run.
+
+This module must not know what any of them looks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from authorizer.analysis.lint import (
+    all_topics,
+    bound_twice,
+    cluster_name,
+    deny_misses_star,
+    everyone,
+    expired,
+    host_form,
+    idle_deny,
+    impossible_topic,
+    incomplete_client,
+    internal_topic,
+    no_owner,
+    open_by_default,
+    open_ended_prefix,
+    operation,
+    outside_owned,
+    overridden_allow,
+    owned_twice,
+    principal_form,
+    principal_type,
+    principal_without_user,
+    redundant,
+    star_in_name,
+    super_user_acl,
+    super_user_like,
+    unknown_code,
+    unknown_topic,
+    user_without_acl,
+)
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+
+CHECKS: Final[tuple[Check, ...]] = tuple(
+    module.CHECK
+    for module in (
+        everyone,
+        internal_topic,
+        super_user_like,
+        open_by_default,
+        all_topics,
+        deny_misses_star,
+        super_user_acl,
+        host_form,
+        principal_form,
+        star_in_name,
+        impossible_topic,
+        cluster_name,
+        unknown_code,
+        operation,
+        overridden_allow,
+        open_ended_prefix,
+        expired,
+        bound_twice,
+        unknown_topic,
+        principal_without_user,
+        principal_type,
+        idle_deny,
+        redundant,
+        incomplete_client,
+        user_without_acl,
+        owned_twice,
+        outside_owned,
+        no_owner,
+    )
+)
+"""What opens something first, then what does not do what it says, then what is needless."""
+
+
+class Found(NamedTuple):
+    """What one check found, the most severe first; it was left out if ``found`` is None."""
+
+    check: Check
+    found: tuple[Finding, ...] | None
+
+
+def lint(subject: Subject, checks: Iterable[Check] = CHECKS) -> list[Found]:
+    """What each of ``checks`` has to say about ``subject``."""
+    results = []
+    for check in checks:
+        if check.needs is not None and not subject.has(check.needs):
+            results.append(Found(check, None))
+        else:
+            findings = sorted(check.find(subject), key=_most_severe_first)
+            results.append(Found(check, tuple(findings)))
+    return results
+
+
+def worst(results: Iterable[Found]) -> Severity | None:
+    return max((each.severity for result in results for each in result.found or ()), default=None)
+
+
+def _most_severe_first(finding: Finding) -> int:
+    return -finding.severity

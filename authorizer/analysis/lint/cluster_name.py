@@ -1,0 +1,28 @@
+"""An ACL on a cluster that is not called ``kafka-cluster``, as every cluster is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.trace import reaches
+from metalog.acl import CLUSTER_NAME, PatternType, ResourceType
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if acl.resource_type is ResourceType.CLUSTER and not reaches(
+            acl, ResourceType.CLUSTER, CLUSTER_NAME
+        ):
+            meant = acl._replace(resource_name=CLUSTER_NAME, pattern_type=PatternType.LITERAL)
+            yield Finding(
+                Severity.ERROR,
+                f"the cluster's only name is {CLUSTER_NAME}, so it matches nothing",
+                acl,
+                remove=(acl,),
+                add=(meant,),
+                advice="kafka-acls has no words to remove it; metalog apply --prune can",
+            )
+
+
+CHECK = Check("cluster-name", "An ACL on a cluster of a name that none has.", _find)

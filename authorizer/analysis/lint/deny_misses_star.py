@@ -1,0 +1,58 @@
+"""A DENY on every name that does not reach the names which begin with ``*``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.coverage import Allowed, Coverage
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    denied = Coverage(acl for acl in subject.acls if not is_allow(acl))
+    wildcards = {
+        acl: meant
+        for acl in subject.acls
+        if _denies_all_names(acl) and not _is_said((meant := _on_stars(acl)), denied)
+    }
+    starred = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
+    allowed = Allowed(starred, wildcards.values())
+    for acl, meant in wildcards.items():
+        if subject.config.allow_everyone or allowed.meet(meant):
+            yield Finding(
+                Severity.WARNING,
+                "Kafka's * does not reach longer names that begin with * themselves, and those "
+                "are allowed",
+                acl,
+                add=(meant,),
+            )
+
+
+def _denies_all_names(acl: Acl) -> bool:
+    """No topic's name can hold a star, and the cluster has one name."""
+    return (
+        acl.resource_name == WILDCARD
+        and acl.pattern_type is PatternType.LITERAL
+        and not is_allow(acl)
+        and acl.resource_type not in (ResourceType.TOPIC, ResourceType.CLUSTER)
+    )
+
+
+def _is_said(acl: Acl, denied: Coverage) -> bool:
+    return any(each.operation in (Operation.ALL, acl.operation) for each in denied.covering(acl))
+
+
+def _on_stars(acl: Acl) -> Acl:
+    return acl._replace(pattern_type=PatternType.PREFIXED)
+
+
+def _may_be_on_stars(acl: Acl) -> bool:
+    """Whether it reaches a longer name that begins with a star."""
+    if acl.pattern_type is PatternType.LITERAL:
+        return acl.resource_name.startswith(WILDCARD) and acl.resource_name != WILDCARD
+    return acl.resource_name.startswith(WILDCARD) or not acl.resource_name
+
+
+CHECK = Check("deny-misses-star", "A DENY on * that names beginning with * escape.", _find)

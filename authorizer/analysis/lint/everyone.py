@@ -1,0 +1,38 @@
+"""What everyone who can connect may change or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Operation, ResourceType
+
+_HARMLESS = frozenset(
+    {
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.DESCRIBE_TOKENS,
+        Operation.IDEMPOTENT_WRITE,
+    }
+)
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if acl.principal != WILDCARD_PRINCIPAL or not is_allow(acl) or acl.operation in _HARMLESS:
+            continue
+        reads = acl.operation is Operation.READ
+        if reads and acl.resource_type is not ResourceType.TOPIC:
+            continue
+        whence = "whoever can connect" if acl.host == WILDCARD else "whoever comes from there"
+        yield Finding(
+            Severity.WARNING if reads else Severity.ERROR,
+            f"{whence} may do it, User:ANONYMOUS too",
+            acl,
+            remove=(acl,),
+            advice="first allow it to those who need it; metalog can --audit tells who asks",
+        )
+
+
+CHECK = Check("everyone", "Everyone is allowed to read or change something.", _find)

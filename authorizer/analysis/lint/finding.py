@@ -1,0 +1,103 @@
+"""What a check is given, and what it finds.
+
+A check is a pure function from a ``Subject`` to findings. It must not know where the ACLs
+came from, the clock (``today`` is passed in), or how a finding is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+from authorizer.analysis.remedies import Remedy
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl
+
+
+class Severity(IntEnum):
+    """``ERROR``: it does not do what it says, or opens what nobody would open on purpose."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class Notes(NamedTuple):
+    """What people wrote beside an ACL: who answers for it, and until when (ISO 8601)."""
+
+    owner: str | None = None
+    expires: str | None = None
+
+
+class Need(Enum):
+    """What a check cannot do without, and not every source has."""
+
+    TOPICS = "the topics of a log"
+    USERS = "SCRAM users"
+    NOTES = "the notes of a YAML, JSON or Avro file"
+    OWNS = "a file that says what it owns"
+    SUPER_USERS = "super.users"
+    CLOSED = "allow.everyone.if.no.acl.found to be false"
+
+
+class Subject(NamedTuple):
+    """``acls`` are all different. ``times`` tells which of them are held more than once:
+    under so many ids of a log, or lines of files. None is what the source does not have.
+    ``outside`` are the ACLs that their own file does not own, with the reason; ``owned_twice``
+    are places in files, and what is owned there and elsewhere.
+    """
+
+    acls: tuple[Acl, ...]
+    config: AuthorizerConfig
+    today: date
+    times: Mapping[Acl, int] = {}
+    is_log: bool = False
+    topics: Collection[str] | None = None
+    users: Collection[str] | None = None
+    notes: Mapping[Acl, Notes] | None = None
+    outside: Mapping[Acl, str] | None = None
+    owned_twice: Sequence[tuple[str, str]] = ()
+
+    def has(self, need: Need) -> bool:
+        """Whether the source has what a check needs."""
+        return {
+            Need.TOPICS: bool(self.topics),
+            Need.USERS: bool(self.users),
+            Need.NOTES: self.notes is not None,
+            Need.OWNS: self.outside is not None,
+            Need.SUPER_USERS: bool(self.config.super_users),
+            Need.CLOSED: not self.config.allow_everyone,
+        }[need]
+
+
+class Finding(NamedTuple):
+    """``message`` is a clause about ``acl``, or about ``name`` where it is about no ACL.
+
+    ``by`` is the other ACL that it speaks of. Take ``remove`` out and put ``add`` in, and
+    it is gone; ``advice`` says what no command can.
+    """
+
+    severity: Severity
+    message: str
+    acl: Acl | None = None
+    name: str = ""
+    by: Acl | None = None
+    remove: tuple[Acl, ...] = ()
+    add: tuple[Acl, ...] = ()
+    advice: str = ""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """kafka-acls' commands, adding before removing; none where one of them cannot be said."""
+        return Remedy(self.remove, self.add, ()).commands or ()
+
+
+class Check(NamedTuple):
+    """``title`` says in one sentence what its findings have in common."""
+
+    id: str
+    title: str
+    find: Callable[[Subject], Iterable[Finding]]
+    needs: Need | None = None

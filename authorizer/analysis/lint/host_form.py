@@ -1,0 +1,45 @@
+"""A host that no client's address ever equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.hosts import host_kind
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from metalog.acl import WILDCARD, Acl
+from metalog.client_host import java_text
+
+_SAID = {
+    NearMissKind.HOST_TEXT: "its host is an address in a spelling that Java never uses",
+    NearMissKind.HOST_BLANK: "its host has blanks around it",
+    NearMissKind.HOST_RANGE: "its host is a range, and Kafka compares hosts as text",
+    NearMissKind.HOST_NAME: "its host is no address, and a client's always is",
+}
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    hosts = {acl.host for acl in subject.acls} - {WILDCARD}
+    kinds = {host: kind for host in hosts if (kind := host_kind(host, None)) is not None}
+    for acl in subject.acls:
+        kind = kinds.get(acl.host)
+        if kind is not None:
+            meant = java_text(acl.host.strip())
+            add = () if meant is None else (acl._replace(host=meant),)
+            yield Finding(
+                Severity.ERROR,
+                f"{_SAID[kind]}, so it matches nobody",
+                acl,
+                remove=(acl,) if add else (),
+                add=add,
+                advice=_advice(acl, kind),
+            )
+
+
+def _advice(acl: Acl, kind: NearMissKind) -> str:
+    if kind is NearMissKind.HOST_RANGE:
+        return "name each address, or * and keep others out by the network"
+    return "name the address" if kind is NearMissKind.HOST_NAME else ""
+
+
+CHECK = Check("host-form", "A host that no client ever comes from.", _find)

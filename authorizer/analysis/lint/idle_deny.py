@@ -1,0 +1,32 @@
+"""A DENY that takes nothing away: no ALLOW reaches what it denies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.coverage import Allowed
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.trace import is_allow
+from metalog.acl import Acl
+
+
+def idle(acls: tuple[Acl, ...]) -> Iterator[Acl]:
+    """The DENYs without which every answer is the same, as long as the default is to deny."""
+    denies = [acl for acl in acls if not is_allow(acl)]
+    allowed = Allowed((acl for acl in acls if is_allow(acl)), denies)
+    for deny in denies:
+        if not allowed.meet(deny):
+            yield deny
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in idle(subject.acls):
+        yield Finding(
+            Severity.INFO,
+            "no ALLOW reaches what it denies; a typo in it, or a precaution",
+            acl,
+            remove=(acl,),
+        )
+
+
+CHECK = Check("idle-deny", "A DENY that denies nothing that is allowed.", _find, Need.CLOSED)

@@ -1,0 +1,35 @@
+"""An ACL on a name that no topic can have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from metalog.acl import WILDCARD, PatternType, ResourceType
+
+_LONGEST = 249
+_ODD = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        name = acl.resource_name
+        if acl.resource_type is ResourceType.TOPIC and not name.endswith(WILDCARD):
+            said = _fault(name, acl.pattern_type is PatternType.LITERAL)
+            if said is not None:
+                yield Finding(Severity.ERROR, f"no topic can {said}", acl, remove=(acl,))
+
+
+def _fault(name: str, is_whole: bool) -> str | None:
+    """Why a topic's name can not be this, or not begin so."""
+    if odd := _ODD.search(name):
+        return f"have a name with {odd.group()!r} in it"
+    if len(name) > _LONGEST:
+        return f"have a name of more than {_LONGEST} characters"
+    if is_whole and name in ("", ".", ".."):
+        return "be called so"
+    return None
+
+
+CHECK = Check("impossible-topic", "An ACL on a name that no topic can have.", _find)

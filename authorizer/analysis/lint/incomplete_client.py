@@ -1,0 +1,63 @@
+"""A principal that has half of what a consumer or a transactional producer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.permissions.table import CONSUMER, TRANSACTIONAL_PRODUCER
+from authorizer.trace import is_allow
+from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+
+
+class _Half(NamedTuple):
+    """Whoever has ``one`` (of the needs of a task) and not the ``other`` gets ``message``."""
+
+    one: tuple[Operation, ResourceType]
+    other: tuple[Operation, ResourceType]
+    message: str
+
+
+_READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
+_WRITE_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
+_READ_GROUP = (Operation.READ, ResourceType.GROUP)
+_TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
+
+HALVES = {
+    CONSUMER: (
+        _Half(_READ_TOPIC, _READ_GROUP, "may read a topic, and READ no group: it cannot subscribe"),
+        _Half(_READ_GROUP, _READ_TOPIC, "may use a group, and READ no topic"),
+    ),
+    TRANSACTIONAL_PRODUCER: (
+        _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id, and WRITE no topic"),
+    ),
+}
+"""By the requests of a task, which need both."""
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for one, other, message in (half for halves in HALVES.values() for half in halves):
+        able = {acl.principal for acl in subject.acls if _grants(acl, other)}
+        if WILDCARD_PRINCIPAL in able:
+            continue
+        told: set[str] = set()
+        for acl in subject.acls:
+            principal = acl.principal
+            if principal in able or principal in told or principal == WILDCARD_PRINCIPAL:
+                continue
+            if _grants(acl, one):
+                told.add(principal)
+                yield Finding(Severity.INFO, f"{principal} {message}", acl)
+
+
+def _grants(acl: Acl, what: tuple[Operation, ResourceType]) -> bool:
+    operation, resource_type = what
+    return (
+        acl.resource_type is resource_type
+        and acl.operation in (Operation.ALL, operation)
+        and is_allow(acl)
+    )
+
+
+CHECK = Check("incomplete-client", "Half of what a consumer or producer needs.", _find)

@@ -1,0 +1,22 @@
+"""Who may change the topics that Kafka keeps for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.powers import internal_topics
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if reached := internal_topics(acl):
+            yield Finding(
+                Severity.ERROR,
+                f"it reaches {', '.join(reached)}, which Kafka keeps for itself",
+                acl,
+                remove=(acl,),
+            )
+
+
+CHECK = Check("internal-topic", "A principal may change Kafka's own topics.", _find)

@@ -1,0 +1,18 @@
+"""An ACL that nobody answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl, notes in (subject.notes or {}).items():
+        if not notes.owner:
+            yield Finding(
+                Severity.INFO, "no owner is written beside it", acl, advice="add owner: TEAM"
+            )
+
+
+CHECK = Check("no-owner", "An ACL that nobody answers for.", _find, Need.NOTES)

@@ -1,0 +1,19 @@
+"""Whatever no ACL reaches is open to everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    if subject.config.allow_everyone:
+        yield Finding(
+            Severity.WARNING,
+            "everyone may do everything with what no ACL reaches, a new topic for one",
+            name="allow.everyone.if.no.acl.found=true",
+        )
+
+
+CHECK = Check("open-by-default", "What no ACL reaches is open to everyone.", _find)

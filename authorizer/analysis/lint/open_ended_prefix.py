@@ -1,0 +1,51 @@
+"""A prefix that ends inside a word, and so reaches more topics than it seems to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice, takewhile
+
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from metalog.acl import PatternType, ResourceType
+
+_LOOKED_AT = 1_000
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    topics = sorted(subject.topics or ())
+    told: dict[str, str | None] = {}
+    for acl in subject.acls:
+        if acl.resource_type is not ResourceType.TOPIC:
+            continue
+        if acl.pattern_type is PatternType.LITERAL or not acl.resource_name[-1:].isalnum():
+            continue
+        prefix = acl.resource_name
+        if prefix not in told:
+            told[prefix] = _said(prefix, topics)
+        said = told[prefix]
+        if said is not None:
+            yield Finding(
+                Severity.WARNING,
+                said,
+                acl,
+                advice="end the prefix with a separator, or make the ACL LITERAL",
+            )
+
+
+def _said(prefix: str, topics: list[str]) -> str | None:
+    reached = takewhile(
+        lambda name: name.startswith(prefix),
+        islice(topics, bisect_left(topics, prefix), None),
+    )
+    seen = list(islice(reached, _LOOKED_AT))
+    others = [name for name in seen if name != prefix]
+    inside = [name for name in others if name[len(prefix)].isalnum()]
+    if inside:
+        return f"its prefix ends inside a word: it reaches {inside[0]} too"
+    if others and len(others) < len(seen):
+        return f"its prefix is a topic's whole name: it reaches {others[0]} too"
+    return None
+
+
+CHECK = Check("open-ended-prefix", "A prefix without a separator at its end.", _find, Need.TOPICS)

@@ -1,0 +1,15 @@
+"""What two files say that they own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for place, why in subject.owned_twice:
+        yield Finding(Severity.ERROR, why, name=place, advice="let one of them own it, or split it")
+
+
+CHECK = Check("owned-twice", "Two files own the same ACLs.", _find, Need.OWNS)

@@ -1,0 +1,42 @@
+"""A principal that cannot log in by SCRAM, where others can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.names import nearest_name
+from metalog.acl import WILDCARD, Acl
+
+_USER = "User:"
+_COMPARED = 20
+"""Of so many the nearest user is looked for: one look costs some milliseconds."""
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    users = set(subject.users or ())
+    first: dict[str, Acl] = {}
+    for acl in subject.acls:
+        if acl.principal not in first and _may_be_scram(acl.principal):
+            first[acl.principal] = acl
+    missing = [each for each in first if each.removeprefix(_USER) not in users]
+    for number, principal in enumerate(missing):
+        name = principal.removeprefix(_USER)
+        near = nearest_name(name, users) if number < _COMPARED else None
+        said = f"there is no SCRAM user {name}"
+        if near is not None:
+            said += f", and a user {near}"
+        yield Finding(Severity.INFO if near is None else Severity.WARNING, said, first[principal])
+
+
+def _may_be_scram(principal: str) -> bool:
+    """Not a distinguished or Kerberos name, nor one that Kafka gives by itself."""
+    name = principal.removeprefix(_USER)
+    return (
+        principal.startswith(_USER)
+        and name not in (WILDCARD, "ANONYMOUS")
+        and not any(letter in name for letter in "=@/")
+    )
+
+
+CHECK = Check("principal-without-user", "A principal that is no SCRAM user.", _find, Need.USERS)

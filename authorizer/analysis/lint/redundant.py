@@ -1,0 +1,35 @@
+"""An ACL that says nothing which a wider one of the same permission does not say.
+
+That READ implies DESCRIBE is left alone: ``kafka-acls --producer`` and ``--consumer`` add
+both, on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.coverage import Coverage
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.trace import is_allow
+from metalog.acl import Acl, Operation
+
+
+def redundant(acls: tuple[Acl, ...]) -> Iterator[tuple[Acl, Acl]]:
+    """Each redundant ACL, with one that covers it. All of them may go at once."""
+    for allow in (False, True):
+        alike = [acl for acl in acls if is_allow(acl) is allow]
+        coverage = Coverage(alike)
+        for acl in alike:
+            wider = (Operation.ALL, acl.operation)
+            for other in coverage.covering(acl):
+                if other.operation in wider and other != acl:
+                    yield acl, other
+                    break
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl, by in redundant(subject.acls):
+        yield Finding(Severity.INFO, "a wider ACL says it too", acl, by=by, remove=(acl,))
+
+
+CHECK = Check("redundant", "Without it every answer is the same.", _find)

@@ -1,0 +1,19 @@
+"""Who may make themselves whatever they like, without being called a super user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.powers import power
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    for acl in subject.acls:
+        if acl.principal not in subject.config.super_users:
+            said = power(acl)
+            if said is not None:
+                yield Finding(Severity.WARNING, said, acl)
+
+
+CHECK = Check("super-user-like", "As good as a super user.", _find)

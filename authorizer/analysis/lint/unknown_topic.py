@@ -1,0 +1,39 @@
+"""An ACL on a topic that does not exist."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.names import nearest_name
+from metalog.acl import WILDCARD, PatternType, ResourceType
+
+_COMPARED = 20
+"""Of so many the nearest topic is looked for: one look costs some milliseconds."""
+
+
+def _find(subject: Subject) -> Iterator[Finding]:
+    topics = set(subject.topics or ())
+    order = sorted(topics)
+    near: dict[str, str | None] = {}
+    for acl in subject.acls:
+        name = acl.resource_name
+        if acl.resource_type is not ResourceType.TOPIC or name == WILDCARD:
+            continue
+        if acl.pattern_type is not PatternType.LITERAL:
+            at = bisect_left(order, name)
+            if at == len(order) or not order[at].startswith(name):
+                yield Finding(Severity.INFO, "no topic's name begins so", acl)
+        elif name not in topics:
+            if name not in near:
+                near[name] = nearest_name(name, topics) if len(near) < _COMPARED else None
+            said = "there is no such topic, and whoever creates it gets this ACL with it"
+            meant = near[name]
+            if meant is None:
+                yield Finding(Severity.INFO, said, acl)
+            else:
+                yield Finding(Severity.WARNING, f"{said}; there is a topic {meant}", acl)
+
+
+CHECK = Check("unknown-topic", "An ACL on topics that do not exist.", _find, Need.TOPICS)

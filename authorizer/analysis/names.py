@@ -1,0 +1,94 @@
+"""Names that nobody knows, and the known one that was probably meant.
+
+The cost is bounded: a name has some thousands of neighbours one edit away, which are
+looked up; only then are known names scanned, and only so many compared in full: the
+longer the name, the fewer, those first that share most with it at their two ends.
+It must not know where known names come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from heapq import nlargest
+from itertools import islice
+from string import ascii_letters, digits
+
+from authorizer.engine.prefixes import common_prefix
+
+_SCANNED = 5_000
+_COMPARED_IN_FULL = 2_000
+_LEAST_COMPARED = 20
+_CHARACTER_PAIRS = 400_000
+"""To compare two names in full takes as long as they have pairs of characters, at worst."""
+_LONGEST_EDITED = 100
+_SHORTEST_EDITED = 3
+"""Of a shorter name, one edit leaves nothing that says what was meant."""
+
+
+def nearest_name(name: str, known: Collection[str]) -> str | None:
+    """The known name that ``name``, which is not among them, was probably meant to be.
+
+    ``known`` should be a set; None where nothing comes near.
+    """
+    if _SHORTEST_EDITED <= len(name) <= _LONGEST_EDITED:
+        for near in _one_edit_away(name):
+            if near in known:
+                return near
+    alike = list(islice(_alike(name, known), _SCANNED))
+    folded = name.casefold()
+    for other in alike:
+        if other.casefold() == folded:
+            return other
+    if len(name) < _SHORTEST_EDITED:
+        return None
+    affordable = _CHARACTER_PAIRS // len(name) ** 2
+    compared = min(max(affordable, _LEAST_COMPARED), _COMPARED_IN_FULL)
+    if len(alike) > compared:
+        alike = nlargest(compared, alike, key=lambda other: _shared_at_ends(name, other))
+    return next(iter(get_close_matches(name, alike, n=1, cutoff=0.7)), None)
+
+
+def nearest_principal(principal: str, known: Collection[str]) -> str | None:
+    """The same of ``Type:name``: what two principals share by their type makes them no nearer."""
+    kind, colon, name = principal.partition(":")
+    start = kind + colon
+    by_name = {other[len(start) :] for other in known if other.startswith(start)}
+    near = nearest_name(name, by_name)
+    if near is not None:
+        return start + near
+    return nearest_name(
+        principal,
+        {other for other in known if other.partition(":")[2].casefold() == name.casefold()},
+    )
+
+
+def _alike(name: str, known: Collection[str]) -> Iterator[str]:
+    """Known names that share a third of ``name`` where that stands, or differ in case only."""
+    length, third = len(name), max(1, len(name) // 3)
+    folded = name.casefold()
+    head, middle, tail = folded[:third], folded[third:-third], folded[-third:]
+    slack = max(2, third)
+    for other in known:
+        if abs(len(other) - length) <= slack:
+            text = other.casefold()
+            if text.startswith(head) or text.endswith(tail) or (middle and middle in text):
+                yield other
+
+
+def _shared_at_ends(one: str, other: str) -> int:
+    return common_prefix(one, other) + common_prefix(one[::-1], other[::-1])
+
+
+def _one_edit_away(name: str) -> Iterator[str]:
+    alphabet = sorted(set(ascii_letters + digits + "._-:") | set(name))
+    for i in range(len(name) + 1):
+        head, tail = name[:i], name[i:]
+        if tail:
+            yield head + tail[1:]
+            yield head + tail[0].swapcase() + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for character in alphabet:
+            yield head + character + tail
+            yield head + character + tail[1:]

@@ -1,0 +1,141 @@
+"""The ACLs that nearly matched: all but one attribute fit, or a DENY overrides them.
+
+One linear pass over all ACLs finds them and the candidates of the trace together.
+For a denied question they are ALLOWs, for an allowed one DENYs: the ACLs that would
+have turned the answer. It must not know how to turn it (``remedies``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import nsmallest
+from typing import NamedTuple
+
+from authorizer.analysis.hosts import host_kind
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.patterns import near_pattern
+from authorizer.analysis.principals import principal_kind
+from authorizer.engine.decide import concerns
+from authorizer.engine.prefixes import common_prefix
+from authorizer.trace import Attribute, Question, Standing, Trace, reaches
+from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
+
+
+class NearMiss(NamedTuple):
+    """An ACL that nearly matched, and the one reason why it did not.
+
+    ``acl`` does not match, by ``kind``; ``would_match`` differs in ``attribute`` alone and
+    matches.
+
+    For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
+    """
+
+    kind: NearMissKind
+    attribute: Attribute | None
+    acl: Acl
+    would_match: Acl
+    deny: Acl | None = None
+
+
+class Sorted(NamedTuple):
+    """What one pass found: all candidates, and the other ACLs that miss by one attribute."""
+
+    candidates: list[Acl]
+    by_pattern: list[Acl]
+    by_resource_type: list[Acl]
+
+
+def sort_out(acls: Iterable[Acl], question: Question) -> Sorted:
+    """Go over ``acls`` once, however many, and keep those that reach or nearly match."""
+    candidates: list[Acl] = []
+    by_pattern: list[Acl] = []
+    by_resource_type: list[Acl] = []
+    wanted_type, name, who = question.resource_type, question.resource_name, question.who
+    for acl in acls:
+        if reaches(acl, wanted_type, name):
+            candidates.append(acl)
+        elif (
+            acl.principal in who.principals
+            and acl.host in who.hosts
+            and concerns(acl, question.operation)
+        ):
+            is_wanted = acl.resource_type is wanted_type
+            (by_pattern if is_wanted else by_resource_type).append(acl)
+    return Sorted(candidates, by_pattern, by_resource_type)
+
+
+def near_misses(found: Sorted, traced: Trace, question: Question, limit: int) -> list[NearMiss]:
+    """The ``limit`` most telling near misses, the most telling first."""
+    permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
+    near = _overridden(traced)
+    for candidate in traced.candidates:
+        if len(candidate.mismatches) == 1 and candidate.acl.permission_type is permission:
+            near += _by_attribute(candidate.acl, candidate.mismatches[0], question)
+    for acl in set(found.by_pattern):
+        if acl.permission_type is permission:
+            near += _by_pattern(acl, question)
+    for acl in set(found.by_resource_type):
+        if acl.permission_type is permission:
+            near += _by_resource_type(acl, question)
+    return nsmallest(limit, near, key=lambda miss: _telling(miss, question))
+
+
+def _overridden(traced: Trace) -> list[NearMiss]:
+    return [
+        NearMiss(
+            NearMissKind.DENY_OVERRIDES, None, candidate.acl, candidate.acl, traced.decision.acl
+        )
+        for candidate in traced.candidates
+        if candidate.standing is Standing.OVERRIDDEN and not traced.allowed
+    ]
+
+
+def _by_attribute(acl: Acl, attribute: Attribute, question: Question) -> list[NearMiss]:
+    kind: NearMissKind | None
+    if attribute is Attribute.PRINCIPAL:
+        kind = principal_kind(acl.principal, question.principal)
+        would_match = acl._replace(principal=question.principal)
+    elif attribute is Attribute.HOST:
+        kind = host_kind(acl.host, question.host)
+        would_match = acl._replace(host=WILDCARD if question.host is None else question.host)
+    else:
+        kind = _operation_kind(acl, question)
+        would_match = acl._replace(operation=question.operation)
+    return [] if kind is None else [NearMiss(kind, attribute, acl, would_match)]
+
+
+def _operation_kind(acl: Acl, question: Question) -> NearMissKind:
+    asked, granted = question.operation, acl.operation
+    implied = asked in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(asked, ())
+    return NearMissKind.OPERATION_NOT_IMPLIED if implied else NearMissKind.OPERATION
+
+
+def _by_pattern(acl: Acl, question: Question) -> list[NearMiss]:
+    near = near_pattern(acl, question.resource_name)
+    if near is None:
+        return []
+    would_match = acl._replace(resource_name=near.name, pattern_type=near.pattern_type)
+    return [NearMiss(near.kind, Attribute.PATTERN, acl, would_match)]
+
+
+def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
+    if acl.resource_name == WILDCARD:
+        return []
+    would_match = acl._replace(resource_type=question.resource_type)
+    if not reaches(would_match, question.resource_type, question.resource_name):
+        return []
+    return [NearMiss(NearMissKind.RESOURCE_TYPE, Attribute.RESOURCE_TYPE, acl, would_match)]
+
+
+def _telling(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
+    """The order of near misses: by kind, then the more alike, then any fixed order.
+
+    Among kinds that are no slip but another intention, an ACL of the very principal tells
+    more than one of ``User:*``.
+    """
+    rank = miss.kind.rank
+    kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
+    alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(
+        miss.acl.resource_name, question.resource_name
+    )
+    return kind, miss.acl.principal != question.principal, rank, -alike, miss.acl

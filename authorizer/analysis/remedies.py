@@ -1,0 +1,331 @@
+"""The smallest changes to the ACLs that turn an answer.
+
+For a denied question: remove the DENYs that match, add the narrowest ALLOW where none
+matches, or mend an ACL that nearly matched. For an allowed one: remove the ALLOWs, or
+add the narrowest DENY. Never ``User:*``, never the operation ALL, never a wildcard name.
+Each remedy says in which attributes it changes more than was asked for, and was asked again:
+with it applied, the answer is the other one. It must not know how ACLs are stored or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from authorizer.analysis.commands import Change, kafka_acls_command
+from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.near_misses import NearMiss
+from authorizer.analysis.powers import danger
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.decide import SUPER_USER
+from authorizer.trace import Attribute, Question, Trace, is_allow, mismatches, trace
+from metalog.acl import (
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+_OF_A_QUESTION = (Attribute.PRINCIPAL, Attribute.HOST, Attribute.OPERATION, Attribute.PATTERN)
+_NEVER_ADDED = (Operation.ALL, Operation.ANY, Operation.UNKNOWN)
+
+USED_AFTER_A_LOOK_UP: Final = {
+    ResourceType.TOPIC: (Operation.READ, Operation.WRITE),
+    ResourceType.GROUP: (Operation.READ,),
+    ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
+}
+"""What clients look such resources up for, by Metadata or FindCoordinator: each brings DESCRIBE."""
+_USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
+    "DeleteTopics": (Operation.DELETE,),
+    "DescribeGroups": (),
+    "ConsumerGroupDescribe": (),
+    "ShareGroupDescribe": (),
+    "DescribeShareGroupOffsets": (),
+    "StreamsGroupDescribe": (),
+    "DescribeTransactions": (),
+}
+"""What goes on after the DESCRIBE of other requests: nothing of theirs is read or written."""
+
+_MENDABLE = frozenset(
+    {
+        NearMissKind.HOST_TEXT,
+        NearMissKind.HOST_FAMILY,
+        NearMissKind.HOST_BLANK,
+        NearMissKind.LITERAL_STAR,
+        NearMissKind.LITERAL_PREFIX,
+        NearMissKind.PREFIXED_STAR,
+    }
+)
+"""Near misses of which it is plain what was meant."""
+
+
+class Remedy(NamedTuple):
+    """A change of ACLs that turns the answer: take ``remove`` out and put ``add`` in.
+
+    ``widens`` are the attributes in which the change reaches further than the question: all
+    of them where names may lose their last ACL to allow.everyone.if.no.acl.found;
+    ``ends_default`` tells that ``add`` is the first ACL to reach some names, where nobody else
+    falls under allow.everyone.if.no.acl.found any more; ``mends`` is the near miss that this
+    puts right. ``use`` is what a client that was denied a look-up goes on to do, and ``add``
+    allows that too. ``powers`` are the reasons, in words, why nobody should be given what the
+    change gives: it is as good as a super user's rights, say.
+    """
+
+    remove: tuple[Acl, ...]
+    add: tuple[Acl, ...]
+    widens: tuple[Attribute, ...]
+    ends_default: bool = False
+    mends: NearMiss | None = None
+    use: Operation | None = None
+    powers: tuple[str, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...] | None:
+        """One kafka-acls command a change, adding before removing; None if one has none."""
+        lines = [kafka_acls_command(Change.ADD, acl) for acl in self.add]
+        lines += [kafka_acls_command(Change.REMOVE, acl) for acl in self.remove]
+        said = tuple(line for line in lines if line is not None)
+        return said if len(said) == len(lines) else None
+
+
+def remedies(
+    traced: Trace,
+    config: AuthorizerConfig,
+    question: Question,
+    near: Iterable[NearMiss] = (),
+    request: str | None = None,
+) -> tuple[Remedy, ...]:
+    """What turns the answer: what lets a client go on after a look-up, then the narrowest and the
+    shortest; last what shuts others out or gives too much. ``request`` is Kafka's name of the
+    request that was denied.
+    """
+    if traced.decision.rule == SUPER_USER:
+        return ()
+    if traced.allowed:
+        found = _to_deny(traced, config, question)
+    else:
+        uses = _uses(question, request)
+        found = [*_to_use(traced, question, uses), *_to_allow(traced, question)]
+        if traced.decision.acl is None:
+            found += _mended(near, question, uses)
+    if config.allow_everyone:
+        found = [_beyond_the_default(remedy, traced) for remedy in found]
+    found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
+    distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
+    warned = (
+        remedy._replace(powers=_powers(remedy, traced, config, question))
+        for remedy in distinct.values()
+    )
+    return tuple(sorted(warned, key=_cost))
+
+
+def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
+    if question.operation is not Operation.DESCRIBE:
+        return ()
+    default = USED_AFTER_A_LOOK_UP.get(question.resource_type, ())
+    return default if request is None else _USED_AFTER.get(request, default)
+
+
+def _to_use(traced: Trace, question: Question, uses: Iterable[Operation]) -> list[Remedy]:
+    """What allows a client that looks something up also what it looks it up for: its next request
+    would be denied otherwise. Nothing where a DENY stands against that."""
+    found = []
+    for use in uses:
+        wanted = question._replace(operation=use)
+        denied = any(
+            not is_allow(each.acl)
+            and (not each.mismatches or not mismatches(each.acl, question.who, use))
+            for each in traced.candidates
+        )
+        acls = () if denied else _narrow_acls(wanted, PermissionType.ALLOW)[:1]
+        found += [Remedy((), (acl,), _beyond((acl,), question), use=use) for acl in acls]
+    return found
+
+
+def _to_allow(traced: Trace, question: Question) -> list[Remedy]:
+    matching = [each.acl for each in traced.candidates if not each.mismatches]
+    denies = tuple(acl for acl in matching if not is_allow(acl))
+    if len(denies) < len(matching):
+        return [Remedy(denies, (), _beyond(denies, question))]
+    return [
+        Remedy(denies, (acl,), _beyond((*denies, acl), question))
+        for acl in _narrow_acls(question, PermissionType.ALLOW)
+    ]
+
+
+def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> list[Remedy]:
+    found = [
+        Remedy((), (acl,), _beyond((acl,), question))
+        for acl in _narrow_acls(question, PermissionType.DENY)
+    ]
+    allows = tuple(each.acl for each in traced.candidates if not each.mismatches)
+    others_remain = len(allows) < len(traced.candidates)
+    if allows and (others_remain or not config.allow_everyone):
+        found.insert(0, Remedy(allows, (), _beyond(allows, question)))
+    return found
+
+
+def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
+    """For the very host that was asked for, then for any; none where it cannot be narrow."""
+    if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
+        return []
+    if ":" not in question.principal:
+        return []
+    pattern = PatternType.LITERAL if question.resource_name != WILDCARD else PatternType.PREFIXED
+    hosts = [WILDCARD] if question.host in (None, WILDCARD) else [question.host, WILDCARD]
+    return [
+        Acl(
+            question.resource_type,
+            question.resource_name,
+            pattern,
+            question.principal,
+            host,
+            question.operation,
+            permission,
+        )
+        for host in hosts
+        if host is not None
+    ]
+
+
+def _mended(
+    near: Iterable[NearMiss], question: Question, uses: Collection[Operation]
+) -> list[Remedy]:
+    found = []
+    for miss in near:
+        acl, mended = miss.acl, miss.would_match
+        if miss.kind not in _MENDABLE or not _may_be_added(mended):
+            continue
+        is_about_host = miss.attribute is Attribute.HOST
+        if is_about_host and question.host is None:
+            continue
+        never_matched = is_about_host and not can_be_a_client(acl.host)
+        remove = (acl,) if never_matched else ()
+        use = mended.operation if mended.operation in uses else None
+        found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss, use=use))
+    return found
+
+
+def _may_be_added(acl: Acl) -> bool:
+    return (
+        acl.principal != WILDCARD_PRINCIPAL
+        and acl.operation not in _NEVER_ADDED
+        and (acl.resource_name != WILDCARD or acl.pattern_type is PatternType.PREFIXED)
+    )
+
+
+def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
+    """In which attributes ``acls`` mean more than the question does."""
+    beyond = set()
+    for acl in acls:
+        if acl.principal != question.principal:
+            beyond.add(Attribute.PRINCIPAL)
+        if question.host not in (None, acl.host):
+            beyond.add(Attribute.HOST)
+        if acl.operation is not question.operation:
+            beyond.add(Attribute.OPERATION)
+        if _reaches_many(acl):
+            beyond.add(Attribute.PATTERN)
+    return tuple(attribute for attribute in Attribute if attribute in beyond)
+
+
+def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
+    """Whether the question, asked again with ``remedy`` applied, has the other answer."""
+    after = (*_left(remedy, traced), *remedy.add)
+    return trace(after, config, question).allowed is not traced.allowed
+
+
+def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
+    removed = frozenset(remedy.remove)
+    return [each.acl for each in traced.candidates if each.acl not in removed]
+
+
+def _powers(
+    remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
+) -> tuple[str, ...]:
+    """Of what is added, and of what was held back by the DENYs that are removed."""
+    said = [danger(acl) for acl in remedy.add]
+    if not remedy.remove or traced.allowed:
+        return _distinct(said)
+    before, after = [each.acl for each in traced.candidates], (*_left(remedy, traced), *remedy.add)
+    for operation in sorted(SUPPORTED_OPERATIONS.get(question.resource_type, ())):
+        asked = question._replace(operation=operation)
+        why = danger(
+            Acl(
+                question.resource_type,
+                question.resource_name,
+                PatternType.LITERAL,
+                question.principal,
+                WILDCARD,
+                operation,
+                PermissionType.ALLOW,
+            )
+        )
+        was = why is None or trace(before, config, asked).allowed
+        if not was and trace(after, config, asked).allowed:
+            said.append(why)
+    return _distinct(said)
+
+
+def _distinct(said: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(each for each in dict.fromkeys(said) if each is not None)
+
+
+def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
+    """With what it does to others where everybody is allowed as long as there is no ACL."""
+    if _may_open_names(remedy, traced):
+        remedy = remedy._replace(widens=_OF_A_QUESTION)
+    before = _widest(each.acl for each in traced.candidates)
+    is_reached = bool(traced.candidates)
+    is_first = any(
+        not (is_reached if not _reaches_many(acl) else any(_covers(each, acl) for each in before))
+        for acl in remedy.add
+    )
+    return remedy._replace(ends_default=is_first)
+
+
+def _may_open_names(remedy: Remedy, traced: Trace) -> bool:
+    """Whether other names may be left without an ACL, and so to everyone."""
+    left = _widest((*_left(remedy, traced), *remedy.add))
+    return any(
+        _reaches_many(acl) and not any(_covers(other, acl) for other in left)
+        for acl in remedy.remove
+    )
+
+
+def _widest(acls: Iterable[Acl]) -> list[Acl]:
+    """Of ACLs that reach one name those that cover all others: a wildcard, the shortest prefix."""
+    wildcard = prefix = None
+    for acl in filter(_reaches_many, acls):
+        if acl.pattern_type is PatternType.LITERAL:
+            wildcard = acl
+        elif prefix is None or len(acl.resource_name) < len(prefix.resource_name):
+            prefix = acl
+    return [acl for acl in (wildcard, prefix) if acl is not None]
+
+
+def _reaches_many(acl: Acl) -> bool:
+    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD
+
+
+def _covers(wide: Acl, acl: Acl) -> bool:
+    """Whether ``wide`` reaches all names that ``acl`` does; both reach many, and one in common."""
+    if wide.pattern_type is PatternType.LITERAL:
+        is_same = acl.pattern_type is PatternType.LITERAL
+        is_plain = acl.resource_name != "" and not acl.resource_name.startswith(WILDCARD)
+        return wide.resource_name == WILDCARD and (is_same or is_plain)
+    if acl.pattern_type is PatternType.LITERAL:
+        return wide.resource_name == ""
+    return acl.resource_name.startswith(wide.resource_name)
+
+
+def _cost(remedy: Remedy) -> tuple[bool | int, ...]:
+    changes = len(remedy.remove) + len(remedy.add)
+    beyond = bool(remedy.powers), remedy.ends_default, remedy.use is None
+    any_host = sum(acl.host == WILDCARD for acl in remedy.add)
+    return *beyond, remedy.use or 0, len(remedy.widens), changes, len(remedy.add), any_host

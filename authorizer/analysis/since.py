@@ -1,0 +1,139 @@
+"""Since when an answer holds: the change of the ACLs at which it began.
+
+Linear in the changes, whatever the number of ACLs: only those that reach the resource
+are kept. It must not know where the changes are read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.history.timeline import AclChange, at_once
+from authorizer.trace import Question, is_allow, mismatches, reaches
+from metalog.acl import Acl
+from metalog.ids import Uuid
+
+
+class Cause(Enum):
+    ADDED = "ADDED"
+    REMOVED = "REMOVED"
+    START = "START"
+    """The answer was the same already where the history begins."""
+
+
+class Since(NamedTuple):
+    """The answer holds since the record at ``offset``, which added or removed ``acl``; ``at`` is
+    the first offset (exclusive) whose state has that change."""
+
+    offset: int
+    cause: Cause
+    acl: Acl | None
+    at: int
+
+
+class Turn(NamedTuple):
+    """``change`` made the answer ``allowed``; ``acl`` is what it added or removed."""
+
+    allowed: bool
+    cause: Cause
+    acl: Acl | None
+    change: AclChange
+
+
+def since(
+    start: int,
+    base: Iterable[tuple[Uuid, Acl]],
+    changes: Iterable[AclChange],
+    config: AuthorizerConfig,
+    question: Question,
+) -> Since:
+    """When the answer that holds after all ``changes`` began.
+
+    ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start);
+    ``changes`` come in log order from there.
+    """
+    began = Since(start, Cause.START, None, start)
+    for turn in Turns(base, config, question).following(changes):
+        began = Since(turn.change.offset, turn.cause, turn.acl, turn.change.at)
+    return began
+
+
+class Turns:
+    """The moments at which an answer turns. ``allowed`` is what it is so far."""
+
+    def __init__(
+        self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
+    ) -> None:
+        self._bound = _Bound(config, question)
+        for held in base:
+            self._bound.bind(*held)
+        self.allowed = self._bound.allowed
+
+    def following(self, changes: Iterable[AclChange]) -> Iterator[Turn]:
+        """Those among ``changes``, which go on from where the last ones ended."""
+        for group in at_once(changes):
+            turn = self._after(group)
+            if turn is not None:
+                yield turn
+
+    def _after(self, group: Iterable[AclChange]) -> Turn | None:
+        """What changes together turns the answer once, by the last change that does."""
+        bound, allowed, last = self._bound, self.allowed, None
+        for change in group:
+            before = bound.unbind(change.id)
+            if change.acl is not None:
+                bound.bind(change.id, change.acl)
+            if bound.allowed is not allowed:
+                allowed = bound.allowed
+                cause = Cause.REMOVED if change.acl is None else Cause.ADDED
+                last = Turn(allowed, cause, change.acl or before, change)
+        if allowed is self.allowed:
+            return None
+        self.allowed = allowed
+        return last
+
+
+class _Bound:
+    """The ACLs that reach the resource, and how many of them match."""
+
+    def __init__(self, config: AuthorizerConfig, question: Question) -> None:
+        self._question = question
+        self._who = question.who
+        self._is_super_user = question.principal in config.super_users
+        self._allow_everyone = config.allow_everyone
+        self._reaching: dict[Uuid, Acl] = {}
+        self._allows = 0
+        self._denies = 0
+
+    def bind(self, id: Uuid, acl: Acl) -> None:
+        self.unbind(id)
+        if reaches(acl, self._question.resource_type, self._question.resource_name):
+            self._reaching[id] = acl
+            self._count(acl, 1)
+
+    def unbind(self, id: Uuid) -> Acl | None:
+        acl = self._reaching.pop(id, None)
+        if acl is not None:
+            self._count(acl, -1)
+        return acl
+
+    def _count(self, acl: Acl, step: int) -> None:
+        if mismatches(acl, self._who, self._question.operation):
+            return
+        if is_allow(acl):
+            self._allows += step
+        else:
+            self._denies += step
+
+    @property
+    def allowed(self) -> bool:
+        if self._is_super_user:
+            return True
+        if self._denies:
+            return False
+        if self._allows:
+            return True
+        return self._allow_everyone and not self._reaching

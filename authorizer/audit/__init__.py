@@ -1,0 +1,1 @@
+"""Kafka's audit line: written, read, and the log layouts around it."""

@@ -1,0 +1,394 @@
+"""The audit line: Kafka's text of one decision, written and read.
+
+Written: byte for byte what Kafka 4.3 logs, except that what a hostile name could forge
+or spoil a line with appears as escapes: control characters but the tab (they end lines,
+or rewrite a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no
+encoding has them, so the line would be lost). Read: that format, StandardAuthorizer's before it,
+AclAuthorizer's and SimpleAclAuthorizer's, behind whatever prefix a log layout put
+there. Kafka escapes nothing: where a name makes a line readable in two ways, the
+line is flagged.
+
+This module must not know files, nor how a decision is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum, IntEnum
+from itertools import islice
+from typing import Final, NamedTuple, TypeVar
+
+from authorizer.api import Action, RequestContext
+from authorizer.engine.decide import ALLOWED, DENIED, MATCHING_ACL, AuthorizationResult, Decision
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidRequest
+
+LOGGER: Final = "kafka.authorizer.logger"
+TRACE: Final = 5
+"""A level below ``logging.DEBUG``, for answers that grant or refuse nothing by themselves."""
+
+_CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+_SURROGATES: Final = range(0xD800, 0xE000)
+_ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)} | {
+    ord("\r"): "\\r",
+    ord("\n"): "\\n",
+    ord("\f"): "\\f",
+}
+
+
+def source(context: RequestContext) -> dict[str, object]:
+    """What a log record says beside the line: whom it is about, for who shares out a log's room."""
+    return {"source": (context.principal, context.host)}
+
+
+def format_line(context: RequestContext, action: Action, decision: Decision) -> str:
+    """What Kafka logs about ``decision``."""
+    resource = action.resource
+    line = (
+        f"Principal = {context.principal}"
+        f" is {'Allowed' if decision.result is ALLOWED else 'Denied'}"
+        f" operation = {action.operation.name} from host = {context.host}"
+        f" on resource = {_pascal(resource.resource_type)}"
+        f":{resource.pattern_type.name}:{resource.name}"
+        f" for request = {context.request_name}"
+        f" with resourceRefCount = {action.resource_reference_count}"
+        f" based on rule {format_rule(decision)}"
+    )
+    return line.translate(_ESCAPES)
+
+
+def format_rule(decision: Decision) -> str:
+    acl = decision.acl
+    if acl is None:
+        return decision.rule
+    return (
+        f"{decision.rule}(acl=StandardAcl[resourceType={acl.resource_type.name}"
+        f", resourceName={acl.resource_name}, patternType={acl.pattern_type.name}"
+        f", principal={acl.principal}, host={acl.host}"
+        f", operation={acl.operation.name}, permissionType={acl.permission_type.name}])"
+    )
+
+
+class AuditLine(NamedTuple):
+    """What a line says.
+
+    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before
+    2.4, ``rule`` and ``acl`` before StandardAuthorizer. ``ambiguous``: a name holds what
+    could also be a part of the line, and this is the likelier reading. ``is_cut``: the line
+    breaks off behind the resource's name, so it has no rule, or not the ACL.
+    """
+
+    principal: str
+    result: AuthorizationResult
+    operation: Operation
+    host: str
+    resource_type: ResourceType
+    resource_name: str
+    request_name: str | None = None
+    resource_reference_count: int | None = None
+    rule: str | None = None
+    acl: Acl | None = None
+    pattern_type: PatternType = PatternType.LITERAL
+    ambiguous: bool = False
+    is_cut: bool = False
+
+
+class Row(NamedTuple):
+    """What a line says, but for the ACL, in the names that a table has: ``DESCRIBE_CONFIGS``."""
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    request_name: str | None
+    resource_reference_count: int | None
+    result: str
+    rule: str | None
+    ambiguous: bool
+
+
+E = TypeVar("E", bound=Enum)
+
+
+def by_plain_name(kind: type[E]) -> dict[str, E]:
+    """By their names in capitals without ``_``, to find by what Kafkas write: ``DescribeConfigs``,
+    ``DESCRIBE_CONFIGS``."""
+    return {member.name.replace("_", ""): member for member in kind}
+
+
+_OF_OPERATIONS: Final = by_plain_name(Operation)
+_OF_TYPES: Final = by_plain_name(ResourceType)
+_OF_PATTERNS: Final = by_plain_name(PatternType)
+_OF_PERMISSIONS: Final = by_plain_name(PermissionType)
+_LAYOUT_END: Final = f" ({LOGGER})"
+"""What the layout of Kafka's own logging configuration, ``[%d] %p %m (%c)%n``, puts at the end."""
+HEAD: Final = "Principal = "
+"""How a record begins, behind what a layout puts before it."""
+_HEAD: Final = re.compile(HEAD)
+VERDICT: Final = re.compile(
+    r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
+    r" from host = (?P<host>[^ ]*) on resource = (?P<type>[A-Za-z_]+):"
+)
+_TAIL_START: Final = re.compile(r" for request = ")
+_TAIL: Final = re.compile(
+    r" for request = (?P<request>[^ ]*) with resourceRefCount = (?P<count>-?[0-9]{1,9})(?![0-9])"
+    r"(?: based on rule (?P<rule>SuperUser|DefaultAllow|DefaultDeny|MatchingAcl\(acl=.*))?",
+    re.DOTALL,
+)
+
+
+def _begun(text: str) -> str:
+    """A pattern of every beginning of ``text``, the empty one too."""
+    return "".join(f"(?:{re.escape(each)}" for each in text) + ")?" * len(text)
+
+
+_CUT: Final = re.compile(
+    rf" f{_begun('or request ')}\Z"
+    rf"| for request =(?: [^ ]*)?(?:{_begun(' with resourceRefCount = ')}"
+    rf"| with resourceRefCount = -?[0-9]{{1,9}}(?: b{_begun('ased on rule ')}"
+    rf"| based on rule (?:{_begun('SuperUse')}|{_begun('DefaultAllo')}|{_begun('DefaultDen')}"
+    rf"|{_begun('MatchingAcl(acl=')})))\Z"
+)
+_ACL_START: Final = re.compile(
+    r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
+)
+_ACL_ENDS: Final = ("])", "))")
+_PATTERNS: Final = ("LITERAL:", "PREFIXED:")
+_PATTERN: Final = re.compile(r"(LITERAL|PREFIXED):")
+_COMMON: Final = re.compile(
+    r"Principal = (.*?) is (Allowed|Denied) [Oo]peration = ([A-Za-z_]+)"
+    r" from host = ([^ ]*) on resource = ([A-Za-z_]+):(LITERAL|PREFIXED):(.*?)"
+    r" for request = ([^ ]*) with resourceRefCount = ([0-9]{1,9})"
+    r" based on rule (?:(SuperUser|DefaultAllow|DefaultDeny)|MatchingAcl\(acl=)",
+    re.DOTALL,
+)
+_SIGN: Final = " = "
+_SIGNS: Final = 6
+"""As many there are in a line of Kafka since 3.3: in one with more a name may pass for a part."""
+_PARTS_TRIED: Final = 16
+"""How many verdicts and tails of one line are tried: a hostile name may hold thousands."""
+
+
+def parse_line(text: str) -> AuditLine:
+    """What one line of an audit log says, whichever Kafka wrote it; else ``InvalidRequest``.
+
+    A CR at the end belongs to the file; any other that the line holds is part of a name.
+    """
+    text = _stripped(text)
+    cut = _CUT.search(text)
+    if cut is not None:
+        line = _likeliest(text[: cut.start()])
+        return line._replace(is_cut=not line.ambiguous, ambiguous=True)
+    line = _likeliest(text)
+    return line._replace(is_cut=line.rule == MATCHING_ACL and line.acl is None)
+
+
+def _stripped(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r").removesuffix(_LAYOUT_END)
+
+
+def line_readings(text: str) -> Iterator[AuditLine]:
+    """Every way to read a line whose record begins where ``text`` does, the likeliest first."""
+    return _readings(_stripped(text))
+
+
+def unfinished_readings(text: str) -> Iterator[AuditLine]:
+    """Every way to read ``text`` as the beginning of a line, with the rest of it lost.
+
+    Where the resource's name ends is not known: with the ``pattern_type`` PREFIXED it is any that
+    begins as ``resource_name`` does, or that ``resource_name`` begins with.
+    """
+    text = _stripped(text)
+    head = _HEAD.search(text)
+    if head is None:
+        return
+    known = filter(None, (_with_verdict(head, each) for each in VERDICT.finditer(text)))
+    for line, rest in islice(known, _PARTS_TRIED):
+        yield line._replace(resource_name=_name_begun(rest), pattern_type=PatternType.PREFIXED)
+
+
+def _name_begun(rest: str) -> str:
+    """How a name begins of which ``rest`` is all that is there."""
+    pattern = _PATTERN.match(rest)
+    if pattern is not None:
+        return rest[pattern.end() :]
+    return "" if any(each.startswith(rest) for each in _PATTERNS) else rest
+
+
+def _likeliest(text: str) -> AuditLine:
+    readings = _readings(text)
+    best = next(readings, None)
+    if best is None:
+        raise _unreadable(text)
+    return best._replace(ambiguous=best.ambiguous or any(other != best for other in readings))
+
+
+def read_row(text: str) -> Row:
+    """``parse_line`` for tables: the same reading, much sooner for what most lines are like."""
+    common = _COMMON.match(text) if text.count(_SIGN) == _SIGNS else None
+    if common is not None:
+        principal, result, operation, host, kind, pattern, name, request, count, rule = (
+            common.groups()
+        )
+        known_operation, known_kind = OPERATIONS.get(operation), TYPES.get(kind)
+        if known_operation is not None and known_kind is not None:
+            return Row(
+                principal,
+                host,
+                known_operation,
+                known_kind,
+                name,
+                pattern,
+                request,
+                int(count),
+                "ALLOWED" if result == "Allowed" else "DENIED",
+                rule or MATCHING_ACL,
+                False,
+            )
+    return row_of(parse_line(text))
+
+
+def row_of(line: AuditLine) -> Row:
+    return Row(
+        line.principal,
+        line.host,
+        line.operation.name,
+        line.resource_type.name,
+        line.resource_name,
+        line.pattern_type.name,
+        line.request_name,
+        line.resource_reference_count,
+        line.result.name,
+        line.rule,
+        line.ambiguous,
+    )
+
+
+def _unreadable(text: str) -> InvalidRequest:
+    head = _HEAD.search(text)
+    verdict = VERDICT.search(text, head.end()) if head is not None else None
+    if verdict is None:
+        return InvalidRequest(
+            "no audit line of Kafka: it has no "
+            "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
+        )
+    if _member(_OF_OPERATIONS, verdict["operation"]) is None:
+        return InvalidRequest(f"the audit line's operation {verdict['operation']} is not known")
+    if _member(_OF_TYPES, verdict["type"]) is None:
+        return InvalidRequest(f"the audit line's resource type {verdict['type']} is not known")
+    return InvalidRequest(
+        "the audit line's resource has no pattern type: LITERAL:… or PREFIXED:… was expected"
+    )
+
+
+def _readings(text: str) -> Iterator[AuditLine]:
+    """Every way to read ``text``, the likeliest first.
+
+    That is the first verdict and the last tail: whoever sends a request chooses the
+    resource's name, but not so easily the principal's, and never an ACL's. Kafka writes one
+    verdict: where there are more, also such as no Kafka knows, each reading is ambiguous.
+    """
+    head = _HEAD.search(text)
+    if head is None:
+        return
+    verdicts = list(VERDICT.finditer(text, head.end()))
+    is_repeated = len(verdicts) > 1 or _HEAD.search(text, head.end()) is not None
+    known = filter(None, (_with_verdict(head, verdict) for verdict in verdicts))
+    for line, rest in islice(known, _PARTS_TRIED):
+        yield from _with_resource(line._replace(ambiguous=is_repeated), rest)
+
+
+def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
+    """With what stands before the resource's name, and the rest; None where its words are none
+    of Kafka's."""
+    operation = _member(_OF_OPERATIONS, verdict["operation"])
+    resource_type = _member(_OF_TYPES, verdict["type"])
+    if operation is None or resource_type is None:
+        return None
+    principal = verdict.string[head.end() : verdict.start()]
+    result = ALLOWED if verdict["result"] == "Allowed" else DENIED
+    line = AuditLine(principal, result, operation, verdict["host"], resource_type, "")
+    return line, verdict.string[verdict.end() :]
+
+
+def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
+    """With a tail at the end, or with one and whatever a log layout puts behind it, or with none.
+
+    Only Kafka before 2.4 wrote lines with no tail, and in those a name may hold one.
+    """
+    starts = [match.start() for match in _TAIL_START.finditer(rest)]
+    may_have_none = False
+    tails = _last_tails(_TAIL.fullmatch, rest, starts)
+    if not tails:
+        tails = _last_tails(_TAIL.match, rest, starts)
+        may_have_none = not any(tail["rule"] for tail in tails)
+    for tail in tails:
+        rule, acl = _rule(tail["rule"])
+        for pattern_type, name in _resource(rest[: tail.start()], is_modern=True):
+            yield line._replace(
+                resource_name=name,
+                pattern_type=pattern_type,
+                request_name=tail["request"],
+                resource_reference_count=int(tail["count"]),
+                rule=rule,
+                acl=acl,
+            )
+    if may_have_none:
+        for pattern_type, name in _resource(rest, is_modern=False):
+            yield line._replace(resource_name=name, pattern_type=pattern_type)
+
+
+def _last_tails(
+    found_at: Callable[[str, int], re.Match[str] | None], rest: str, starts: list[int]
+) -> list[re.Match[str]]:
+    tails = (found_at(rest, start) for start in reversed(starts))
+    return list(islice(filter(None, tails), _PARTS_TRIED))
+
+
+def _resource(text: str, *, is_modern: bool) -> Iterator[tuple[PatternType, str]]:
+    """``LITERAL:name``, or, before Kafka 2.0, the name alone."""
+    pattern = _PATTERN.match(text)
+    if pattern is not None:
+        yield PatternType[pattern[1]], text[pattern.end() :]
+    elif not is_modern:
+        yield PatternType.LITERAL, text
+
+
+def _rule(text: str | None) -> tuple[str | None, Acl | None]:
+    if text is None or not text.startswith(MATCHING_ACL):
+        return text, None
+    return MATCHING_ACL, _acl(text)
+
+
+def _acl(text: str) -> Acl | None:
+    """Read from its end: what a name holds must not pass for the fields after it."""
+    start, end = _ACL_START.match(text), max(map(text.rfind, _ACL_ENDS))
+    if start is None or end < 0:
+        return None
+    rest, _, permission_name = text[start.end() : end].rpartition(", permissionType=")
+    rest, _, operation_name = rest.rpartition(", operation=")
+    rest, _, host = rest.rpartition(", host=")
+    rest, _, principal = rest.rpartition(", principal=")
+    name, found, pattern_name = rest.rpartition(", patternType=")
+    resource_type = _member(_OF_TYPES, start["type"])
+    pattern_type = _member(_OF_PATTERNS, pattern_name)
+    operation = _member(_OF_OPERATIONS, operation_name)
+    permission = _member(_OF_PERMISSIONS, permission_name)
+    if not (found and resource_type and pattern_type and operation and permission):
+        return None
+    return Acl(resource_type, name, pattern_type, principal, host, operation, permission)
+
+
+def _member(known: Mapping[str, E], name: str) -> E | None:
+    return known.get(name.replace("_", "").upper())
+
+
+def _pascal(member: IntEnum) -> str:
+    return "".join(word.capitalize() for word in member.name.split("_"))
+
+
+OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, _pascal(each))}
+TYPES: Final = {_pascal(each): each.name for each in ResourceType}

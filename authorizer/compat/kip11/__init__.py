@@ -1,0 +1,35 @@
+"""KIP-11's authorizer, over the log that StandardAuthorizer decides by.
+
+``import authorizer`` does not load it.
+"""
+
+from authorizer.compat.kip11.interface import Authorizer
+from authorizer.compat.kip11.model import (
+    ANONYMOUS,
+    Acl,
+    AuthorizationException,
+    Resource,
+    Session,
+    anonymous,
+)
+from authorizer.compat.kip11.simple import SimpleAclAuthorizer
+from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import ConfigException
+from metalog.principal import KafkaPrincipal
+
+__all__ = [
+    "ANONYMOUS",
+    "Acl",
+    "AuthorizationException",
+    "Authorizer",
+    "ConfigException",
+    "KafkaPrincipal",
+    "Operation",
+    "PatternType",
+    "PermissionType",
+    "Resource",
+    "ResourceType",
+    "Session",
+    "SimpleAclAuthorizer",
+    "anonymous",
+]

@@ -1,0 +1,144 @@
+"""KIP-11 authorizers behind KIP-504's interface, which is what a node asks.
+
+What came after KIP-11 is answered as far as its interface reaches, and denied or refused
+beyond it. This module must not know how a decision is made.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Final
+
+from authorizer.api import Action, RequestContext
+from authorizer.audit import line as audit
+from authorizer.compat.kip11.model import Resource, Session
+from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
+from authorizer.interface import AuthorizationResults, Authorizer
+from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
+from metalog.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from authorizer.compat.kip11.interface import Authorizer as Kip11Authorizer
+    from authorizer.compat.kip11.simple import SimpleAclAuthorizer
+    from metalog.image.delta import MetadataDelta
+    from metalog.image.manifest import Manifest
+    from metalog.image.metadata import MetadataImage
+    from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
+
+_audit_log: Final = logging.getLogger(audit.LOGGER)
+
+
+class Adapted(Authorizer):
+    """Any KIP-11 authorizer: it is asked whether, and does all else by itself."""
+
+    def __init__(self, authorizer: Kip11Authorizer) -> None:
+        self.authorizer = authorizer
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        self.authorizer.initialize(configs)
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        """Done at once: KIP-11 has no readiness."""
+        done: Future[None] = Future()
+        done.set_result(None)
+        return dict.fromkeys(server_info, done)
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        if context.additional_principals:
+            raise InvalidRequest(
+                "KIP-11 knows one principal of a session; a DENY of another would be missed"
+            )
+        session = Session(context.principal, context.host)
+        return AuthorizationResults([self._answer(session, action) for action in actions])
+
+    def _answer(self, session: Session, action: Action) -> AuthorizationResult:
+        resource = action.resource
+        asked = Resource(resource.resource_type, resource.name, resource.pattern_type)
+        is_allowed = self.authorizer.authorize(session, action.operation, asked)
+        return ALLOWED if is_allowed is True else DENIED
+
+    def authorize_by_resource_type(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> AuthorizationResult:
+        """KIP-679 came later, and KIP-11 cannot be asked for it."""
+        return DENIED
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        raise InvalidRequest("KIP-11's interface does not list ACLs; ask the authorizer itself")
+
+    def close(self) -> None:
+        """KIP-11 has nothing to close."""
+
+
+class AdaptedView(Adapted):
+    """SimpleAclAuthorizer, which has today's authorizer under it: a publisher too."""
+
+    def __init__(self, authorizer: SimpleAclAuthorizer) -> None:
+        super().__init__(authorizer)
+        self._simple = authorizer
+        self._standard = authorizer.standard
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        return self._standard.start(server_info)
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        decisions = self._simple.decide(context, actions)
+        for action, decision in zip(actions, decisions, strict=True):
+            _audit(context, action, decision)
+        return AuthorizationResults([decision.result for decision in decisions])
+
+    def authorize_by_resource_type(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> AuthorizationResult:
+        is_allowed = self._simple.is_allowed_on_some(context, operation, resource_type)
+        return ALLOWED if is_allowed else DENIED
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        return self._standard.acls(acl_filter)
+
+    def acl_count(self) -> int:
+        return self._standard.acl_count()
+
+    def is_super_user(self, principal: str) -> bool:
+        return self._standard.is_super_user(principal)
+
+    def create_acls(
+        self, context: RequestContext, acls: Sequence[Acl]
+    ) -> Sequence[Future[AclCreateResult]]:
+        return self._standard.create_acls(context, acls)
+
+    def delete_acls(
+        self, context: RequestContext, filters: Sequence[AclFilter]
+    ) -> Sequence[Future[AclDeleteResult]]:
+        return self._standard.delete_acls(context, filters)
+
+    def close(self) -> None:
+        self._standard.close()
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        self._simple.publish(delta, image, manifest)
+
+    def complete_initial_load(self) -> None:
+        self._simple.complete_initial_load()
+
+    def note_load_fault(self, fault: Exception) -> None:
+        self._simple.note_load_fault(fault)
+
+    def note_staleness(self, for_ms: int) -> None:
+        self._simple.note_staleness(for_ms)
+
+    def set_acl_mutator(self, mutator: AclMutator | None) -> None:
+        self._simple.set_acl_mutator(mutator)
+
+
+def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
+    """As StandardAuthorizer logs it."""
+    if decision.result is ALLOWED:
+        level = logging.DEBUG if action.log_if_allowed else audit.TRACE
+    else:
+        level = logging.INFO if action.log_if_denied else audit.TRACE
+    if _audit_log.isEnabledFor(level):
+        line = audit.format_line(context, action, decision)
+        _audit_log.log(level, "%s", line, extra=audit.source(context))

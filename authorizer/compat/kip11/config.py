@@ -1,0 +1,105 @@
+"""What ``initialize`` is given: KIP-11's keys, and those of them that are no more.
+
+``authorizer.config.path`` is read by the ``Files`` that are handed in. This module must not
+know decisions.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from authorizer.config import ALLOW_EVERYONE as OPEN_WITHOUT_ACLS
+from authorizer.config import SUPER_USERS as TODAYS_SUPER_USERS
+from metalog.config.properties import parse_properties, properties_mapping
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.files import Files, read_whole
+from metalog.principal import KafkaPrincipal
+
+SUPER_USERS: Final = "kafka.superusers"
+CONFIG_PATH: Final = "authorizer.config.path"
+ALLOW_EVERYONE: Final = "allow.everyone"
+ZOOKEEPER_URL: Final = "zookeeper.url"
+KEYS: Final = (SUPER_USERS, CONFIG_PATH, ALLOW_EVERYONE, ZOOKEEPER_URL)
+
+_OWN: Final = (ALLOW_EVERYONE, ZOOKEEPER_URL)
+
+_log = logging.getLogger(__name__)
+_BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
+
+
+class SimpleAclConfig(NamedTuple):
+    """``todays`` has what KIP-11 did not rename, in the keys of ``authorizer.config``."""
+
+    allow_everyone: bool
+    todays: Mapping[str, object]
+
+
+def simple_acl_config(
+    config: Mapping[str, object], files: Files, read_principal: Callable[[str], KafkaPrincipal]
+) -> SimpleAclConfig:
+    """``ConfigException`` names the key that cannot be used, and why."""
+    path = _text(config, CONFIG_PATH)
+    of_its_own = _own_file(Path(path), files) if path else {}
+    for key in of_its_own.keys() & config.keys():
+        raise ConfigException(f"{key} is given here and in {path}; keep one of them")
+    settings = {**config, **of_its_own}
+    if ZOOKEEPER_URL in settings:
+        raise ConfigException(
+            f"{ZOOKEEPER_URL}: ACLs are kept in the metadata log, not in ZooKeeper (KIP-801); "
+            "leave it out, and take the ACLs over with metalog apply"
+        )
+    if _text(settings, OPEN_WITHOUT_ACLS).lower() not in ("", "false"):
+        raise ConfigException(
+            f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer denies what has no ACL, always; "
+            f"{ALLOW_EVERYONE} allows what no ACL denies"
+        )
+    todays = dict(settings)
+    if not isinstance(todays.get(SUPER_USERS), str | None):
+        raise ConfigException(f"{SUPER_USERS}: give one text, its users separated by semicolons")
+    users = _text(todays, SUPER_USERS)
+    if users:
+        if _text(todays, TODAYS_SUPER_USERS):
+            raise ConfigException(f"{SUPER_USERS} is {TODAYS_SUPER_USERS} of old; give one of them")
+        todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users, read_principal))
+    return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), todays)
+
+
+def _super_users(text: str, read_principal: Callable[[str], KafkaPrincipal]) -> list[str]:
+    """Semicolons separate, and commas before another ``type:``; a distinguished name has
+    commas of its own."""
+    users = [user for part in _BETWEEN_USERS.split(text) if (user := part.strip())]
+    for user in users:
+        if "," in user and "=" not in user:
+            raise ConfigException(f"{SUPER_USERS}: {user!r}: separate users by semicolons")
+    try:
+        return [str(read_principal(user)) for user in users]
+    except InvalidRequest as error:
+        raise ConfigException(f"{SUPER_USERS}: {error}") from None
+
+
+def _own_file(path: Path, files: Files) -> dict[str, str]:
+    try:
+        properties = properties_mapping(parse_properties(read_whole(files, path)))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigException(f"{CONFIG_PATH}={path}: {why}") from None
+    for key in properties:
+        if key not in _OWN:
+            _log.warning("%s: %s is not known there; %s is", path, key, ALLOW_EVERYONE)
+    return {key: value for key, value in properties.items() if key in _OWN}
+
+
+def _is_true(settings: Mapping[str, object], key: str) -> bool:
+    text = _text(settings, key).lower()
+    if text not in ("", "true", "false"):
+        raise ConfigException(f"{key}={text}: write true or false")
+    return text == "true"
+
+
+def _text(settings: Mapping[str, object], key: str) -> str:
+    value = settings.get(key)
+    return "" if value is None else str(value).strip()

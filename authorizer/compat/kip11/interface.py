@@ -1,0 +1,62 @@
+"""KIP-11's Authorizer, for whoever writes one: what a server asks of it, and how it is made.
+
+This module must not know how a decision is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, overload
+
+from authorizer.compat.kip11.model import Acl, Resource, Session, refusal_of
+from metalog.acl import Operation
+from metalog.principal import KafkaPrincipal
+
+if TYPE_CHECKING:
+    from authorizer.interface import Authorizer as TodaysAuthorizer
+
+
+class Authorizer:
+    """``kafka.security.auth.Authorizer``; made without arguments, then initialized."""
+
+    def initialize(self, config: Mapping[str, object]) -> None:
+        """Called once, before anything is asked."""
+        raise NotImplementedError
+
+    def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
+        """Whether the session may carry out the operation on the resource."""
+        raise NotImplementedError
+
+    def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
+        """Beside those that are there."""
+        raise NotImplementedError
+
+    @overload
+    def remove_acls(self, acls: Iterable[Acl], resource: Resource) -> bool: ...
+    @overload
+    def remove_acls(self, acls: Resource) -> bool: ...
+    def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
+        """Remove ``acls`` of a resource, or with a resource alone all of its ACLs; whether
+        some were there."""
+        raise NotImplementedError
+
+    def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
+        """The ACLs of exactly this resource pattern, or those that name this principal."""
+        raise NotImplementedError
+
+    def refusal(
+        self, session: Session, operation: Operation | str, resource: Resource
+    ) -> Exception:
+        """What to raise where ``authorize`` said no."""
+        return refusal_of(session, operation, resource)
+
+    def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
+        """Raises ``refusal`` unless it is authorized, as KIP-11's server does."""
+        if self.authorize(session, operation, resource) is not True:
+            raise self.refusal(session, operation, resource)
+
+    def as_todays(self) -> TodaysAuthorizer:
+        """This one behind KIP-504's interface, which a node asks."""
+        from authorizer.compat.kip11.adapter import Adapted
+
+        return Adapted(self)

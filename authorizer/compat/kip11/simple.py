@@ -1,0 +1,270 @@
+"""SimpleAclAuthorizer, KIP-11's own, with KIP-290's prefixes: a view of today's log.
+
+It keeps no ACLs. A Replica feeds it images as it feeds StandardAuthorizer, whose index and
+readiness gate it has, and carries its changes out. The meaning is KIP-11's: a DENY before any
+ALLOW, READ and WRITE alone imply DESCRIBE, and what has no ACL is denied, whatever else
+is configured; ``allow.everyone`` allows all that no DENY denies.
+
+This module must not know logs, nor what preceded KIP-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, overload
+
+from authorizer.api import Action, RequestContext, ResourcePattern
+from authorizer.compat.kip11.config import simple_acl_config
+from authorizer.compat.kip11.interface import Authorizer
+from authorizer.compat.kip11.model import (
+    Acl,
+    Resource,
+    Session,
+    entries_of,
+    operation_of,
+    principal_of,
+    refusal_of,
+    regrouped,
+)
+from authorizer.engine.buckets import Bucket
+from authorizer.engine.decide import (
+    ALLOW,
+    ALLOWED,
+    ALLOWED_BY_DEFAULT,
+    DENIED,
+    DENIED_BY_DEFAULT,
+    MATCHING_ACL,
+    SUPER_USER,
+    Decision,
+    Who,
+    decision_order,
+)
+from authorizer.engine.decide import session as session_of
+from authorizer.engine.index import LITERAL, AclIndex
+from authorizer.engine.prefixes import up_from
+from authorizer.standard import StandardAuthorizer
+from metalog.acl import (
+    WILDCARD,
+    AccessControlEntryFilter,
+    AclFilter,
+    Operation,
+    PatternType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.acl import Acl as Entry
+from metalog.errors import ApiError, InvalidRequest
+from metalog.files import LOCAL_FILES, Files
+from metalog.principal import KafkaPrincipal
+
+if TYPE_CHECKING:
+    from authorizer.interface import Authorizer as TodaysAuthorizer
+    from metalog.image.delta import MetadataDelta
+    from metalog.image.manifest import Manifest
+    from metalog.image.metadata import MetadataImage
+    from metalog.ports import AclMutator
+
+T = TypeVar("T")
+
+_GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
+_NOT_SAID: Final = RequestContext(principal="", host="")
+"""KIP-11 does not say who changes ACLs."""
+
+
+class Rules(NamedTuple):
+    """What the early draft had otherwise; see ``draft``."""
+
+    is_open_without_acls: bool
+    read_principal: Callable[[KafkaPrincipal | str], KafkaPrincipal]
+    read_operation: Callable[[Operation | str], Operation]
+    refusal: Callable[[Session, Operation | str, Resource], Exception]
+
+
+KIP_11: Final = Rules(False, principal_of, operation_of, refusal_of)
+
+
+class SimpleAclAuthorizer(Authorizer):
+    """``kafka.security.auth.SimpleAclAuthorizer``; a publisher, and thread-safe where it answers.
+
+    ``standard`` is StandardAuthorizer over the same ACLs, which decides otherwise.
+    """
+
+    def __init__(self, rules: Rules = KIP_11, *, files: Files = LOCAL_FILES) -> None:
+        self.standard = StandardAuthorizer()
+        self._rules = rules
+        self._files = files
+        self._allows_everyone = False
+
+    def initialize(self, config: Mapping[str, object]) -> None:
+        """Read the configuration; ``ConfigException`` names the key that cannot be used."""
+        read = simple_acl_config(config, self._files, self._rules.read_principal)
+        self.standard.configure(read.todays)
+        self._allows_everyone = read.allow_everyone
+
+    def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
+        """``AuthorizerNotReady`` until all ACLs were seen, unless a super user asks."""
+        context = RequestContext(self._rules.read_principal(session.principal), session.host)
+        action = Action(self._rules.read_operation(operation), ResourcePattern(*resource))
+        [decision] = self.decide(context, (action,))
+        return decision.result is ALLOWED
+
+    def decide(self, context: RequestContext, actions: Sequence[Action]) -> list[Decision]:
+        """The same in KIP-504's words, with the rules; all by the ACLs of one moment."""
+        todays = [self.standard.decide(context, action) for action in actions]
+        index_behind_the_gate = self.standard.index
+        return [
+            each
+            if each.rule == SUPER_USER
+            else self._decision(index_behind_the_gate, context, action)
+            for each, action in zip(todays, actions, strict=True)
+        ]
+
+    def _decision(self, index: AclIndex, context: RequestContext, action: Action) -> Decision:
+        resource_type, name = action.resource.resource_type, action.resource.name
+        who = session_of(context.host, context.principal, *context.additional_principals)
+        buckets = list(_covering(index, resource_type, LITERAL, name))
+        meaning = {entry for bucket in buckets for entry in bucket.of(who)}
+        candidates = sorted(meaning, key=lambda entry: decision_order(entry, name))
+        allow: Entry | None = None
+        granting = (Operation.ALL, action.operation, *_GRANTED_BY.get(action.operation, ()))
+        for entry in candidates:
+            if _denies(entry, who, action.operation):
+                return Decision(DENIED, MATCHING_ACL, entry)
+            if entry.permission_type is ALLOW and entry.operation in granting:
+                allow = entry if who.is_meant_by(entry) else allow
+        if allow is not None:
+            return Decision(ALLOWED, MATCHING_ACL, allow)
+        is_open = self._rules.is_open_without_acls and not buckets
+        return ALLOWED_BY_DEFAULT if self._allows_everyone or is_open else DENIED_BY_DEFAULT
+
+    def is_allowed_on_some(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        """Whether on at least one resource, as KIP-679 came to ask: on the name that it tries
+        first, or on a pattern that no DENY covers."""
+        hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
+        if self.standard.decide(context, hardcode).rule == SUPER_USER:
+            return True
+        index = self.standard.index
+        if self._decision(index, context, hardcode).result is ALLOWED:
+            return True
+        who = session_of(context.host, context.principal, *context.additional_principals)
+        return any(
+            not any(
+                _denies(entry, who, operation)
+                for bucket in _covering(index, resource_type, *pattern)
+                for entry in bucket.of(who)
+            )
+            for pattern in index.allowing(who, operation, resource_type)
+        )
+
+    def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
+        """Returns when they are durable and decided by."""
+        entries = entries_of(acls, resource)
+        for outcome in _all(self.standard.create_acls(_NOT_SAID, entries)):
+            _raise_if(outcome)
+
+    @overload
+    def remove_acls(self, acls: Iterable[Acl], resource: Resource) -> bool: ...
+    @overload
+    def remove_acls(self, acls: Resource) -> bool: ...
+    def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
+        """Only on exactly the pattern that is given; returns when it is durable."""
+        if isinstance(acls, Resource):
+            filters = [_on(acls)]
+        elif resource is None:
+            raise InvalidRequest("remove_acls: on which resource?")
+        else:
+            filters = [_exactly(entry) for entry in entries_of(acls, resource)]
+        results = _all(self.standard.delete_acls(_NOT_SAID, filters))
+        for result in results:
+            _raise_if(result.error)
+        return any(result.deleted for result in results)
+
+    def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
+        """The ACLs on exactly this resource, or of this principal."""
+        if isinstance(of, Resource):
+            return regrouped(self.standard.acls(_on(of)))
+        whose = AccessControlEntryFilter(principal=str(self._rules.read_principal(of)))
+        by_resource: dict[tuple[object, ...], list[Entry]] = {}
+        for entry in self.standard.acls(AclFilter(entry=whose)):
+            by_resource.setdefault(entry[:3], []).append(entry)
+        return {acl for entries in by_resource.values() for acl in regrouped(entries)}
+
+    def refusal(
+        self, session: Session, operation: Operation | str, resource: Resource
+    ) -> Exception:
+        """The exception that says why the session may not; it is not raised here."""
+        return self._rules.refusal(session, operation, resource)
+
+    def as_todays(self) -> TodaysAuthorizer:
+        """The same authorizer by KIP-504's interface, which a node asks."""
+        from authorizer.compat.kip11.adapter import AdaptedView
+
+        return AdaptedView(self)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """Take the next image from a Replica."""
+        self.standard.publish(delta, image, manifest)
+
+    def complete_initial_load(self) -> None:
+        """Open the gate: the whole log was replayed."""
+        self.standard.complete_initial_load()
+
+    def note_load_fault(self, fault: Exception) -> None:
+        """``fault`` keeps the log from being loaded."""
+        self.standard.note_load_fault(fault)
+
+    def note_staleness(self, for_ms: int) -> None:
+        """The log could not be read for so many milliseconds."""
+        self.standard.note_staleness(for_ms)
+
+    def set_acl_mutator(self, mutator: AclMutator | None) -> None:
+        """What changes the log; a Replica that writes it calls this itself."""
+        self.standard.set_acl_mutator(mutator)
+
+
+def _covering(
+    index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
+) -> Iterator[Bucket]:
+    """The ACLs of the patterns that reach all that this pattern reaches, itself among them."""
+    literals, prefixed = index.literals(resource_type), index.prefixed(resource_type)
+    for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
+        bucket = literals.buckets.get(each)
+        if bucket is not None:
+            yield bucket
+    for prefix in up_from(prefixed.names.longest_prefix(name)):
+        yield prefixed.buckets[prefix.name]
+
+
+def _denies(entry: Entry, who: Who, operation: Operation) -> bool:
+    return (
+        entry.permission_type is not ALLOW
+        and entry.operation in (Operation.ALL, operation)
+        and who.is_meant_by(entry)
+    )
+
+
+def _all(futures: Sequence[Future[T]]) -> list[T]:
+    return [future.result() for future in futures]
+
+
+def _raise_if(error: ApiError) -> None:
+    if error:
+        raise InvalidRequest(f"{error.code.name}: {error.message}")
+
+
+def _on(resource: Resource) -> AclFilter:
+    return AclFilter(
+        ResourcePatternFilter(resource.resource_type, resource.name, resource.pattern_type)
+    )
+
+
+def _exactly(entry: Entry) -> AclFilter:
+    return AclFilter(
+        ResourcePatternFilter(entry.resource_type, entry.resource_name, entry.pattern_type),
+        AccessControlEntryFilter(
+            entry.principal, entry.host, entry.operation, entry.permission_type
+        ),
+    )

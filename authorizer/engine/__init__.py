@@ -1,0 +1,1 @@
+"""The index of ACLs, and how it decides."""

@@ -1,0 +1,147 @@
+"""The ACLs of one resource pattern, and what they allow and deny a session.
+
+Few ACLs are a tuple that is looked through. Many are spread by principal and host, so
+that a session finds its own, and a change touches its own, however many there are.
+Both are immutable; the order that listings need is made when one is asked for.
+
+This module must not know which names a pattern reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Who, sorted_in_pattern
+from metalog.acl import Acl
+from metalog.image.table import Table
+
+FEW: Final = 32
+
+
+class FewAcls:
+    """At most ``FEW`` ACLs, when they are put together."""
+
+    __slots__ = ("_acls", "_is_sorted")
+
+    def __init__(self, acls: tuple[Acl, ...]) -> None:
+        self._acls = acls
+        self._is_sorted = len(acls) == 1
+
+    def __len__(self) -> int:
+        return len(self._acls)
+
+    def __iter__(self) -> Iterator[Acl]:
+        return iter(self._acls)
+
+    def __contains__(self, acl: object) -> bool:
+        return acl in self._acls
+
+    def of(self, who: Who) -> tuple[Acl, ...]:
+        """The ACLs that mean ``who``, and maybe others."""
+        return self._acls
+
+    def masks(self, who: Who) -> tuple[int, int]:
+        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        return _masks(self._acls, who)
+
+    def in_order(self) -> tuple[Acl, ...]:
+        if not self._is_sorted:
+            self._acls = sorted_in_pattern(self._acls)
+            self._is_sorted = True
+        return self._acls
+
+    def adding(self, acl: Acl) -> Bucket:
+        acls = (*self._acls, acl)
+        return FewAcls(acls) if len(acls) <= FEW else bucket_of(list(acls))
+
+    def removing(self, acl: Acl) -> Bucket | None:
+        acls = self._acls  # taken once: a listing may put it in order meanwhile
+        at = acls.index(acl)
+        rest = acls[:at] + acls[at + 1 :]
+        return FewAcls(rest) if rest else None
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        if not 1 <= len(set(self._acls)) == len(self._acls) <= FEW:
+            raise AssertionError("an invariant of a small bucket is broken")
+
+
+class ManyAcls:
+    """Any number of ACLs, by their principal and host."""
+
+    __slots__ = ("_by_who", "_sorted")
+
+    def __init__(self, by_who: Table[tuple[str, str], tuple[Acl, ...]]) -> None:
+        self._by_who = by_who
+        self._sorted: tuple[Acl, ...] | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_who.values()))
+
+    def __iter__(self) -> Iterator[Acl]:
+        return chain.from_iterable(self._by_who.values())
+
+    def __contains__(self, acl: object) -> bool:
+        return isinstance(acl, Acl) and acl in self._by_who.get((acl.principal, acl.host), ())
+
+    def of(self, who: Who) -> tuple[Acl, ...]:
+        """The ACLs that mean ``who``."""
+        by_who = self._by_who
+        found: list[Acl] = []
+        for principal in who.principals:
+            for host in who.hosts:
+                found += by_who.get((principal, host), ())
+        return tuple(found)
+
+    def masks(self, who: Who) -> tuple[int, int]:
+        """The operations that are allowed ``who``, and those that are denied, a bit each."""
+        return _masks(self.of(who), who)
+
+    def in_order(self) -> tuple[Acl, ...]:
+        if self._sorted is None:
+            self._sorted = sorted_in_pattern(self)
+        return self._sorted
+
+    def adding(self, acl: Acl) -> Bucket:
+        key = (acl.principal, acl.host)
+        return ManyAcls(self._by_who.changed({key: (*self._by_who.get(key, ()), acl)}))
+
+    def removing(self, acl: Acl) -> Bucket | None:
+        key = (acl.principal, acl.host)
+        rest = tuple([other for other in self._by_who.get(key, ()) if other != acl])
+        by_who = self._by_who.changed({key: rest or None})
+        return ManyAcls(by_who) if len(by_who) else None
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        for (principal, host), acls in self._by_who.items():
+            meant = all((acl.principal, acl.host) == (principal, host) for acl in acls)
+            if not (acls and meant and len(set(acls)) == len(acls)):
+                raise AssertionError("an invariant of a large bucket is broken")
+
+
+Bucket = FewAcls | ManyAcls
+
+
+def bucket_of(acls: list[Acl]) -> Bucket:
+    """A bucket of ``acls``, which are all different and not none."""
+    if len(acls) <= FEW:
+        return FewAcls(tuple(acls))
+    by_who: dict[tuple[str, str], list[Acl]] = {}
+    for acl in acls:
+        by_who.setdefault((acl.principal, acl.host), []).append(acl)
+    return ManyAcls(Table((key, tuple(found)) for key, found in by_who.items()))
+
+
+def _masks(acls: Iterable[Acl], who: Who) -> tuple[int, int]:
+    principals, hosts = who
+    allowed = denied = 0
+    for acl in acls:
+        if acl.principal in principals and acl.host in hosts:
+            if acl.permission_type is ALLOW:
+                allowed |= ALLOWS[acl.operation]
+            else:
+                denied |= DENIES[acl.operation]
+    return allowed, denied

@@ -1,0 +1,395 @@
+"""The ACLs, arranged so that those which reach a resource are found at once.
+
+One writer owns the names in order (a SortedDict for each resource type and kind of
+pattern); readers take an ``AclIndex``, which never changes. A changed ACL replaces its
+bucket, the path to it, and the index object: nothing that its size depends on.
+
+This module must not know images or logs, nor remember any answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from operator import itemgetter
+from typing import Final
+
+from sortedcontainers import SortedDict
+
+from authorizer.engine.buckets import Bucket, bucket_of
+from authorizer.engine.decide import ALLOW, Decision, Who, concerns, decide, decision_order
+from authorizer.engine.prefixes import SortedNames, up_from
+from metalog.acl import (
+    ANY_ACL,
+    WILDCARD,
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Operation,
+    PatternType,
+    ResourceType,
+    java_order,
+)
+from metalog.ids import Uuid
+from metalog.image.table import Table
+
+LITERAL: Final = PatternType.LITERAL
+PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
+
+Grant = tuple[ResourceType, PatternType, str, str, Operation]
+"""Whom ALLOWs allow what: resource type, pattern type, principal, host, operation."""
+Names = Table[str, bool]
+Grants = Table[Grant, Names]
+NO_NAMES: Final[Names] = Table()
+
+
+class Patterns:
+    """The buckets of one resource type's literal patterns, or of its prefixes."""
+
+    __slots__ = ("buckets", "names")
+
+    def __init__(self, buckets: Table[str, Bucket], names: SortedNames) -> None:
+        self.buckets = buckets
+        self.names = names
+
+
+NO_PATTERNS: Final = Patterns(Table(), SortedNames.of([]))
+
+
+class AclIndex:
+    """An immutable view of all ACLs, for any number of threads.
+
+    A pattern of any type but LITERAL reaches as a prefix, as in Kafka.
+    """
+
+    __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants")
+
+    def __init__(
+        self,
+        literals: list[Patterns],
+        prefixed: list[Patterns],
+        grants: Grants | None = None,
+    ) -> None:
+        self._literals = literals
+        self._prefixed = prefixed
+        self._grants = grants
+        self._wants_grants = grants is not None
+        self._listing: tuple[Acl, ...] | None = None
+
+    @staticmethod
+    def of(acls: Iterable[Acl]) -> AclIndex:
+        writer = IndexWriter()
+        writer.load(acls)
+        return writer.index
+
+    def __iter__(self) -> Iterator[Acl]:
+        for patterns in (*self._literals, *self._prefixed):
+            for bucket in patterns.buckets.values():
+                yield from bucket
+
+    def literals(self, resource_type: ResourceType) -> Patterns:
+        return self._literals[resource_type]
+
+    def prefixed(self, resource_type: ResourceType) -> Patterns:
+        return self._prefixed[resource_type]
+
+    def reaching(self, resource_type: ResourceType, name: str) -> Iterator[Bucket]:
+        """The buckets of all patterns that reach a resource: literal, long to short, wildcard.
+
+        As in Kafka the wildcard does not reach a longer name that begins with ``*``.
+        """
+        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
+        literal = literals.buckets.get(name)
+        if literal is not None:
+            yield literal
+        for prefix in up_from(prefixed.names.longest_prefix(name)):
+            yield prefixed.buckets[prefix.name]
+        wildcard = literals.buckets.get(WILDCARD)
+        if wildcard is not None and not name.startswith(WILDCARD):
+            yield wildcard
+
+    def candidates(self, resource_type: ResourceType, name: str) -> list[Acl]:
+        """The ACLs that reach a resource, in the order in which Kafka considers them."""
+        buckets = self.reaching(resource_type, name)
+        found = [acl for bucket in buckets for acl in bucket]
+        return sorted(found, key=lambda acl: decision_order(acl, name))
+
+    def decide(
+        self,
+        who: Who,
+        operation: Operation,
+        resource_type: ResourceType,
+        name: str,
+        *,
+        allow_everyone: bool = False,
+    ) -> Decision:
+        buckets = list(self.reaching(resource_type, name))
+        found = meant(buckets, who, name)
+        return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
+
+    def matching(
+        self, who: Who, operation: Operation, resource_type: ResourceType, name: str
+    ) -> list[Acl]:
+        """All ACLs that match a question, those that do not decide it too, in Kafka's order."""
+        found = meant(self.reaching(resource_type, name), who, name)
+        return [acl for acl in found if concerns(acl, operation)]
+
+    def allowing(
+        self, who: Who, operation: Operation, resource_type: ResourceType
+    ) -> Iterator[tuple[PatternType, str]]:
+        """The patterns on which ALLOWs of ``operation`` (implied ones aside) mean ``who``."""
+        grants = self._all_grants()
+        operations = (Operation.ALL, operation)
+        for grant in product(PATTERN_TYPES, who.principals, who.hosts, operations):
+            for name in grants.get((resource_type, *grant), NO_NAMES):
+                yield grant[0], name
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> tuple[Acl, ...]:
+        """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing.
+
+        The listing of them all is remembered once it was asked for.
+        """
+        if acl_filter != ANY_ACL:
+            found = self._in_listed_buckets(acl_filter)
+            return tuple([acl for acl in found if acl_filter.matches(acl)])
+        if self._listing is None:
+            self._listing = tuple(self._in_listed_buckets(ANY_ACL))
+        return self._listing
+
+    def _in_listed_buckets(self, acl_filter: AclFilter) -> list[Acl]:
+        found: list[Acl] = []
+        asked = acl_filter.pattern.resource_type
+        for resource_type in ResourceType if asked is ResourceType.ANY else (asked,):
+            for bucket in self._listed(resource_type, acl_filter):
+                found += bucket.in_order()
+        return found
+
+    def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
+        """The buckets that may match, by name from the last to the first, LITERAL first."""
+        _, name, pattern_type = acl_filter.pattern
+        kinds = (self._literals[resource_type], self._prefixed[resource_type])
+        if name is None:
+            return _all_buckets(*kinds, acl_filter.entry)
+        names = ([name], [name])
+        if pattern_type is PatternType.MATCH:
+            prefix = kinds[1].names.longest_prefix(name)
+            names = (list({name, WILDCARD}), [each.name for each in up_from(prefix)])
+        items = [
+            (name, kind.buckets[name])
+            for kind, listed in zip(kinds, names, strict=True)
+            for name in listed
+            if name in kind.buckets
+        ]
+        return _in_reverse(items)
+
+    def changed(
+        self,
+        acl: Acl,
+        bucket: Bucket | None,
+        *,
+        is_added: bool,
+        names: SortedDict[str, Bucket] | None,
+    ) -> AclIndex:
+        """This index with ``acl`` added or removed, which leaves ``bucket`` to its pattern.
+
+        ``names`` are all of the kind, if the pattern came or went by it.
+        """
+        code, name = acl.resource_type, acl.resource_name
+        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
+        before = kinds[code]
+        patterns = Patterns(
+            before.buckets.changed({name: bucket}),
+            before.names if names is None else before.names.updated(name, names),
+        )
+        kinds = kinds.copy()
+        kinds[code] = patterns
+        grants = None
+        if self._wants_grants:
+            grants = _grants_changed(self._all_grants(), acl, is_added)
+        if acl.pattern_type is LITERAL:
+            return AclIndex(kinds, self._prefixed, grants)
+        return AclIndex(self._literals, kinds, grants)
+
+    def _all_grants(self) -> Grants:
+        """Made when first asked for; from then on the writer keeps them up to date."""
+        self._wants_grants = True
+        if self._grants is None:
+            self._grants = _grants_of(self)
+        return self._grants
+
+    def _check(self) -> None:
+        """Walks the invariants; for tests."""
+        for kinds in (self._literals, self._prefixed):
+            for resource_type, patterns in zip(ResourceType, kinds, strict=True):
+                patterns.names._check()
+                _check(list(patterns.names) == sorted(patterns.buckets))
+                for name, bucket in patterns.buckets.items():
+                    bucket._check()
+                    for acl in bucket:
+                        _check(acl.resource_type is resource_type and acl.resource_name == name)
+                        _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
+        if self._grants is not None:
+            _check(self._grants == _grants_of(self))
+
+
+def meant(buckets: Iterable[Bucket], who: Who, name: str) -> list[Acl]:
+    """Of the ACLs that reach a resource ``name``, those that mean ``who``, in Kafka's order."""
+    found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
+    if len(found) > 1:
+        found.sort(key=lambda acl: decision_order(acl, name))
+    return found
+
+
+def _all_buckets(
+    literals: Patterns, prefixed: Patterns, entry: AccessControlEntryFilter
+) -> list[Bucket]:
+    """But for those in which nobody is that ``entry`` names: what is left is put in order."""
+    items: list[tuple[str, Bucket]] = []
+    for kind in (literals, prefixed):
+        buckets = dict(kind.buckets.items())
+        names: Iterable[str] = kind.names
+        if entry.principal is not None or entry.host is not None:
+            names = _names_with(buckets.values(), entry)
+        items += [(name, buckets[name]) for name in names]
+    return _in_reverse(items)
+
+
+def _names_with(buckets: Iterable[Bucket], entry: AccessControlEntryFilter) -> set[str]:
+    principal, host = entry.principal, entry.host
+    if principal is None:
+        return {acl.resource_name for bucket in buckets for acl in bucket if acl.host == host}
+    return {acl.resource_name for bucket in buckets for acl in bucket if acl.principal == principal}
+
+
+def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
+    """Buckets by name, from the last to the first in Java's order; of equal ones as given."""
+    if "".join([name for name, _ in items]).isascii():
+        items.sort(key=itemgetter(0), reverse=True)
+    else:
+        items.sort(key=lambda item: java_order(item[0]), reverse=True)
+    return [bucket for _, bucket in items]
+
+
+def _check(holds: bool) -> None:
+    if not holds:
+        raise AssertionError("an invariant of the index is broken")
+
+
+def _grants_of(acls: Iterable[Acl]) -> Grants:
+    found: dict[Grant, dict[str, bool | None]] = {}
+    for acl in acls:
+        if acl.permission_type is ALLOW:
+            found.setdefault(_grant(acl), {})[acl.resource_name] = True
+    return Table((grant, NO_NAMES.changed(names)) for grant, names in found.items())
+
+
+def _grant(acl: Acl) -> Grant:
+    return acl.resource_type, acl.pattern_type, acl.principal, acl.host, acl.operation
+
+
+def _grants_changed(grants: Grants, acl: Acl, is_added: bool) -> Grants:
+    if acl.permission_type is not ALLOW:
+        return grants
+    grant = _grant(acl)
+    before = grants.get(grant, NO_NAMES)
+    names = before.changed({acl.resource_name: True if is_added else None})
+    return grants.changed({grant: names or None})
+
+
+class IndexWriter:
+    """The one writer of an index; ``index`` is what readers take, replaced by each change."""
+
+    __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
+
+    def __init__(self) -> None:
+        self.load(())
+
+    def load(self, acls: Iterable[Acl]) -> None:
+        """Replaces everything; an ACL comes once for each of its ids."""
+        self._extra_ids: dict[Acl, int] = {}
+        literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
+        prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
+        for acl in acls:
+            resource_type, name, pattern_type, _, _, _, _ = acl
+            groups = (literals if pattern_type is LITERAL else prefixed)[resource_type]
+            group = groups.get(name)
+            if group is None:
+                groups[name] = [acl]
+            else:
+                group.append(acl)
+        literal_buckets = [self._ordered(groups) for groups in literals]
+        prefixed_buckets = [self._ordered(groups) for groups in prefixed]
+        self._literals = [_sorted(buckets) for buckets in literal_buckets]
+        self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
+        self.index = AclIndex(
+            [_frozen(buckets) for buckets in literal_buckets],
+            [_frozen(buckets) for buckets in prefixed_buckets],
+        )
+
+    def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
+        """Carries out ``changes``, by id, to the ACLs that were ``before``; None removes."""
+        index = self.index
+        for uuid, acl in changes.items():
+            old = before.get(uuid)
+            if old is not None:
+                index = self._without(index, old)
+            if acl is not None:
+                index = self._with(index, acl)
+        self.index = index
+
+    def _ordered(self, groups: dict[str, list[Acl]]) -> dict[str, Bucket]:
+        """The buckets of ``groups`` by name; counts the ids beyond the first of each ACL."""
+        buckets: dict[str, Bucket] = {}
+        for name in sorted(groups):
+            group = groups[name]
+            if len(group) > 1 and len(set(group)) < len(group):
+                counts = Counter(group)
+                self._extra_ids.update({acl: ids - 1 for acl, ids in counts.items() if ids > 1})
+                group = list(counts)
+            buckets[name] = bucket_of(group)
+        return buckets
+
+    def _with(self, index: AclIndex, acl: Acl) -> AclIndex:
+        buckets = self._buckets_of(acl)
+        before = buckets.get(acl.resource_name)
+        if before is not None and acl in before:
+            self._extra_ids[acl] = self._extra_ids.get(acl, 0) + 1
+            return index
+        after = bucket_of([acl]) if before is None else before.adding(acl)
+        buckets[acl.resource_name] = after
+        return index.changed(acl, after, is_added=True, names=buckets if before is None else None)
+
+    def _without(self, index: AclIndex, acl: Acl) -> AclIndex:
+        extra = self._extra_ids.pop(acl, 0)
+        if extra:
+            if extra > 1:
+                self._extra_ids[acl] = extra - 1
+            return index
+        buckets = self._buckets_of(acl)
+        after = buckets[acl.resource_name].removing(acl)
+        if after is None:
+            del buckets[acl.resource_name]
+            return index.changed(acl, None, is_added=False, names=buckets)
+        buckets[acl.resource_name] = after
+        return index.changed(acl, after, is_added=False, names=None)
+
+    def _buckets_of(self, acl: Acl) -> SortedDict[str, Bucket]:
+        kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
+        buckets = kinds[acl.resource_type]
+        if buckets is None:
+            buckets = kinds[acl.resource_type] = SortedDict()
+        return buckets
+
+
+def _sorted(buckets: dict[str, Bucket]) -> SortedDict[str, Bucket] | None:
+    """None for none: most resource types have no ACLs, and to make a SortedDict takes as long as
+    to decide."""
+    return SortedDict(buckets) if buckets else None
+
+
+def _frozen(buckets: dict[str, Bucket]) -> Patterns:
+    """``buckets`` are in the order of their names."""
+    if not buckets:
+        return NO_PATTERNS
+    return Patterns(Table.owning(buckets), SortedNames.of(list(buckets)))

@@ -1,0 +1,214 @@
+"""What a question came to at every moment of a history, worked out once for all of it.
+
+An answer rarely changes: a few ACLs reach a resource and mean a session, and only where one
+of those comes or goes can it turn. So a question has a ``Course`` over the whole history
+instead of an answer for each version. Questions that are answered alike have the same numbers:
+resources that the same patterns reach, principals and hosts that no ACL names.
+
+The default rule and super users are not in a course; whoever knows the configuration of a
+moment adds them (``decision``). This module must not know where a history comes from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate, chain
+from typing import Final, NamedTuple
+
+from authorizer.config import AuthorizerConfig
+from authorizer.engine.buckets import FEW, Bucket
+from authorizer.engine.decide import (
+    ALLOW,
+    ALLOWED,
+    ALLOWED_BY_DEFAULT,
+    ALLOWED_TO_SUPER_USER,
+    DENIED,
+    DENIED_BY_DEFAULT,
+    MATCHING_ACL,
+    Decision,
+    concerns,
+    session,
+)
+from authorizer.engine.index import AclIndex, meant
+from authorizer.engine.prefixes import Prefix
+from authorizer.history.timeline import Timeline
+from authorizer.trace import Question
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+
+UNREACHED: Final = -1
+"""No ACL reaches the resource: the default rule decides."""
+UNMATCHED: Final = -2
+"""ACLs reach it and none matches: denied."""
+REMEMBERED: Final = 1 << 17
+"""The ACLs that mean a session are remembered for so many sessions on so many names."""
+
+_Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
+"""What reaches a name: its type, the literal pattern, the longest prefix; and whether the name
+begins with ``*``, so that the wildcard does not."""
+_Span = tuple[int, int, int]
+"""From which version up to which the life of a number has an ACL."""
+
+
+class Course(NamedTuple):
+    """From version ``since[i]`` on life ``by[i]`` decided, or UNREACHED or UNMATCHED stands
+    there; ``since[0]`` is 0."""
+
+    since: tuple[int, ...]
+    by: tuple[int, ...]
+
+    def at(self, version: int) -> int:
+        return self.by[bisect_right(self.since, version) - 1]
+
+
+ALWAYS_UNMATCHED: Final = Course((0,), (UNMATCHED,))
+
+
+class _Reached(NamedTuple):
+    """What reaches some names, of which ``name`` is one."""
+
+    name: str
+    buckets: list[Bucket]
+    unmatched: Course
+    """What a question that no ACL matches comes to."""
+
+
+class Courses:
+    """The courses of all questions about one history."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        spans: dict[Acl, list[_Span]] = {}
+        for number, life in enumerate(timeline.lives):
+            begin, end = timeline.span(life)
+            if begin < end:
+                spans.setdefault(life.acl, []).append((begin, end, number))
+        self._held = {acl: _held(found, len(timeline)) for acl, found in spans.items()}
+        self._index = AclIndex.of(self._held)
+        self.principals = _numbers((acl.principal for acl in self._held), WILDCARD_PRINCIPAL)
+        self.hosts = _numbers((acl.host for acl in self._held), WILDCARD)
+        self._principals = list(self.principals)
+        self._hosts = list(self.hosts)
+        self._reached: list[_Reached] = []
+        self._reaches: dict[_Patterns, int] = {}
+        self._meant: dict[tuple[int, int, int], list[Acl]] = {}
+
+    def reach(self, resource_type: ResourceType, name: str) -> int:
+        """The number of all names that the same patterns reach as this one."""
+        is_literal = name in self._index.literals(resource_type).buckets
+        prefix = self._index.prefixed(resource_type).names.longest_prefix(name)
+        starred = name.startswith(WILDCARD)
+        patterns = resource_type, name if is_literal else None, prefix, starred
+        number = self._reaches.get(patterns)
+        if number is None:
+            number = self._reaches[patterns] = len(self._reached)
+            buckets = list(self._index.reaching(resource_type, name))
+            self._reached.append(_Reached(name, buckets, self._unmatched(buckets)))
+        return number
+
+    def named(self, reach: int) -> set[int] | None:
+        """The numbers of all principals that an ACL which reaches there may mean, if they are few
+        and not everybody: to any other one nothing there matches."""
+        names: set[int] = set()
+        for bucket in self._reached[reach].buckets:
+            if len(bucket) > FEW:
+                return None
+            names.update(self.principals[acl.principal] for acl in bucket)
+        return None if 0 in names or len(names) > FEW else names
+
+    def course(self, principal: int, host: int, operation: Operation, reach: int) -> Course:
+        """By the numbers that ``principals`` and ``hosts`` have, or 0, and that of ``reach``."""
+        reached = self._reached[reach]
+        asking = principal, host, reach
+        found = self._meant.get(asking)
+        if found is None:
+            if len(self._meant) >= REMEMBERED:
+                self._meant.clear()
+            who = session(self._hosts[host], self._principals[principal])
+            found = self._meant[asking] = meant(reached.buckets, who, reached.name)
+        return self._decided(found, operation, reached)
+
+    def course_of(self, question: Question) -> Course:
+        reached = self._reached[self.reach(question.resource_type, question.resource_name)]
+        found = meant(reached.buckets, question.who, reached.name)
+        return self._decided(found, question.operation, reached)
+
+    def decision(self, question: Question, version: int, config: AuthorizerConfig) -> Decision:
+        """The result with its rule, as of a version of the timeline."""
+        if question.principal in config.super_users:
+            return ALLOWED_TO_SUPER_USER
+        by = self.course_of(question).at(version)
+        if by >= 0:
+            acl = self.timeline.lives[by].acl
+            return Decision(ALLOWED if acl.permission_type is ALLOW else DENIED, MATCHING_ACL, acl)
+        is_default = by == UNREACHED and config.allow_everyone
+        return ALLOWED_BY_DEFAULT if is_default else DENIED_BY_DEFAULT
+
+    def _decided(self, found: list[Acl], operation: Operation, reached: _Reached) -> Course:
+        """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
+        unmatched = reached.unmatched
+        matching = [acl for acl in found if concerns(acl, operation)]
+        if not matching:
+            return unmatched
+        denies = [acl for acl in matching if acl.permission_type is not ALLOW]
+        allows = [acl for acl in reversed(matching) if acl.permission_type is ALLOW]
+        ranked = [self._held[acl] for acl in (*denies, *allows)]
+        if len(ranked[0].by) == 1:
+            return ranked[0]
+        since = sorted({version for course in (*ranked, unmatched) for version in course.since})
+        return _course(since, [_first(ranked, version, unmatched) for version in since])
+
+    def _unmatched(self, buckets: list[Bucket]) -> Course:
+        """Where any ACL reaches, though none matches, and where none does."""
+        turns = Counter[int]()
+        for acl in chain.from_iterable(buckets):
+            held = self._held[acl]
+            if len(held.by) == 1:
+                return ALWAYS_UNMATCHED
+            was_there = False
+            for version, by in zip(*held, strict=True):
+                turns[version] += (by >= 0) - was_there
+                was_there = by >= 0
+        since = sorted({0, *turns})
+        reaching = accumulate(turns[version] for version in since)
+        return _course(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
+
+
+def _held(spans: list[_Span], versions: int) -> Course:
+    """By which life an ACL is in force, the first that began where several are; UNREACHED where
+    it is not."""
+    begun: dict[int, list[int]] = {0: []}
+    ended: dict[int, list[int]] = {}
+    for begin, end, number in spans:
+        begun.setdefault(begin, []).append(number)
+        ended.setdefault(end, []).append(number)
+    since = sorted((begun.keys() | ended.keys()) - {versions})
+    alive: dict[int, None] = {}
+    by = []
+    for version in since:
+        for number in ended.get(version, ()):
+            del alive[number]
+        alive.update(dict.fromkeys(begun.get(version, ())))
+        by.append(next(iter(alive), UNREACHED))
+    return _course(since, by)
+
+
+def _course(since: list[int], by: list[int]) -> Course:
+    """Without the edges at which nothing turns."""
+    turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
+    return Course(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
+
+
+def _first(ranked: list[Course], version: int, otherwise: Course) -> int:
+    """By the first of ``ranked`` in which a life is there."""
+    for course in ranked:
+        by = course.at(version)
+        if by >= 0:
+            return by
+    return otherwise.at(version)
+
+
+def _numbers(texts: Iterable[str], wildcard: str) -> dict[str, int]:
+    """The number of each text that an ACL names; 0 stands for all others as for the wildcard."""
+    return {text: number for number, text in enumerate((wildcard, *sorted({*texts} - {wildcard})))}

@@ -1,0 +1,1 @@
+"""Which request of Kafka needs which operation on which resource."""

@@ -1,0 +1,1 @@
+"""Java's configuration files and the client settings in Kafka's keys."""

@@ -1,0 +1,109 @@
+"""A client's security settings in Kafka's keys, as librdkafka wants them.
+
+One translator for whatever speaks to a cluster. What it cannot map and that concerns
+security is refused by name; what concerns nothing here is named and left out. No value
+appears in what it says: values may be passwords. This module must not connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from metalog.config.jaas import PLAIN_MODULE, SCRAM_MODULE, login_module
+from metalog.errors import InvalidRequest
+
+_SAME: Final = frozenset(
+    (
+        *("security.protocol", "client.id", "client.dns.lookup", "sasl.kerberos.service.name"),
+        *("ssl.key.password", "metadata.max.age.ms", "connections.max.idle.ms"),
+        *("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"),
+        *("retry.backoff.max.ms", "socket.connection.setup.timeout.ms"),
+    )
+)
+_RENAMED: Final = {
+    "sasl.mechanism": "sasl.mechanisms",
+    "request.timeout.ms": "socket.timeout.ms",
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+}
+_SHAPED: Final = frozenset(
+    (
+        *("sasl.jaas.config", "ssl.endpoint.identification.algorithm"),
+        *("ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.password"),
+        *("ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.password"),
+    )
+)
+_JAAS: Final = "sasl.jaas.config"
+_SECURITY: Final = ("ssl.", "sasl.", "security.")
+
+
+def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The settings, and a line for each key that is left out.
+
+    ``InvalidRequest`` names what concerns security and cannot be mapped.
+    """
+    settings: dict[str, str] = {}
+    left_out = []
+    for key, value in properties.items():
+        if key in _SAME:
+            settings[key] = value
+        elif key in _RENAMED:
+            settings[_RENAMED[key]] = value
+        elif key.startswith(_SECURITY) and key not in _SHAPED:
+            raise InvalidRequest(f"{key} is not known here; leave it out if you can")
+        elif key not in _SHAPED:
+            left_out.append(f"{key} is not used here")
+    if _JAAS in properties:
+        settings |= _login(properties[_JAAS])
+    algorithm = properties.get("ssl.endpoint.identification.algorithm")
+    if algorithm is not None:
+        settings["ssl.endpoint.identification.algorithm"] = algorithm.lower() or "none"
+    return settings | _truststore(properties) | _keystore(properties), left_out
+
+
+def _login(jaas: str) -> dict[str, str]:
+    """User name and password of PLAIN and SCRAM, which are all that is read of JAAS."""
+    try:
+        module = login_module(jaas)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{_JAAS}: {error}") from None
+    options = module.options
+    is_known = module.name in (PLAIN_MODULE, SCRAM_MODULE)
+    if not is_known or options.keys() != {"username", "password"}:
+        raise InvalidRequest(
+            f"{_JAAS}: only PlainLoginModule and ScramLoginModule with a username and "
+            'a password are read: …ScramLoginModule required username="…" password="…";'
+        )
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
+    location = properties.get("ssl.truststore.location")
+    if location is None:
+        return {}
+    if properties.get("ssl.truststore.type", "JKS").upper() != "PEM":
+        raise InvalidRequest(
+            "ssl.truststore.location: only PEM is read here; export the certificates "
+            "(keytool -exportcert -rfc) and set ssl.truststore.type=PEM"
+        )
+    return {"ssl.ca.location": location}
+
+
+def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
+    location = properties.get("ssl.keystore.location")
+    if location is None:
+        return {}
+    kind = properties.get("ssl.keystore.type", "JKS").upper()
+    if kind == "PEM":
+        return {"ssl.certificate.location": location, "ssl.key.location": location}
+    if kind != "PKCS12":
+        raise InvalidRequest(
+            "ssl.keystore.location: only PEM and PKCS12 are read here; convert it "
+            "(keytool -importkeystore -deststoretype PKCS12) and set ssl.keystore.type"
+        )
+    settings = {"ssl.keystore.location": location}
+    if "ssl.keystore.password" in properties:
+        settings["ssl.keystore.password"] = properties["ssl.keystore.password"]
+    return settings

@@ -1,0 +1,63 @@
+"""What in a log is another Kafka's, a line each for a person: whoever answers from it says them.
+
+A metadata.version that Kafka 4.3 refuses, and records that were passed over since nobody here
+knows them. This module must not know how a verb shows a line.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from metalog.image.features import METADATA_VERSION, FeaturesImage
+from metalog.image.policy import name_of
+from metalog.loader.record_policy import Skipped
+from metalog.loader.replay import Loader
+from metalog.plurals import counted
+from metalog.records.frame import Undecodable
+from metalog.records.messages import FeatureLevelRecord
+
+_log = logging.getLogger(__name__)
+
+
+def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
+    """Of a loader's image and what it passed over: each line by what it is about."""
+    problem = features.problem
+    about_version = {} if problem is None else {METADATA_VERSION: problem}
+    return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}
+
+
+def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
+    """``foreign_traces`` of records in log order, each with its offset, that no loader replays."""
+    level: int | None = None
+    skipped: dict[str, Skipped] = {}
+    for offset, message in records:
+        if isinstance(message, Undecodable):
+            first = skipped.get(name_of(message), Skipped(0, offset, message.reason))
+            skipped[name_of(message)] = first._replace(records=first.records + 1)
+        elif isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:
+            level = message.feature_level
+    return foreign_traces(FeaturesImage(level), skipped)
+
+
+def skipped_line(skipped: Skipped) -> str:
+    """Where the first of the records is, how many they are, and why they were passed over."""
+    if skipped.records == 1:
+        return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
+    return (
+        f"from offset {skipped.offset} on, {counted(skipped.records, 'record')}: {skipped.reason}"
+    )
+
+
+class ForeignTracesLog:
+    """Logs each trace once, for what follows a log and shows nobody its state."""
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def say(self, loader: Loader) -> None:
+        for kind, line in foreign_traces(loader.image.features, loader.skipped).items():
+            if kind not in self._logged:
+                self._logged.add(kind)
+                _log.warning("the log holds what Kafka 4.3 does not load: %s", line)

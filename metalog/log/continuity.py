@@ -1,0 +1,91 @@
+"""What may follow what in a log: the checks that no CRC makes.
+
+Base offset, length, epoch and magic lie outside a batch's CRC, so they are held
+against what must be there: offsets without a gap, an epoch that rises only at a
+LEADER_CHANGE batch, and ``leader-epoch-checkpoint`` where there is one.
+Pure. This module must not know where batches come from.
+"""
+
+from __future__ import annotations
+
+from metalog.errors import CorruptLog
+from metalog.log.folder.layout import LeaderEpochs
+from metalog.records.batch import Batch
+from metalog.records.messages import LeaderChangeMessage
+
+NO_EPOCHS = LeaderEpochs("")
+_NEVER = 2**63
+
+
+class Succession:
+    """The place that a reader has reached, and the check of each batch that comes next.
+
+    ``next_offset`` and ``epoch`` are None before the first batch of a log whose
+    beginning is not known.
+    """
+
+    __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")
+
+    def __init__(
+        self,
+        next_offset: int | None = None,
+        epoch: int | None = None,
+        epochs: LeaderEpochs = NO_EPOCHS,
+    ) -> None:
+        self.next_offset = next_offset
+        self.epoch = epoch
+        self._epochs = epochs
+        self._epochs_agree_below = 0
+
+    def admit(self, batch: Batch) -> None:
+        """Takes ``batch`` as the next one, or raises ``CorruptLog`` naming its place."""
+        if batch.base_offset != self.next_offset and self.next_offset is not None:
+            raise _at(batch, f"offset {batch.base_offset} stands where {self.next_offset} must")
+        if batch.epoch != self.epoch:
+            self._check_epoch(batch)
+            self._check_checkpoint(batch)
+        elif batch.last_offset >= self._epochs_agree_below:
+            self._check_checkpoint(batch)
+        self.next_offset = batch.next_offset
+        self.epoch = batch.epoch
+
+    def _check_epoch(self, batch: Batch) -> None:
+        if self.epoch is None:
+            return
+        if batch.epoch < self.epoch:
+            raise _at(batch, f"the epoch falls from {self.epoch} to {batch.epoch}")
+        if not is_leader_change(batch):
+            raise _at(
+                batch,
+                f"the epoch rises from {self.epoch} to {batch.epoch} without a leader change",
+            )
+
+    def _check_checkpoint(self, batch: Batch) -> None:
+        """The checkpoint may lack the newest epochs (it was copied first), but not disagree."""
+        starts = self._epochs.starts
+        self._epochs_agree_below = min(
+            (start.start_offset for start in starts if start.start_offset > batch.last_offset),
+            default=_NEVER,
+        )
+        if not starts or (batch.epoch > starts[-1].epoch and batch.base_offset > starts[-1][1]):
+            return
+        known = self._epochs.epoch_at(batch.last_offset)
+        if known is None:
+            if batch.epoch > starts[0].epoch:
+                raise _at(
+                    batch,
+                    f"epoch {batch.epoch} stands before offset {starts[0].start_offset}, where"
+                    f" leader-epoch-checkpoint has epoch {starts[0].epoch} begin",
+                )
+        elif batch.epoch != known:
+            raise _at(batch, f"epoch {batch.epoch} where leader-epoch-checkpoint has epoch {known}")
+
+
+def is_leader_change(batch: Batch) -> bool:
+    return batch.is_control and any(
+        isinstance(message, LeaderChangeMessage) for message in batch.messages()
+    )
+
+
+def _at(batch: Batch, problem: str) -> CorruptLog:
+    return CorruptLog(problem, file=batch.file, offset=batch.base_offset, byte=batch.position)

@@ -1,0 +1,344 @@
+"""A metadata log in a folder: Kafka's ``metadata.log.dir``, stopped, running or copied.
+
+Reading takes no lock, creates nothing and changes nothing. A snapshot of a higher epoch
+than the log, or of the same epoch and past its end, replaces the log, as in Kafka.
+This module must not apply any record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import CorruptLog
+from metalog.files import LOCAL_FILES, Files, opened
+from metalog.ids import SnapshotId
+from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
+from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.folder.location import LogFolder, read_folder, unreadable
+from metalog.log.folder.reach import Reach, beyond
+from metalog.log.folder.segment import TornTail
+from metalog.log.folder.single_file import SegmentSplit, read_checkpoint
+from metalog.log.folder.walk import LogEnds, Place, SegmentWalk, beginning, find_ends, segments_from
+from metalog.log.quorum.voters import Voters, find_voters
+from metalog.ports import (
+    Appended,
+    CutShort,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+    Truncated,
+)
+from metalog.records.batch import Batch
+
+_POLL_EVERY_S: Final = 0.1
+_MOST_BATCHES_A_POLL: Final = 1000
+
+
+class DirectoryLog:
+    """The log in a controller's folder, to be read; ``open_log`` opens it.
+
+    It goes up to where it ended when ``refresh`` or ``poll`` last looked.
+    With ``committed`` only what is provably committed is read (see ``proven``). Raises
+    ``InvalidSource`` where no metadata log is, ``CorruptLog`` where one is damaged.
+    """
+
+    def __init__(
+        self, path: str | Path, *, files: Files = LOCAL_FILES, committed: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self._files = files
+        self._committed = committed
+        self._known_ends: LogEnds | None = None
+        self._known_voters: Voters | None = None
+        self._polled: tuple[int, int] | None = None
+        self._folder = read_folder(self.path, files)
+
+    def refresh(self) -> None:
+        """Looks at the folder again, and at what was added since the last look."""
+        known = self._known_ends
+        self._known_ends = self._known_voters = None
+        self._folder = read_folder(self.path, self._files)
+        if known is not None:
+            place = known.place if known.place and self._is_still(known.place) else None
+            self._known_ends = find_ends(self._folder, self._files, place)
+
+    @property
+    def folder(self) -> LogFolder:
+        """The folder's files, as they were at the last look."""
+        return self._folder
+
+    @property
+    def meta_properties(self) -> MetaProperties | None:
+        """The node's ``meta.properties``; None where there is none."""
+        return self._folder.meta_properties
+
+    @property
+    def cluster_id(self) -> str | None:
+        """As ``meta.properties`` or an archive's own file has it."""
+        for known in (self._folder.meta_properties, self._folder.archive):
+            if known is not None and known.cluster_id is not None:
+                return known.cluster_id
+        return None
+
+    @property
+    def quorum_state(self) -> QuorumState | None:
+        """The node's ``quorum-state``; None where there is none."""
+        return self._folder.quorum_state
+
+    @property
+    def leader_epochs(self) -> LeaderEpochs:
+        """Where each epoch begins, by the ``leader-epoch-checkpoint``."""
+        return self._folder.leader_epochs
+
+    @property
+    def ends(self) -> LogEnds:
+        """Where the log began and ended at the last look."""
+        return self._ends
+
+    @property
+    def torn_tail(self) -> TornTail | None:
+        """The batch at the end that was not written whole; None where there is none."""
+        return self._ends.torn_tail
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """What keeps the last segment from being read to its end, where ``bounds`` has it;
+        reading past that raises it."""
+        return self._ends.damage
+
+    @property
+    def missing(self) -> CorruptLog | None:
+        """That records at the log's end are not there any more, if a file's name proves it."""
+        return self._beyond(is_certain=True)
+
+    @property
+    def may_be_missing(self) -> CorruptLog | None:
+        """The same by an entry of an index or an epoch that begins at the log's end, as a power
+        cut may leave them too."""
+        if self._ends.torn_tail is not None or self.missing is not None:
+            return None
+        return self._beyond(is_certain=False)
+
+    def _beyond(self, *, is_certain: bool) -> CorruptLog | None:
+        ends = self._ends
+        if ends.damage is not None or ends.replaced_by is not None:
+            return None
+        reaches = list(self._folder.reaches)
+        if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset == ends.end:
+            reaches.append(Reach(ends.end + 1, self.leader_epochs.file, is_certain=False))
+        return beyond(reaches, ends.end, is_certain=is_certain)
+
+    @property
+    def voters(self) -> Voters:
+        """Who votes in this quorum at the log's end, and where that is written."""
+        if self._known_voters is None:
+            self._known_voters = find_voters(self, self.quorum_state)
+        return self._known_voters
+
+    @property
+    def proven(self) -> Proven:
+        """What this folder alone proves to be committed."""
+        if self._folder.archive is not None:
+            return Proven(self._ends.end, KEPT)
+        snapshots = self.snapshots()
+        properties = self._folder.meta_properties
+        return proven_by_one(
+            end=self._ends.end,
+            newest_snapshot_end=snapshots[-1].end_offset if snapshots else None,
+            voters=self.voters.ids,
+            node_id=properties.node_id if properties is not None else None,
+        )
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is odd about the folder, though it can be read."""
+        problems = list(self._folder.problems)
+        ends, state, partition = self._ends, self.quorum_state, self._folder.partition
+        if ends.torn_tail is not None:
+            problems.append(str(ends.torn_tail))
+        if ends.replaced_by is not None:
+            problems.append(
+                f"{partition}: the snapshot {ends.replaced_by} replaces the log, which ends"
+                " before it or has an older epoch"
+            )
+        problems += [
+            f"{self._folder.snapshot_path(named)}: {problem}"
+            for named in self._folder.snapshots
+            if (problem := self._contradiction(named)) is not None
+        ]
+        problems += [missing.found for missing in (self.missing, self.may_be_missing) if missing]
+        if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset > ends.end:
+            problems.append(
+                f"{partition}: leader-epoch-checkpoint has epoch {newest[0].epoch} begin at offset"
+                f" {newest[0].start_offset}, past the log's end at {ends.end}: records are missing,"
+                " or it was copied later"
+            )
+        if state is not None and state.leader_epoch < ends.epoch:
+            problems.append(
+                f"{partition}: the log has epoch {ends.epoch}, quorum-state only"
+                f" {state.leader_epoch}; they were not copied at one moment"
+            )
+        return tuple(problems)
+
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        ends = self._ends
+        return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
+        self.refresh()
+        ends = self._ends
+        if start < ends.start:
+            newest = self._newest_snapshot()
+            yield SnapshotNeeded(newest)
+            start = newest.end_offset
+        elif start > ends.end:
+            yield Truncated(ends.end)
+        limit = self.proven.offset if self._committed else ends.end
+        self._polled = (limit, ends.epoch)
+        if self.missing is not None and limit == ends.end:
+            yield CutShort(self.missing)
+        if ends.damage is None or limit < ends.end:
+            yield HighWatermark(limit)
+        for batch in self.batches(start):
+            if batch.next_offset > limit:
+                return
+            yield Appended(batch)
+        if ends.damage is not None and limit == ends.end:
+            raise ends.damage
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        deadline = time.monotonic() + timeout_s
+        while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, _POLL_EVERY_S))
+        return events
+
+    def batches(self, start: int) -> Iterator[Batch]:
+        """Batches that reach past ``start``, to the end, committed or not."""
+        ends = self._ends
+        if ends.place is None or ends.replaced_by is not None or start >= ends.end:
+            return
+        for batch in SegmentWalk(
+            self._folder, self._files, beginning(segments_from(self._folder, start)[0])
+        ):
+            if batch.next_offset > start:
+                yield batch
+            if batch.next_offset >= ends.end:
+                return
+
+    def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
+        if self._ends.replaced_by is not None:
+            return []
+        return [
+            SegmentSplit(self._folder.segment_path(base), base, self.leader_epochs, self._files)
+            for base in self._folder.segments
+        ]
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """Those that can be of this log; ``problems`` names any other."""
+        return [named for named in self._folder.snapshots if self._contradiction(named) is None]
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
+        return read_checkpoint(self._folder.snapshot_path(id), self._files)
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """The batches of ``bootstrap.checkpoint``, with which a log without records begins;
+        None where the log has records, or where no such file lies beside it."""
+        path = self._folder.bootstrap
+        if path is None or self._ends.end > 0:
+            return None
+        return read_checkpoint(path, self._files)
+
+    @property
+    def _ends(self) -> LogEnds:
+        if self._known_ends is None:
+            self._known_ends = find_ends(self._folder, self._files)
+        return self._known_ends
+
+    def _contradiction(self, id: SnapshotId) -> str | None:
+        """Why no snapshot of this log can have this name."""
+        if self._ends.damage is None and id.end_offset > self._ends.end:
+            return (
+                f"it ends past the log's end at {self._ends.end}, and in an older epoch; it is"
+                " left out, being of another log"
+            )
+        known = self.leader_epochs.epoch_at(id.end_offset - 1)
+        if known is None or known == id.epoch or id.epoch > self.leader_epochs.starts[-1].epoch:
+            return None
+        return (
+            f"it ends in epoch {id.epoch}, where leader-epoch-checkpoint has epoch {known}; it"
+            " is left out, being of another log"
+        )
+
+    def _newest_snapshot(self) -> SnapshotId:
+        if snapshots := self.snapshots():
+            return snapshots[-1]
+        raise CorruptLog(
+            f"the log begins at offset {self._ends.start}, and no snapshot holds what was before",
+            file=str(self._folder.partition),
+        )
+
+    def _news(self) -> list[LogEvent]:
+        """What has come since the last poll, at most some batches of it."""
+        reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
+        place = self._ends.place
+        self.refresh()
+        ends = self._ends
+        events: list[LogEvent] = []
+        kept = min(
+            (begin for later, begin in self.leader_epochs.starts if later > epoch),
+            default=reached,
+        )
+        kept = min(kept, reached, ends.end)
+        if ends.start > kept:
+            newest = self._newest_snapshot()
+            events.append(SnapshotNeeded(newest))
+            kept, epoch = newest
+        elif kept < reached:
+            events.append(Truncated(kept))
+        limit = self.proven.offset if self._committed else ends.end
+        news = [batch for batch in self._after(place, kept) if batch.next_offset <= limit]
+        if news:
+            kept, epoch = news[-1].next_offset, news[-1].epoch
+            events.append(HighWatermark(kept))
+        elif ends.damage is not None:
+            raise ends.damage
+        events.extend(Appended(batch) for batch in news)
+        self._polled = (kept, epoch)
+        return events
+
+    def _after(self, place: Place | None, start: int) -> Iterator[Batch]:
+        if place is not None and place.next_offset == start and self._ends.replaced_by is None:
+            walk = iter(SegmentWalk(self._folder, self._files, place))
+            return islice(walk, _MOST_BATCHES_A_POLL)
+        return islice(self.batches(start), _MOST_BATCHES_A_POLL)
+
+    def _is_still(self, place: Place) -> bool:
+        """Whether what stood before ``place`` was not truncated, as far as can be seen."""
+        epoch = -1 if place.epoch is None else place.epoch
+        for later, start in self.leader_epochs.starts:
+            if later > epoch and start < place.next_offset:
+                return False
+        if place.segment not in self._folder.segments:
+            return False
+        try:
+            with opened(self._files, self._folder.segment_path(place.segment)) as file:
+                return file.size() >= place.byte
+        except OSError as error:
+            raise unreadable(self.path, error) from None

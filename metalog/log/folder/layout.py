@@ -1,0 +1,309 @@
+"""What a metadata log's folder holds: file names, and the small files beside the segments.
+
+Names and formats are Kafka's (``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
+``QuorumStateData``, ``PartitionMetadataFile``); ``docs/formats/directory.md`` has them all.
+Pure: bytes in, values out, ``CorruptLog`` for what cannot be read. This module must not
+know what stands in a segment or a snapshot, and it opens nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from metalog.config.properties import parse_properties, properties_mapping
+from metalog.errors import CorruptLog
+from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, SnapshotId, Uuid, parse_uuid, uuid_text
+from metalog.plurals import counted
+
+PARTITION_FOLDER: Final = "__cluster_metadata-0"
+META_PROPERTIES: Final = "meta.properties"
+ARCHIVE_PROPERTIES: Final = "archive.properties"
+"""Ours, where a node has meta.properties: the folder is an archive."""
+BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
+LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
+QUORUM_STATE: Final = "quorum-state"
+PARTITION_METADATA: Final = "partition.metadata"
+CHECKPOINT_SUFFIX: Final = ".checkpoint"
+AVRO_SUFFIX: Final = ".avro"
+SEGMENT_SUFFIX: Final = ".log"
+LOCK: Final = ".lock"
+
+_SEGMENT_NAME: Final = re.compile(r"([0-9]{20})\.log")
+_INDEX_NAME: Final = re.compile(r"([0-9]{20})\.(?:index|timeindex)")
+_PRODUCER_STATE_NAME: Final = re.compile(r"([0-9]{20})\.snapshot")
+_UNFINISHED_NAME: Final = re.compile(r"([0-9]{20})(?:\.|-([0-9]{10})\D).*\.part")
+_SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_AVRO_SNAPSHOT_NAME: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.avro")
+_MAX_OFFSET: Final = 2**63 - 1
+_MAX_EPOCH: Final = 2**31 - 1
+
+
+def segment_name(base_offset: int) -> str:
+    return f"{base_offset:020d}{SEGMENT_SUFFIX}"
+
+
+def index_name(base_offset: int) -> str:
+    return f"{base_offset:020d}.index"
+
+
+def time_index_name(base_offset: int) -> str:
+    return f"{base_offset:020d}.timeindex"
+
+
+def producer_state_name(base_offset: int) -> str:
+    """What Kafka keeps beside a segment, though a metadata log has no producers."""
+    return f"{base_offset:020d}.snapshot"
+
+
+def segment_base_offset(name: str) -> int | None:
+    """The offset that a segment's name promises; None for any other file."""
+    return _named_offset(_SEGMENT_NAME.fullmatch(name))
+
+
+def index_base_offset(name: str) -> int | None:
+    """The base offset of the segment whose index has this name; None for any other file."""
+    return _named_offset(_INDEX_NAME.fullmatch(name))
+
+
+def producer_state_offset(name: str) -> int | None:
+    """The offset at which Kafka wrote this producer snapshot; None for any other file."""
+    return _named_offset(_PRODUCER_STATE_NAME.fullmatch(name))
+
+
+def _named_offset(match: re.Match[str] | None) -> int | None:
+    if match is None or (offset := int(match[1])) > _MAX_OFFSET:
+        return None
+    return offset
+
+
+def snapshot_name(id: SnapshotId) -> str:
+    return f"{id}{CHECKPOINT_SUFFIX}"
+
+
+def snapshot_id(name: str) -> SnapshotId | None:
+    """The id in a snapshot's name; None for any other file."""
+    return _named_id(_SNAPSHOT_NAME.fullmatch(name))
+
+
+def avro_snapshot_name(id: SnapshotId) -> str:
+    return f"{id}{AVRO_SUFFIX}"
+
+
+def avro_snapshot_id(name: str) -> SnapshotId | None:
+    """The id in the name of a snapshot in Avro; None for any other file."""
+    return _named_id(_AVRO_SNAPSHOT_NAME.fullmatch(name))
+
+
+def _named_id(match: re.Match[str] | None) -> SnapshotId | None:
+    if match is None:
+        return None
+    named = SnapshotId(int(match[1]), int(match[2]))
+    return named if named.end_offset <= _MAX_OFFSET and named.epoch <= _MAX_EPOCH else None
+
+
+def segments(names: Iterable[str]) -> list[int]:
+    """Base offsets of the segments among ``names``, lowest first; leftovers are no segments."""
+    return sorted(base for name in names if (base := segment_base_offset(name)) is not None)
+
+
+def snapshots(names: Iterable[str]) -> list[SnapshotId]:
+    """Ids of the snapshots among ``names``, oldest first; leftovers are no snapshots."""
+    return sorted(named for name in names if (named := snapshot_id(name)) is not None)
+
+
+def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
+    """Those of files that somebody was killed while writing, ours (``NAME.part``) and Kafka's;
+    with ``before`` of snapshots older than that alone."""
+    return [
+        name
+        for name in names
+        if (match := _UNFINISHED_NAME.fullmatch(name)) is not None
+        and (before is None or (match[2] and SnapshotId(int(match[1]), int(match[2])) < before))
+    ]
+
+
+class EpochStart(NamedTuple):
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochs(NamedTuple):
+    """``leader-epoch-checkpoint``: where each leader's epoch begins, oldest first.
+
+    Kafka raises the first entry's offset to the log's start when it deletes segments,
+    so the first entry bounds its epoch's beginning and the others name theirs.
+    """
+
+    file: str
+    starts: tuple[EpochStart, ...] = ()
+
+    def epoch_at(self, offset: int) -> int | None:
+        """The epoch that a record at ``offset`` must have; None below the first entry."""
+        epoch = None
+        for start in self.starts:
+            if start.start_offset > offset:
+                break
+            epoch = start.epoch
+        return epoch
+
+
+def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
+    """Version 0, the number of entries, then ``epoch offset`` lines, both rising."""
+    lines = data.decode("latin-1").removesuffix("\n").split("\n")
+    if lines == [""] and not data:
+        return LeaderEpochs(file)
+    try:
+        version, count, *entries = [[int(word) for word in line.split(" ")] for line in lines]
+        starts = tuple(EpochStart(*entry) for entry in entries)
+    except (TypeError, ValueError):
+        raise _bad_epochs("not a leader-epoch-checkpoint", file) from None
+    if version != [0]:
+        raise _bad_epochs(f"version {version[0]} is not known; 0 is", file)
+    if count != [len(starts)]:
+        raise _bad_epochs(
+            f"{counted(count[0], 'entry is', 'entries are')} announced, and not {len(starts)}", file
+        )
+    for previous, start in pairwise(starts):
+        if start.epoch <= previous.epoch or start.start_offset <= previous.start_offset:
+            raise _bad_epochs(
+                f"epoch {start.epoch} from offset {start.start_offset} cannot follow"
+                f" epoch {previous.epoch} from offset {previous.start_offset}",
+                file,
+            )
+    return LeaderEpochs(file, starts)
+
+
+def leader_epochs_bytes(starts: Sequence[EpochStart]) -> bytes:
+    """What ``parse_leader_epochs`` reads."""
+    lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _bad_epochs(problem: str, file: str) -> CorruptLog:
+    advice = "a copy of the folder without this file is read without this check"
+    return CorruptLog(problem, file=file, advice=advice)
+
+
+class QuorumState(NamedTuple):
+    """``quorum-state``: what this node knew of elections. Version 0 names the voters,
+    version 1 leaves them to the log; no voters means that they are not known here."""
+
+    leader_id: int
+    leader_epoch: int
+    voted_id: int
+    voters: tuple[int, ...]
+    data_version: int
+
+
+def parse_quorum_state(data: bytes, file: str) -> QuorumState:
+    try:
+        state = json.loads(data)
+        parsed = QuorumState(
+            leader_id=state["leaderId"],
+            leader_epoch=state["leaderEpoch"],
+            voted_id=state.get("votedId", -1),
+            voters=tuple(voter["voterId"] for voter in state.get("currentVoters") or ()),
+            data_version=state.get("data_version", 0),
+        )
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        raise CorruptLog("not a quorum-state", file=file) from None
+    numbers = (*parsed[:3], *parsed.voters, parsed.data_version)
+    if not all(type(number) is int for number in numbers):
+        raise CorruptLog("not a quorum-state", file=file)
+    if parsed.data_version not in (0, 1):
+        raise CorruptLog(f"data_version {parsed.data_version} is not known; 0 and 1 are", file=file)
+    return parsed
+
+
+def quorum_state_bytes(state: QuorumState) -> bytes:
+    """What ``parse_quorum_state`` reads, and Kafka."""
+    if state.data_version == 0:
+        fields: dict[str, object] = {
+            "clusterId": "",
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": state.voted_id,
+            "appliedOffset": 0,
+            "currentVoters": [{"voterId": voter} for voter in state.voters],
+        }
+    else:
+        fields = {
+            "leaderId": state.leader_id,
+            "leaderEpoch": state.leader_epoch,
+            "votedId": state.voted_id,
+            "votedDirectoryId": uuid_text(ZERO_UUID),
+        }
+    fields["data_version"] = state.data_version
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+class MetaProperties(NamedTuple):
+    """``meta.properties``: whose folder this is; ids are None where the file lacks them."""
+
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: str | None
+    version: str | None
+
+
+def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
+    try:
+        properties = properties_mapping(parse_properties(data))
+        node_id = properties.get("node.id", properties.get("broker.id"))
+        return MetaProperties(
+            cluster_id=properties.get("cluster.id"),
+            node_id=None if node_id is None else int(node_id),
+            directory_id=properties.get("directory.id"),
+            version=properties.get("version"),
+        )
+    except ValueError as error:
+        raise CorruptLog(f"not a meta.properties ({error})", file=file) from None
+
+
+class ArchiveProperties(NamedTuple):
+    """``archive.properties``; the cluster's id is None where nobody told it."""
+
+    cluster_id: str | None
+
+
+def parse_archive_properties(data: bytes, file: str) -> ArchiveProperties:
+    try:
+        properties = properties_mapping(parse_properties(data))
+    except ValueError as error:
+        raise CorruptLog(f"not an {ARCHIVE_PROPERTIES} ({error})", file=file) from None
+    return ArchiveProperties(properties.get("cluster.id"))
+
+
+def archive_properties_bytes(properties: ArchiveProperties) -> bytes:
+    text = "# An archive of a Kafka metadata log, made by metalog archive.\n"
+    text += "" if properties.cluster_id is None else f"cluster.id={properties.cluster_id}\n"
+    return text.encode()
+
+
+def meta_properties_bytes(properties: MetaProperties) -> bytes:
+    """A ``meta.properties`` of version 1, as Kafka formats it."""
+    lines = {
+        "node.id": properties.node_id,
+        "directory.id": properties.directory_id,
+        "version": properties.version,
+        "cluster.id": properties.cluster_id,
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items()).encode()
+
+
+PARTITION_METADATA_BYTES: Final = f"version: 0\ntopic_id: {uuid_text(METADATA_TOPIC_ID)}".encode()
+
+
+def parse_partition_metadata(data: bytes, file: str) -> Uuid:
+    """``partition.metadata``: the topic id of the folder's partition."""
+    lines = data.decode("latin-1").splitlines()
+    if len(lines) != 2 or lines[0] != "version: 0" or not lines[1].startswith("topic_id: "):
+        raise CorruptLog("not a partition.metadata of version 0", file=file)
+    try:
+        return parse_uuid(lines[1].removeprefix("topic_id: "))
+    except ValueError as error:
+        raise CorruptLog(str(error), file=file) from None

@@ -1,0 +1,102 @@
+"""How far a log once reached, by the files that Kafka keeps beside its segments.
+
+A log cut between two batches looks whole. Kafka writes a producer snapshot (``N.snapshot``)
+when all below offset N was written, and an index entry when its batch was; it removes both
+before it gives up records. So a reader that looks at them first finds them behind the log.
+This module must not read a batch.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.files import Files, opened
+from metalog.log.folder import layout
+
+_ADVICE: Final = "take the log from another copy"
+_OFFSET_ENTRY: Final = struct.Struct(">ii")
+_TIME_ENTRY: Final = struct.Struct(">qi")
+
+
+class Reach(NamedTuple):
+    """The log held all records below offset ``end`` once, since ``file`` exists or says so.
+
+    ``is_certain`` unless a power cut may have left an entry and not its batch, or an index and
+    not its segment.
+    """
+
+    end: int
+    file: str
+    is_certain: bool
+
+
+def find_reaches(
+    partition: Path, names: Sequence[str], files: Files, segment: int | None = None
+) -> tuple[Reach, ...]:
+    """What the ``names`` in a partition's folder, and the indexes of a ``segment``, by default
+    the last, say of where that segment ends."""
+    bases = layout.segments(names)
+    base = segment if segment is not None else bases[-1] if bases else -1
+    limit = min((each for each in bases if each > base), default=None)
+    found = [
+        reach for reach in _named(partition, names, base) if limit is None or reach.end <= limit
+    ]
+    for name, entry in (
+        (layout.index_name(base), _OFFSET_ENTRY),
+        (layout.time_index_name(base), _TIME_ENTRY),
+    ):
+        if name in names:
+            offset = _last_offset(files, partition / name, entry)
+            found.append(Reach(base + offset + 1, str(partition / name), is_certain=False))
+    return tuple(found)
+
+
+def beyond(reaches: Iterable[Reach], end: int, *, is_certain: bool) -> CorruptLog | None:
+    """What the farthest of the ``reaches`` says that are certain, or of the others, if that is
+    past a log's ``end``."""
+    reach = max((each for each in reaches if each.is_certain is is_certain), default=None)
+    if reach is None or reach.end <= end:
+        return None
+    lost = "are missing" if is_certain else "are missing, or never came to the disk"
+    return CorruptLog(
+        f"it tells of records {end} to {reach.end - 1}, which {lost}: the log ends before them",
+        file=reach.file,
+        advice=_ADVICE,
+    )
+
+
+def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[Reach]:
+    for name in names:
+        offset = layout.producer_state_offset(name)
+        if offset is None:
+            offset = layout.segment_base_offset(name)
+        index = layout.index_base_offset(name)
+        if offset is not None:
+            yield Reach(offset, str(partition / name), is_certain=True)
+        elif index is not None and index > base:
+            yield Reach(index + 1, str(partition / name), is_certain=False)
+
+
+def _last_offset(files: Files, path: Path, entry: struct.Struct) -> int:
+    """The relative offset in an index's last entry; -1 without any.
+
+    Kafka makes the file as long as it may become, and zeros follow the last entry.
+    """
+    with opened(files, path) as file:
+        low, high = 0, file.size() // entry.size
+        last = b""
+        while low < high:
+            middle = (low + high) // 2
+            read = file.read_at(middle * entry.size, entry.size)
+            if read.strip(b"\0"):
+                low, last = middle + 1, read
+            else:
+                high = middle
+    if len(last) < entry.size:
+        return -1
+    fields: tuple[int, ...] = entry.unpack(last)
+    return fields[0] if entry is _OFFSET_ENTRY else fields[1]

@@ -1,0 +1,252 @@
+"""One file of batches, read lazily in large blocks: a segment, or a snapshot's file.
+
+Every batch is whole, its CRC is right and it follows the one before; else one
+``CorruptLog`` names file, offset and byte. What a crash left at the end of the last
+segment is no damage but a ``TornTail``: the batch that was being written, cut short or with
+zeros for the sectors that never came to the disk. Memory does not grow with the file.
+This module must not know what a folder holds, and it applies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.files import ReadableFile
+from metalog.log.continuity import Succession
+from metalog.records.batch import (
+    CRC_PLACE,
+    HEADER_SIZE,
+    LENGTH_END,
+    MAX_BATCH_SIZE,
+    Batch,
+    batch_size,
+    decode_batch,
+)
+from metalog.records.primitives.checksum import crc32c, is_one_bit_off
+
+BLOCK_SIZE: Final = 1 << 20
+
+_ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
+
+_OFFSET_END: Final = 8
+_MAGIC_PLACE: Final = 16
+_MAGIC: Final = 2
+_LAST_OFFSET_DELTA: Final = slice(23, 27)
+_MOST_GUESSES: Final = 16
+_SECTOR: Final = 512
+"""What a disk writes as a whole."""
+_LEAST_HOLE: Final = 16
+"""Fewer zeros than these end many a batch that is whole."""
+
+
+class TornTail(NamedTuple):
+    """Bytes at the end of the last segment that hold no whole batch, and were left out."""
+
+    file: str
+    byte: int
+    size: int
+    offset: int | None
+    """Where the log ends instead: the offset that the torn batch was to have."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}, offset {self.offset}, byte {self.byte}: {self.size} bytes of a batch"
+            " that was not written to its end, or was damaged since, are left out"
+        )
+
+
+class SegmentReader:
+    """Batches of one open file, from ``position`` to the end that it had when asked.
+
+    ``torn_tail`` is set, and ``position`` stays before it, when the iteration ends at one;
+    only ``may_be_torn`` files may have it. Iterating again goes on where the last
+    iteration stopped, which follows a file that grows.
+    """
+
+    __slots__ = ("_file", "_may_be_torn", "_name", "_succession", "position", "torn_tail")
+
+    def __init__(
+        self,
+        file: ReadableFile,
+        name: str,
+        succession: Succession,
+        *,
+        position: int = 0,
+        may_be_torn: bool = False,
+    ) -> None:
+        self._file = file
+        self._name = name
+        self._succession = succession
+        self._may_be_torn = may_be_torn
+        self.position = position
+        self.torn_tail: TornTail | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.torn_tail = None
+        end = self._file.size()
+        admit = self._succession.admit
+        for buffer, start, position, size in whole_frames(self._file, self.position, end):
+            try:
+                batch = decode_batch(buffer, start, file=self._name, file_position=position)
+                admit(batch)
+            except CorruptLog as error:
+                if position + size == end and self._has_hole(buffer[start : start + size]):
+                    self.torn_tail = self._torn(size)
+                    return
+                raise self._damage(error.problem, position) from None
+            self.position = position + size
+            yield batch
+        if self.position < end:
+            self._judge_tail(end)
+
+    def _damage(self, problem: str, position: int) -> CorruptLog:
+        """The error for the batch at ``position``; its offset is the one that must stand there."""
+        offset = self._succession.next_offset
+        return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
+
+    def _judge_tail(self, end: int) -> None:
+        size = end - self.position
+        tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
+        written = _end_hole(tail, self.position) if len(tail) == size else len(tail)
+        problem = _why_no_torn_batch(tail, self._succession.next_offset, written)
+        if problem is None and not self._holds_zeros(self.position + len(tail), end):
+            problem = f"something stands behind {len(tail)} bytes of zeros"
+        if problem is None and not self._may_be_torn:
+            problem = f"the file ends inside a batch, {size} bytes after its beginning"
+        if problem is not None:
+            raise self._damage(problem, self.position)
+        self.torn_tail = self._torn(size)
+
+    def _torn(self, size: int) -> TornTail:
+        return TornTail(self._name, self.position, size, self._succession.next_offset)
+
+    def _has_hole(self, frame: bytes) -> bool:
+        """Whether ``frame``, at ``position`` and the file's last, lacks sectors of a batch.
+
+        One whose checksum is right, or would be but for one bit, has all of them: its zeros
+        were written.
+        """
+        hole = _first_hole(frame, self.position)
+        if not self._may_be_torn or hole == len(frame) or _is_whole_but_for_a_bit(frame):
+            return False
+        return _why_no_torn_batch(frame, self._succession.next_offset, hole) is None
+
+    def _holds_zeros(self, start: int, end: int) -> bool:
+        return not any(
+            self._file.read_at(at, min(BLOCK_SIZE, end - at)).strip(b"\0")
+            for at in range(start, end, BLOCK_SIZE)
+        )
+
+
+class Frame(NamedTuple):
+    """A batch as its length field cuts it out: ``buffer[start:start + size]``."""
+
+    buffer: bytes
+    start: int
+    position: int
+    size: int
+
+
+def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
+    """The frames between ``position`` and ``end``, unchecked, up to the first that is not
+    whole or whose length cannot be one."""
+    buffer = b""
+    start = 0
+    while position + LENGTH_END <= end:
+        size = batch_size(buffer, start)
+        if size is not None and not HEADER_SIZE <= size <= min(MAX_BATCH_SIZE, end - position):
+            return
+        if size is None or start + size > len(buffer):
+            wanted = min(max(BLOCK_SIZE, size or LENGTH_END), end - position)
+            buffer, start = file.read_at(position, wanted), 0
+            if len(buffer) < wanted:
+                return
+            continue
+        yield Frame(buffer, start, position, size)
+        start += size
+        position += size
+
+
+def _first_hole(data: bytes, position: int) -> int:
+    """Where in ``data``, which ends a file at byte ``position``, the first sector lies that was
+    not written; its length if all were."""
+    for at in range(-position % _SECTOR, len(data) - _SECTOR + 1, _SECTOR):
+        if not data[at : at + _SECTOR].strip(b"\0"):
+            return at
+    return _end_hole(data, position)
+
+
+def _end_hole(data: bytes, position: int) -> int:
+    """The same of sectors from which on nothing was written."""
+    end = len(data.rstrip(b"\0"))
+    hole = end + -(position + end) % _SECTOR
+    return hole if len(data) - hole >= _LEAST_HOLE else len(data)
+
+
+def _is_whole_but_for_a_bit(frame: bytes) -> bool:
+    said = int.from_bytes(frame[CRC_PLACE])
+    covered = frame[CRC_PLACE.stop :]
+    return is_one_bit_off(said ^ crc32c(covered), len(covered))
+
+
+def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
+    """None if ``tail`` is what a crash may leave of one batch; else what is wrong with it.
+
+    A tail is torn only if its ``written`` bytes, before a hole, begin the batch that comes next
+    and nothing in it says that more was written: no whole batch hides behind a damaged length.
+    """
+    head = tail[: min(written, HEADER_SIZE)]
+    if not tail[:written].strip(b"\0"):
+        return None
+    if next_offset is not None and not head.startswith(
+        next_offset.to_bytes(_OFFSET_END)[: len(head)]
+    ):
+        return f"what stands here is not the batch of offset {next_offset}"
+    if len(head) > _MAGIC_PLACE and head[_MAGIC_PLACE] != _MAGIC:
+        return f"magic {head[_MAGIC_PLACE]} where {_MAGIC} must stand"
+    size = batch_size(head)
+    if size is not None:
+        if not HEADER_SIZE <= size <= MAX_BATCH_SIZE:
+            return f"a batch cannot be {size} bytes long"
+        if _hides_whole_batch(tail, size, written):
+            return f"a length of {size} bytes is wrong: a whole batch stands here"
+    return None
+
+
+def _hides_whole_batch(tail: bytes, said: int, written: int) -> bool:
+    """Whether the beginning of ``tail`` is a whole batch but for its length, ``said``.
+
+    Tried are: the end of the file and of what is ``written``, each length that one flipped bit
+    may have changed, and each place where the batch after it seems to begin.
+    """
+    if len(tail) < HEADER_SIZE:
+        return False
+    sizes = {
+        len(tail),
+        written,
+        *(LENGTH_END + (said - LENGTH_END ^ 1 << bit) for bit in range(31)),
+    }
+    delta = int.from_bytes(tail[_LAST_OFFSET_DELTA], signed=True)
+    following = int.from_bytes(tail[:_OFFSET_END]) + delta + 1
+    if 0 < following < 1 << 63:
+        sizes.update(islice(_places(tail, following.to_bytes(_OFFSET_END)), _MOST_GUESSES))
+    return any(HEADER_SIZE <= size <= len(tail) and _is_batch(tail, size) for size in sizes)
+
+
+def _is_batch(tail: bytes, size: int) -> bool:
+    length = (size - LENGTH_END).to_bytes(LENGTH_END - _OFFSET_END)
+    try:
+        decode_batch(tail[:_OFFSET_END] + length + tail[LENGTH_END:size])
+    except CorruptLog:
+        return False
+    return True
+
+
+def _places(data: bytes, wanted: bytes) -> Iterator[int]:
+    place = data.find(wanted, HEADER_SIZE)
+    while place >= 0:
+        yield place
+        place = data.find(wanted, place + 1)

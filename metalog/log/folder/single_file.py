@@ -1,0 +1,257 @@
+"""Logs that are one file: a segment without its folder, or one snapshot.
+
+A segment in its own folder is still held against the ``leader-epoch-checkpoint`` beside
+it. This module must not know whole folders, and it applies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
+from metalog.files import LOCAL_FILES, Files, opened, read_whole
+from metalog.ids import SnapshotId
+from metalog.log.continuity import NO_EPOCHS, Succession
+from metalog.log.folder import layout
+from metalog.log.folder.commit import NOT_ON_DISK, Proven
+from metalog.log.folder.layout import LeaderEpochs
+from metalog.log.folder.location import unreadable
+from metalog.log.folder.reach import Reach, beyond, find_reaches
+from metalog.log.folder.segment import SegmentReader, TornTail
+from metalog.ports import (
+    Appended,
+    CutShort,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+)
+from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
+
+
+def read_segment(
+    path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files
+) -> Iterator[Batch]:
+    """The batches of one segment, which may be torn at its end."""
+    succession = Succession(base_offset, None, epochs)
+    try:
+        with opened(files, path) as file:
+            yield from SegmentReader(file, str(path), succession, may_be_torn=True)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
+    """The batches of a snapshot's file; header, footer and epoch are not yet checked."""
+    try:
+        with opened(files, path) as file:
+            if file.size() == 0:
+                raise CorruptSnapshot("the snapshot is empty", file=str(path), byte=0)
+            yield from SegmentReader(file, str(path), Succession(0))
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
+    """The batches of a snapshot in either form, as ``read_checkpoint`` gives them."""
+    named = layout.avro_snapshot_id(path.name)
+    return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
+
+
+def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
+    from metalog.records.avro.snapshot import read_avro_snapshot
+
+    try:
+        with opened(files, path) as file:
+            yield from read_avro_snapshot(file, id, str(path))
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+class SegmentLog:
+    """One ``.log`` file. Any name will do; Kafka's own says at which offset it begins."""
+
+    def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
+        self.path = Path(path)
+        self._files = files
+        self._base_offset = layout.segment_base_offset(self.path.name)
+        self._epochs = _epochs_beside(self.path, files)
+        self.torn_tail: TornTail | None = None
+        self.damage: CorruptLog | None = None
+        """What keeps the file from being read to its end; reading past ``bounds`` raises it."""
+        reaches = _reaches_beside(self.path, files)
+        self._bounds = self._survey()
+        self.missing: CorruptLog | None = None
+        """That records at its end are not there any more, if a file beside it proves it."""
+        self._missing_by_index: CorruptLog | None = None
+        if self.damage is None:
+            end = self._bounds.end
+            self.missing = beyond(reaches, end, is_certain=True)
+            if self.torn_tail is None and self.missing is None:
+                self._missing_by_index = beyond(reaches, end, is_certain=False)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        problems = [] if self.torn_tail is None else [str(self.torn_tail)]
+        problems += [each.found for each in (self.missing, self._missing_by_index) if each]
+        if self._bounds.start > 0:
+            problems.append(
+                f"{self.path}: what was before offset {self._bounds.start} is not in this file"
+            )
+        return tuple(problems)
+
+    @property
+    def proven(self) -> Proven:
+        return Proven(0, "a segment alone proves nothing")
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        return None
+
+    def bounds(self) -> LogBounds:
+        return self._bounds
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        if self.missing is not None:
+            yield CutShort(self.missing)
+        if self.damage is None:
+            yield HighWatermark(self._bounds.end)
+        for batch in self.batches(start):
+            yield Appended(batch)
+        if self.damage is not None:
+            raise self.damage
+
+    def batches(self, start: int) -> Iterator[Batch]:
+        for batch in read_segment(self.path, self._base_offset, self._epochs, self._files):
+            if batch.next_offset > start:
+                yield batch
+            if batch.next_offset >= self._bounds.end:
+                return
+
+    def splits(self) -> Sequence[Split]:
+        return [SegmentSplit(self.path, self._base_offset, self._epochs, self._files)]
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return ()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        raise InvalidSource(f"{self.path}: a segment holds no snapshot {id}")
+
+    def _survey(self) -> LogBounds:
+        start = end = self._base_offset or 0
+        epoch = 0
+        first = True
+        succession = Succession(self._base_offset, None, self._epochs)
+        try:
+            with opened(self._files, self.path) as file:
+                reader = SegmentReader(file, str(self.path), succession, may_be_torn=True)
+                for batch in reader:
+                    if first:
+                        start, first = batch.base_offset, False
+                    end, epoch = batch.next_offset, batch.epoch
+                self.torn_tail = reader.torn_tail
+        except CorruptLog as error:
+            self.damage = error
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        return LogBounds(start, end, epoch, None, NOT_ON_DISK)
+
+
+class CheckpointLog:
+    """One snapshot's file: a log of which nothing but that is left.
+
+    Where the name of a ``.checkpoint`` is not Kafka's (``bootstrap.checkpoint``), its end
+    offset is 0 and the epoch that of its first batch.
+    """
+
+    def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
+        self.path = Path(path)
+        self._files = files
+        name = self.path.name
+        self.id = layout.snapshot_id(name) or layout.avro_snapshot_id(name) or self._id_inside()
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        return None
+
+    @property
+    def missing(self) -> CorruptLog | None:
+        return None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def proven(self) -> Proven:
+        return Proven(self.id.end_offset, "a snapshot holds committed records only")
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        return None
+
+    def bounds(self) -> LogBounds:
+        end, why = self.proven
+        return LogBounds(end, end, self.id.epoch, end, why)
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        if start < self.id.end_offset:
+            yield SnapshotNeeded(self.id)
+        yield HighWatermark(self.id.end_offset)
+
+    def splits(self) -> Sequence[Split]:
+        return ()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        return (self.id,)
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        if id != self.id:
+            raise InvalidSource(f"{self.path}: holds the snapshot {self.id} only, not {id}")
+        return read_snapshot_file(self.path, self._files)
+
+    def _id_inside(self) -> SnapshotId:
+        first = next(read_checkpoint(self.path, self._files), None)
+        return SnapshotId(0, 0 if first is None else first.epoch)
+
+
+class SegmentSplit(NamedTuple):
+    """One segment, to be read where it was sent."""
+
+    path: Path
+    base_offset: int | None
+    epochs: LeaderEpochs
+    files: Files
+
+    def read(self) -> Iterator[Batch]:
+        return read_segment(self.path, self.base_offset, self.epochs, self.files)
+
+
+def _reaches_beside(path: Path, files: Files) -> tuple[Reach, ...]:
+    base = layout.segment_base_offset(path.name)
+    if base is None:
+        return ()
+    try:
+        return find_reaches(path.parent, files.names(path.parent), files, base)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _epochs_beside(path: Path, files: Files) -> LeaderEpochs:
+    checkpoint = path.parent / layout.LEADER_EPOCH_CHECKPOINT
+    if layout.segment_base_offset(path.name) is None or not files.is_file(checkpoint):
+        return NO_EPOCHS
+    return layout.parse_leader_epochs(read_whole(files, checkpoint), str(checkpoint))
+
+
+def refuse_ordinary_topic(path: Path, batches: Iterator[Batch]) -> None:
+    """``InvalidSource`` if the first data batch holds no metadata record at all."""
+    for batch in batches:
+        if not batch.is_control:
+            if all(isinstance(message, Undecodable) for message in batch.messages()):
+                raise InvalidSource(
+                    f"{path}: no metadata records in it; the log of an ordinary topic?"
+                )
+            return

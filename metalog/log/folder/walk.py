@@ -1,0 +1,148 @@
+"""Walks a folder's segments, batch by batch, from one place to the end.
+
+Segments follow one another without a gap, and only the last may be torn. This module
+must not know snapshots, and it applies nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from metalog.errors import CorruptLog
+from metalog.files import Files, opened
+from metalog.ids import SnapshotId
+from metalog.log.continuity import Succession
+from metalog.log.folder.location import LogFolder, unreadable
+from metalog.log.folder.segment import SegmentReader, TornTail
+from metalog.records.batch import Batch
+
+
+class Place(NamedTuple):
+    """Where a reader stands: before ``byte`` of a segment, and what must come next there.
+
+    ``next_offset`` and ``epoch`` are those of the batch before; the epoch is None where
+    nothing was read yet.
+    """
+
+    segment: int
+    byte: int
+    next_offset: int
+    epoch: int | None
+
+
+class SegmentWalk:
+    """Batches from ``place`` on; ``place`` and ``torn_tail`` say where the walk stands."""
+
+    def __init__(self, folder: LogFolder, files: Files, place: Place) -> None:
+        self._folder = folder
+        self._files = files
+        self.place = place
+        self.torn_tail: TornTail | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        last = self._folder.segments[-1]
+        succession = Succession(
+            self.place.next_offset, self.place.epoch, self._folder.leader_epochs
+        )
+        for segment in segments_from(self._folder, self.place.segment):
+            path = self._folder.segment_path(segment)
+            byte = self.place.byte if segment == self.place.segment else 0
+            if segment != self.place.segment:
+                _expect_segment(segment, succession.next_offset, str(path))
+            try:
+                with opened(self._files, path) as file:
+                    reader = SegmentReader(
+                        file, str(path), succession, position=byte, may_be_torn=segment == last
+                    )
+                    for batch in reader:
+                        self.place = Place(segment, reader.position, batch.next_offset, batch.epoch)
+                        yield batch
+                    self.torn_tail = reader.torn_tail
+            except OSError as error:
+                raise unreadable(path, error) from None
+
+
+def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
+    """Base offsets of the segments that reach past ``start``."""
+    return folder.segments[max(bisect_right(folder.segments, start) - 1, 0) :]
+
+
+def beginning(segment: int) -> Place:
+    """The place before the first batch of a segment."""
+    return Place(segment, 0, segment, None)
+
+
+def _expect_segment(segment: int, expected: int | None, file: str) -> None:
+    if expected is None or segment == expected:
+        return
+    if segment > expected:
+        raise CorruptLog(
+            f"records {expected} to {segment - 1} are missing: no segment holds them",
+            file=file,
+            offset=expected,
+        )
+    raise CorruptLog(
+        f"the segment overlaps the one before, which ends at offset {expected}",
+        file=file,
+        offset=segment,
+    )
+
+
+class LogEnds(NamedTuple):
+    """Where a folder's log begins and ends, and the place where it will go on."""
+
+    start: int
+    end: int
+    epoch: int
+    replaced_by: SnapshotId | None
+    """The snapshot that makes the segments void: of a higher epoch, or past their end."""
+    torn_tail: TornTail | None
+    damage: CorruptLog | None
+    """What keeps the last segment from being read to its end; ``end`` is before it."""
+    place: Place | None
+    """None where there are no segments."""
+
+
+def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> LogEnds:
+    """Reads the last segment (the last two if it is empty), or on from a ``known`` place.
+
+    A log that ends at damage may have gone on past the newest snapshot, which so does not
+    replace it.
+    """
+    newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
+    if not folder.segments:
+        return LogEnds(newest.end_offset, *newest, None, None, None, None)
+    walk, damage = _walk_to_end(folder, files, known)
+    end, epoch = walk.place.next_offset, walk.place.epoch
+    if epoch is None:
+        epoch = newest.epoch if end == newest.end_offset else 0
+    if damage is None and (newest.epoch, newest.end_offset) > (epoch, end):
+        return LogEnds(newest.end_offset, *newest, newest, None, None, walk.place)
+    return LogEnds(folder.segments[0], end, epoch, None, walk.torn_tail, damage, walk.place)
+
+
+def _walk_to_end(
+    folder: LogFolder, files: Files, known: Place | None
+) -> tuple[SegmentWalk, CorruptLog | None]:
+    if known is not None and known.segment in folder.segments:
+        walk = SegmentWalk(folder, files, known)
+        return walk, _walked(walk)
+    damage = None
+    for segment in reversed(folder.segments):
+        walk = SegmentWalk(folder, files, beginning(segment))
+        damage = _walked(walk)
+        if walk.place.epoch is not None:
+            break
+    return walk, damage
+
+
+def _walked(walk: SegmentWalk) -> CorruptLog | None:
+    """Goes to the end, or to the damage that it returns."""
+    try:
+        for _ in walk:
+            pass
+    except CorruptLog as error:
+        return error
+    return None

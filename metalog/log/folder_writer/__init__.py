@@ -1,0 +1,1 @@
+"""The one writer of a metadata log in a folder."""

@@ -1,0 +1,138 @@
+"""The end of a log that is written: one active segment and its two indexes.
+
+A batch goes to the segment and is synced there; only then it is in the log. The indexes
+can be made again from the segment, so they are synced when their segment is finished. A
+failure leaves the appender unusable: nobody knows what a file holds whose write or sync
+failed, and asking it again may get the wrong answer.
+This module must not know epochs, voters, nor who may write.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.files import Files, WritableFile, opened
+from metalog.log.continuity import Succession
+from metalog.log.folder.indexes import IndexBuilder
+from metalog.log.folder.layout import index_name, segment_name, time_index_name
+from metalog.log.folder.segment import SegmentReader
+from metalog.records.batch import Batch, batch_bytes
+
+DEFAULT_SEGMENT_BYTES: Final = 1 << 30
+DEFAULT_SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
+_MAX_RELATIVE: Final = 2**31 - 1
+
+
+class SegmentLimits(NamedTuple):
+    """When the next segment begins: ``metadata.log.segment.bytes`` and ``.ms``."""
+
+    max_bytes: int = DEFAULT_SEGMENT_BYTES
+    max_ms: int = DEFAULT_SEGMENT_MS
+
+
+class Appender:
+    """Appends to the segment that begins at ``base_offset``, new or existing.
+
+    ``size`` bytes of an existing segment are kept, read again and indexed anew; what is
+    past them is cut off.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        base_offset: int,
+        files: Files,
+        limits: SegmentLimits,
+        *,
+        size: int | None = None,
+    ) -> None:
+        self._folder = folder
+        self._files = files
+        self._limits = limits
+        self._handles: list[WritableFile] = []
+        try:
+            if size is None:
+                self._begin(base_offset)
+            else:
+                self._resume(base_offset, size)
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, batch: Batch) -> None:
+        """``batch`` is on the disk when this returns; after ``OSError`` close the appender."""
+        data = batch_bytes(batch)
+        if self._is_full(batch, len(data)):
+            self.finish()
+            self._begin(batch.base_offset)
+        self._log.write(data)
+        self._log.sync()
+        self._count(batch, len(data))
+
+    def finish(self) -> None:
+        """Completes the indexes of the active segment, and closes it."""
+        if entry := self._builder.last_time_entry():
+            self._time_index.write(entry)
+        self._index.sync()
+        self._time_index.sync()
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files as they are."""
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.close()
+
+    def _is_full(self, batch: Batch, size: int) -> bool:
+        if not self._size:
+            return False
+        return (
+            self._size + size > min(self._limits.max_bytes, _MAX_RELATIVE)
+            or batch.max_timestamp - self._first_timestamp > self._limits.max_ms
+            or batch.last_offset - self._base > _MAX_RELATIVE
+        )
+
+    def _begin(self, base_offset: int) -> None:
+        self._reset(base_offset)
+        self._log = self._created(segment_name(base_offset))
+        self._create_indexes(base_offset)
+        self._files.sync_folder(self._folder)
+
+    def _resume(self, base_offset: int, size: int) -> None:
+        self._reset(base_offset)
+        path = self._folder / segment_name(base_offset)
+        self._log = self._kept(self._files.extend(path, size))
+        self._log.sync()
+        self._create_indexes(base_offset)
+        with opened(self._files, path) as file:
+            for batch in SegmentReader(file, str(path), Succession(base_offset)):
+                self._count(batch, batch.size)
+        self._files.sync_folder(self._folder)
+
+    def _reset(self, base_offset: int) -> None:
+        self._base = base_offset
+        self._size = 0
+        self._first_timestamp = 0
+        self._builder = IndexBuilder(base_offset)
+
+    def _create_indexes(self, base_offset: int) -> None:
+        self._index = self._created(index_name(base_offset))
+        self._time_index = self._created(time_index_name(base_offset))
+
+    def _count(self, batch: Batch, size: int) -> None:
+        if not self._size:
+            self._first_timestamp = batch.max_timestamp
+        offset_entry, time_entry = self._builder.add(batch, self._size)
+        if offset_entry:
+            self._index.write(offset_entry)
+        if time_entry:
+            self._time_index.write(time_entry)
+        self._size += size
+
+    def _created(self, name: str) -> WritableFile:
+        return self._kept(self._files.create(self._folder / name))
+
+    def _kept(self, handle: WritableFile) -> WritableFile:
+        self._handles.append(handle)
+        return handle

@@ -1,0 +1,125 @@
+"""Whether a folder's log may be written here: only by its node, the quorum's only voter.
+
+A batch in a new epoch would win the next vote of a quorum that has other voters, and they
+would truncate what they committed. So whatever is odd about the folder refuses the writer
+too, a torn tail alone excepted: that is what a crash leaves.
+This module must not change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidTarget
+from metalog.ids import parse_uuid
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import MetaProperties
+from metalog.log.quorum.voters import Quorum, quorum_at
+
+_INSTEAD: Final = "change the running cluster instead (cluster://HOST:PORT)"
+
+
+class Owned(NamedTuple):
+    """``node_id`` is the only voter of ``quorum``."""
+
+    node_id: int
+    quorum: Quorum
+
+
+def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
+    """``InvalidTarget`` or ``CorruptLog`` if ``log`` may not be written.
+
+    ``configured`` are the voters that the node's configuration names
+    (``controller.quorum.voters``): the only ones there are before its first start.
+    """
+    properties = _properties(log)
+    node = properties.node_id
+    if node is None:
+        raise _refused(log, "meta.properties names no node.id", "format the folder")
+    _check_soundness(log)
+    voters = log.voters.ids
+    if not voters:
+        voters = tuple(sorted(configured or ()))
+    elif configured is not None and set(configured) != set(voters):
+        raise _refused(
+            log,
+            f"the configuration names the voters {_listed(configured)},"
+            f" {log.voters.why} {_listed(voters)}",
+            "configure those that the quorum has",
+        )
+    if not voters:
+        raise _refused(
+            log,
+            "nothing says who votes in its quorum",
+            "start its node once before, or format it --standalone",
+        )
+    if node not in voters:
+        raise _refused(
+            log,
+            f"node {node} does not vote in its quorum (voters {_listed(voters)}): this is the"
+            " copy of a broker or observer, whose next fetch would take back what is written",
+            _INSTEAD,
+        )
+    if len(voters) > 1:
+        raise _refused(
+            log,
+            f"node {node} is one of {len(voters)} voters ({_listed(voters)}): what is written"
+            " here would win their next vote and destroy what they committed",
+            _INSTEAD,
+        )
+    quorum = find_quorum(log)
+    _check_directory(log, properties, quorum)
+    return Owned(node, quorum)
+
+
+def find_quorum(log: DirectoryLog) -> Quorum:
+    """What the log says of its quorum, which static voters never leave to it."""
+    state = log.quorum_state
+    if state is not None and state.data_version == 0 and state.voters:
+        return Quorum()
+    return quorum_at(log, log.bounds().end)
+
+
+def _properties(log: DirectoryLog) -> MetaProperties:
+    properties = log.meta_properties
+    if log.folder.log_dir is None or properties is None:
+        raise _refused(
+            log,
+            "no meta.properties says whose folder it is",
+            "give the metadata.log.dir of the node itself",
+        )
+    return properties
+
+
+def _check_soundness(log: DirectoryLog) -> None:
+    if log.damage is not None:
+        raise log.damage
+    by_crash = {str(log.torn_tail)}
+    if log.may_be_missing is not None:
+        by_crash.add(log.may_be_missing.found)
+    for problem in log.problems:
+        if problem not in by_crash:
+            raise CorruptLog(problem, advice="it is not written to before that is mended")
+
+
+def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
+    """A voter is its node in one directory; on another disk it is nobody (KIP-853)."""
+    if quorum.voters is None or properties.directory_id is None:
+        return
+    for voter in quorum.voters.voters:
+        if voter.voter_directory_id != parse_uuid(properties.directory_id):
+            raise _refused(
+                log,
+                f"the voter {voter.voter_id} has another directory than this one,"
+                f" {properties.directory_id}",
+                _INSTEAD,
+            )
+
+
+def _refused(log: DirectoryLog, why: str, instead: str) -> InvalidTarget:
+    return InvalidTarget(f"{log.path}: not written to, since {why}; {instead}")
+
+
+def _listed(voters: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(voters)))

@@ -1,0 +1,125 @@
+"""What of a log may go once a newer snapshot holds it, by Kafka's retention limits.
+
+The oldest snapshot goes, with the segments that only it needs, while all files together are
+larger than ``metadata.max.retention.bytes`` or its last record is older than
+``metadata.max.retention.ms``; the newest snapshot stays, whatever the limits.
+``snapshot_to_keep`` is pure. This module must not know when it is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.files import Files, opened, replace_whole
+from metalog.ids import SnapshotId
+from metalog.log.config import LogConfig
+from metalog.log.folder import layout
+from metalog.log.folder.layout import EpochStart
+from metalog.log.folder.location import LogFolder
+from metalog.log.folder.single_file import read_checkpoint
+from metalog.records.messages import SnapshotHeaderRecord
+
+_log = logging.getLogger(__name__)
+
+
+class Kept(NamedTuple):
+    """A snapshot's file: its bytes, and the time (ms) of the last record in it."""
+
+    id: SnapshotId
+    size: int
+    timestamp: int
+
+
+def snapshot_to_keep(
+    snapshots: Sequence[Kept], log_size: int, config: LogConfig, now_ms: int
+) -> SnapshotId | None:
+    """The oldest of ``snapshots`` (oldest first) that stays, None if all do."""
+    size = log_size + sum(each.size for each in snapshots)
+    keep = 0
+    while keep < len(snapshots) - 1:
+        oldest = snapshots[keep]
+        too_large = 0 <= config.retention_bytes < size
+        too_old = 0 <= config.retention_ms < now_ms - oldest.timestamp
+        if not (too_large or too_old):
+            break
+        size -= oldest.size
+        keep += 1
+    return snapshots[keep].id if keep else None
+
+
+def measured(folder: LogFolder, files: Files) -> tuple[list[Kept], int]:
+    """The snapshots of ``folder``, and the bytes of its segments."""
+    kept = [
+        Kept(known, _size(folder.snapshot_path(known), files), _timestamp(folder, known, files))
+        for known in folder.snapshots
+    ]
+    return kept, sum(_size(folder.segment_path(base), files) for base in folder.segments)
+
+
+def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
+    """Delete the snapshots older than ``before``, and the segments wholly below its end.
+
+    From the oldest on, each gone for good before the next, so that what is left has no gap
+    whenever it stops. ``OSError`` where
+    something cannot be deleted; the log is sound then too.
+    """
+    if before not in folder.snapshots:
+        raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
+    for base, following in zip(folder.segments, folder.segments[1:], strict=False):
+        if following <= before.end_offset:
+            files.remove(folder.segment_path(base))
+            files.sync_folder(folder.partition)
+            _remove_beside(folder, base, files)
+    for known in folder.snapshots:
+        if known < before:
+            files.remove(folder.snapshot_path(known))
+    replace_whole(
+        files,
+        folder.partition / layout.LEADER_EPOCH_CHECKPOINT,
+        layout.leader_epochs_bytes(_from_start(folder.leader_epochs.starts, before.end_offset)),
+    )
+
+
+def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
+    """Delete what was left of files whose writer was killed, as ``unfinished`` has them. For the
+    one who writes in ``folder``; what cannot be deleted stays, and is told of."""
+    for name in layout.unfinished(files.names(folder), before):
+        try:
+            files.remove(folder / name)
+        except OSError as error:
+            _log.warning("%s: was never finished, and cannot be deleted (%s)", name, error)
+
+
+def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
+    for name in (
+        layout.index_name(base),
+        layout.time_index_name(base),
+        layout.producer_state_name(base),
+    ):
+        if files.is_file(folder.partition / name):
+            files.remove(folder.partition / name)
+
+
+def _from_start(starts: Sequence[EpochStart], start: int) -> list[EpochStart]:
+    """The epoch that reigns at the log's new start begins there, as Kafka notes it."""
+    later = [each for each in starts if each.start_offset > start]
+    reigning = [each for each in starts if each.start_offset <= start]
+    return [EpochStart(reigning[-1].epoch, start), *later] if reigning else later
+
+
+def _size(path: Path, files: Files) -> int:
+    with opened(files, path) as file:
+        return file.size()
+
+
+def _timestamp(folder: LogFolder, id: SnapshotId, files: Files) -> int:
+    for batch in read_checkpoint(folder.snapshot_path(id), files):
+        for message in batch.messages():
+            if isinstance(message, SnapshotHeaderRecord):
+                return message.last_contained_log_timestamp
+        break
+    return 0

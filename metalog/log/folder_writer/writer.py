@@ -1,0 +1,340 @@
+"""The one writer of a metadata log in a folder: claims it, then appends durably.
+
+Claiming takes ``.lock`` as Kafka takes it, cuts off what a crash tore, and begins a new
+epoch: quorum-state, leader-epoch-checkpoint, then a LEADER_CHANGE batch, each durable
+before the next. What is acknowledged was written and synced. The first write or sync that
+fails fences the writer for good; what a failed sync left behind only a new claim may judge.
+
+All that is in this log is committed, since its node is the only voter. This module must
+not know what records mean.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
+from metalog.files import LOCAL_FILES, Files, Held, replace_whole
+from metalog.ids import SnapshotId
+from metalog.log.folder import layout
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import EpochStart, QuorumState
+from metalog.log.folder.location import LogFolder
+from metalog.log.folder.segment import TornTail
+from metalog.log.folder.single_file import read_checkpoint
+from metalog.log.folder_writer.appender import Appender, SegmentLimits
+from metalog.log.folder_writer.ownership import Owned, check_ownership
+from metalog.log.folder_writer.retention import remove_unfinished, trim_folder
+from metalog.log.quorum.voters import Quorum, quorum_records
+from metalog.plurals import counted
+from metalog.ports import (
+    MAX_BATCH_BYTES,
+    Appended,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    Split,
+)
+from metalog.records.batch import Batch, build_batch
+from metalog.records.checkpoint import check_snapshot
+from metalog.records.frame import Undecodable
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import LeaderChangeMessage
+from metalog.records.messages.leader_change_message import Voter
+
+_log = logging.getLogger(__name__)
+
+
+def _system_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class WritableDirectoryLog:
+    """``path`` is a ``metadata.log.dir``, formatted and stopped.
+
+    ``voters`` are those of the node's configuration, where the folder has none yet.
+    ``torn_tail`` says what the claim cut off, if anything.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        voters: Collection[int] | None = None,
+        limits: SegmentLimits | None = None,
+        files: Files = LOCAL_FILES,
+        now_ms: Callable[[], int] = _system_ms,
+    ) -> None:
+        self.torn_tail: TornTail | None = None
+        self._log = DirectoryLog(path, files=files)
+        self._voters = voters
+        self._limits = limits or SegmentLimits()
+        self._files = files
+        self._now_ms = now_ms
+        self._held: Held | None = None
+        self._appender: Appender | None = None
+        self._fenced: str | None = None
+        self._start = self._end = 0
+        self._epoch = -1
+        self._news: list[LogEvent] = []
+        self._quorum = Quorum()
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._log.path
+
+    def claim(self) -> int:
+        """Become the one writer, in a new epoch; returns the epoch.
+
+        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        damaged, and ``LogFenced`` after it was claimed or closed.
+        """
+        if self._appender is not None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
+        self._held = self._locked()
+        try:
+            self._log.refresh()
+            owned = check_ownership(self._log, self._voters)
+            self._begin_epoch(owned)
+        except BaseException as error:
+            self._give_up()
+            if self._fenced is None:
+                self._epoch = -1
+            if isinstance(error, OSError):
+                raise _unwritable(self.path, error) from error
+            raise
+        return self._epoch
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+
+        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
+        is over or a write has failed.
+        """
+        return self._append(epoch, records)
+
+    def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
+        self._give_up()
+        self._fenced = self._fenced or "closed"
+
+    def _give_up(self) -> None:
+        appender, self._appender = self._appender, None
+        try:
+            if appender is not None:
+                appender.finish()
+        except OSError as error:
+            _log.warning("%s: its indexes were not finished (%s)", self.path, error)
+        finally:
+            if appender is not None:
+                appender.close()
+            if self._held is not None:
+                self._held.close()
+                self._held = None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether it is written here just now."""
+        return self._appender is not None
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """(message, version) pairs with which a log without a metadata.version begins."""
+        path = self._log.folder.bootstrap
+        if path is None:
+            raise InvalidTarget(
+                f"{self.path}: a log without a metadata.version, and no"
+                f" {layout.BOOTSTRAP_CHECKPOINT} beside it to begin with; format the folder"
+            )
+        return [
+            _readable(entry.message, entry.version, str(path))
+            for batch in check_snapshot(read_checkpoint(path, self._files))
+            if not batch.is_control
+            for entry in batch.entries()
+        ]
+
+    def trim(self, before: SnapshotId) -> None:
+        """Delete what the snapshot ``before`` makes needless; ``OSError`` leaves a sound log."""
+        if self._appender is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        trim_folder(self.folder, before, self._files)
+        self._start = self.folder.segments[0]
+
+    @property
+    def folder(self) -> LogFolder:
+        """What lies in the folder now."""
+        self._log.refresh()
+        return self._log.folder
+
+    @property
+    def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
+        """What a snapshot says of the quorum behind its header (KIP-853)."""
+        return quorum_records(self._quorum)
+
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        if self._appender is None:
+            return self._log.bounds()
+        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Once claimed, only what was acknowledged: a write that failed may be on the disk."""
+        self._news = []
+        for event in self._log.read(start):
+            if self._epoch < 0:
+                yield event
+            elif isinstance(event, HighWatermark):
+                yield HighWatermark(min(event.offset, self._end))
+            elif not isinstance(event, Appended) or event.batch.next_offset <= self._end:
+                yield event
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        if self._epoch < 0:
+            return self._log.poll(timeout_s)
+        if not self._news:
+            time.sleep(timeout_s)
+        news, self._news = self._news, []
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
+        return self._log.splits()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
+        return self._log.snapshots()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
+        return self._log.open_snapshot(id)
+
+    def _locked(self) -> Held:
+        log_dir = self._log.folder.log_dir
+        if log_dir is None:
+            raise InvalidTarget(
+                f"{self.path}: not written to, since no {layout.META_PROPERTIES} says whose"
+                " folder it is; give the metadata.log.dir of the node itself"
+            )
+        try:
+            return self._files.lock(log_dir / layout.LOCK)
+        except BlockingIOError:
+            raise InvalidTarget(
+                f"{log_dir}: a running node holds its {layout.LOCK}; stop it first, or change"
+                " the running cluster (cluster://HOST:PORT)"
+            ) from None
+        except OSError as error:
+            raise _unwritable(log_dir, error) from error
+
+    def _begin_epoch(self, owned: Owned) -> None:
+        self._quorum = owned.quorum
+        ends, folder, state = self._log.ends, self._log.folder, self._log.quorum_state
+        partition = folder.partition
+        epochs = self._epoch_starts()
+        self._files.make_folder(partition)
+        remove_unfinished(partition, self._files)
+        if not self._files.is_file(partition / layout.PARTITION_METADATA):
+            replace_whole(
+                self._files,
+                partition / layout.PARTITION_METADATA,
+                layout.PARTITION_METADATA_BYTES,
+            )
+        self._start, self._end = ends.start, ends.end
+        self._appender = self._opened_segment(partition)
+        self.torn_tail = ends.torn_tail
+        if self.torn_tail is not None:
+            _log.warning("cut off what was torn: %s", self.torn_tail)
+        self._epoch = max(ends.epoch, state.leader_epoch if state else 0) + 1
+        elected = QuorumState(
+            owned.node_id, self._epoch, -1, (owned.node_id,), min(owned.quorum.kraft_version, 1)
+        )
+        replace_whole(
+            self._files, partition / layout.QUORUM_STATE, layout.quorum_state_bytes(elected)
+        )
+        replace_whole(
+            self._files,
+            partition / layout.LEADER_EPOCH_CHECKPOINT,
+            layout.leader_epochs_bytes([*epochs, EpochStart(self._epoch, self._end)]),
+        )
+        self._append(self._epoch, _beginning_of_epoch(owned))
+
+    def _opened_segment(self, partition: Path) -> Appender:
+        ends, segments = self._log.ends, self._log.folder.segments
+        if not segments:
+            return Appender(partition, ends.end, self._files, self._limits)
+        is_last = ends.place is not None and ends.place.segment == segments[-1]
+        size = ends.place.byte if ends.place is not None and is_last else 0
+        return Appender(partition, segments[-1], self._files, self._limits, size=size)
+
+    def _epoch_starts(self) -> list[EpochStart]:
+        """Where the epochs of the log as it is begin: its checkpoint may lack the newest,
+        and may have one of which no batch was written."""
+        ends = self._log.ends
+        starts = [s for s in self._log.leader_epochs.starts if s.start_offset < ends.end]
+        if (starts[-1].epoch if starts else -1) < ends.epoch:
+            for batch in self._log.batches(ends.start):
+                if not starts or batch.epoch > starts[-1].epoch:
+                    starts.append(EpochStart(batch.epoch, batch.base_offset))
+        return starts
+
+    def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:
+        appender = self._appender
+        if self._fenced is not None or appender is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if epoch != self._epoch:
+            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+        batch = build_batch(self._end, epoch, self._now_ms(), records)
+        if batch.size > MAX_BATCH_BYTES:
+            raise InvalidRequest(
+                f"{counted(len(records), 'record is', 'records are')} a batch of {batch.size}"
+                " bytes, more than the"
+                f" {MAX_BATCH_BYTES} that Kafka reads; send fewer at a time"
+            )
+        try:
+            appender.append(batch)
+        except BaseException as error:
+            self._fence(appender, error)
+            if isinstance(error, OSError):
+                raise LogFenced(f"{self.path}: {self._fenced}") from error
+            raise
+        self._end = batch.next_offset
+        self._news += HighWatermark(self._end), Appended(batch)
+        return self._end
+
+    def _fence(self, appender: Appender, error: BaseException) -> None:
+        """Nothing is asked of the files again; the lock stays until ``close``."""
+        reason = error.strerror if isinstance(error, OSError) else None
+        self._fenced = (
+            f"a write failed ({reason or error or type(error).__name__}), and nothing more is"
+            " written; start anew, which finds out what is on the disk"
+        )
+        self._appender = None
+        with suppress(OSError):
+            appender.close()
+
+
+def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
+    quorum = owned.quorum
+    voter = (Voter(owned.node_id),)
+    records: list[tuple[ControlMessage, int]] = [
+        (LeaderChangeMessage(0, owned.node_id, voter, voter), 0)
+    ]
+    return records if quorum.is_in_log else [*records, *quorum_records(quorum)]
+
+
+def _readable(message: object, version: int, file: str) -> tuple[Message, int]:
+    if isinstance(message, Undecodable) or not isinstance(message, Message):
+        raise CorruptLog("a record that cannot be read", file=file)
+    return message, version
+
+
+def _unwritable(path: Path, error: OSError) -> InvalidTarget:
+    place = error.filename if error.filename is not None else path
+    return InvalidTarget(f"{place}: cannot be written ({error.strerror or error})")

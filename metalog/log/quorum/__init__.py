@@ -1,0 +1,1 @@
+"""The log of a live KRaft quorum, followed as an observer."""

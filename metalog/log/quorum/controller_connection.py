@@ -1,0 +1,160 @@
+"""The connection of a quorum's observer, to the controller that it asks.
+
+One at a time; where it is lost, the first of the other controllers that takes one is next. The
+cluster's id is asked for here, too. This module must not know the log, nor what an answer means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from metalog.errors import ErrorCode, InvalidRequest, InvalidSource
+from metalog.log.quorum.observer_state import Follower, Verdict
+from metalog.wire.client.bootstrap import first_connection
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.sasl import AuthenticationFailed
+from metalog.wire.client.security import ClientSettings
+from metalog.wire.fetch import FETCH_SNAPSHOT
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.schema import Body, request_type
+from metalog.wire.versions import NotSpoken
+
+DESCRIBE_CLUSTER: Final = 60
+_DESCRIBE_VERSIONS: Final = (1,)
+_CONTROLLERS: Final = 2
+
+
+class ControllerConnection:
+    """Connects when it is first asked; ``path`` names the source in errors.
+
+    ``follower`` knows the controllers and learns which of them does not answer. With
+    ``identifies`` the first connection asks for the cluster's id.
+    """
+
+    def __init__(
+        self, path: str, follower: Follower, settings: ClientSettings, *, identifies: bool
+    ) -> None:
+        self.cluster_id: str | None = None
+        self.was_connected = False
+        self._path = path
+        self._follower = follower
+        self._settings = settings
+        self._asks_id = identifies
+        self._connection: Connection | None = None
+
+    def close(self) -> None:
+        """Let go of the connection; the next question makes another."""
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.close()
+
+    def ask_id(self) -> str | None:
+        """The cluster's id, asked for once; None where the controllers do not tell it."""
+        if self.cluster_id is None and not self._asks_id:
+            self._asks_id = True
+            self.cluster_id = self._asked_id()
+        return self.cluster_id
+
+    def ask(
+        self,
+        asked: Address,
+        api_key: int,
+        versions: Iterable[int],
+        request: Callable[[int], Body],
+        wait_s: float,
+    ) -> Body:
+        """The answer; ``Unreachable`` where there is none, ``InvalidSource`` where there will be
+        none."""
+        with self._failing_as_source(asked):
+            try:
+                connection = self._connected(asked)
+                body = request(connection.version(api_key, versions))
+                return connection.ask(body, wait_s + self._settings.request_timeout_s)
+            except Unreachable:
+                self.close()
+                raise
+
+    @contextmanager
+    def _failing_as_source(self, asked: Address) -> Iterator[None]:
+        try:
+            yield
+        except (AuthenticationFailed, Malformed, NotSpoken) as error:
+            self.close()
+            self._follower.no_answer(asked)
+            raise InvalidSource(f"{self._path}: {error}") from None
+
+    def after_loss(self, asked: Address, trouble: str) -> tuple[Verdict, str]:
+        """Go on with the first of the other controllers that takes a connection: in turn, each
+        silent one would take the time of a connection. The trouble is told with what was met."""
+        verdict = self._follower.no_answer(asked)
+        others = [each for each in self._follower.controllers if each != asked]
+        if verdict is Verdict.PAUSE or not others:
+            return verdict, trouble
+        with self._failing_as_source(asked):
+            try:
+                met = first_connection(others, self._settings, check=_refuse_a_broker)
+            except Unreachable as error:
+                return self._follower.nobody_answers(), f"{trouble}; {error}"
+            self._follower.begin_with(met.address)
+            self._take(met)
+        return verdict, trouble
+
+    def meet(self) -> None:
+        """Connect to the first controller that takes a connection."""
+        try:
+            met = first_connection(
+                self._follower.controllers, self._settings, check=_refuse_a_broker
+            )
+            self._follower.begin_with(met.address)
+            self._take(met)
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self._path}: {error}") from None
+
+    def _asked_id(self) -> str | None:
+        asked = self._follower.target
+        with self._failing_as_source(asked):
+            try:
+                return _cluster_of(self._connected(asked))
+            except Unreachable as error:
+                self.close()
+                raise InvalidSource(f"{self._path}: {error}") from None
+
+    def _connected(self, address: Address) -> Connection:
+        held = self._connection
+        if held is not None and held.address == address:
+            return held
+        self.close()
+        return self._take(Connection(address, self._settings))
+
+    def _take(self, connection: Connection) -> Connection:
+        self._connection = connection
+        _refuse_a_broker(connection)
+        if not self.was_connected and self._asks_id:
+            self.cluster_id = _cluster_of(connection) or self.cluster_id
+        self.was_connected = True
+        return connection
+
+
+def _refuse_a_broker(connection: Connection) -> None:
+    if FETCH_SNAPSHOT not in connection.versions:
+        raise NotSpoken(
+            f"{connection.address} is a broker's listener; give a controller's, as in "
+            "controller.quorum.bootstrap.servers"
+        )
+
+
+def _cluster_of(connection: Connection) -> str | None:
+    """Sent along from then on, so that another cluster on an old address is found out."""
+    try:
+        version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
+    except NotSpoken:
+        return None
+    described = connection.ask(
+        request_type(DESCRIBE_CLUSTER, version)(
+            include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
+        )
+    )
+    return described.cluster_id if described.error_code == ErrorCode.NONE else None

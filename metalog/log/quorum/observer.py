@@ -1,0 +1,287 @@
+"""The log of a live KRaft quorum, followed as a read-only observer.
+
+What to ask is decided by ``Follower``, and goes over a ``ControllerConnection`` to whoever leads.
+Nothing that it sends changes anything at the quorum, which does not even know it by a number.
+``read`` stops at the high-water mark. ``poll`` also yields uncommitted batches, and a
+``Truncated`` event when they are lost. This module must not apply any record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.ids import SnapshotId
+from metalog.log.contact import Contact
+from metalog.log.folder.commit import Proven
+from metalog.log.quorum.controller_connection import ControllerConnection
+from metalog.log.quorum.observer_state import Follower, Verdict
+from metalog.log.quorum.snapshot_download import Download
+from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
+from metalog.records.batch import Batch
+from metalog.wire.client.connection import Unreachable
+from metalog.wire.client.security import PLAINTEXT, ClientSettings
+from metalog.wire.fetch import (
+    FETCH,
+    FETCH_SNAPSHOT,
+    FETCH_VERSIONS,
+    SNAPSHOT_VERSIONS,
+    Chunk,
+    Fetched,
+    Leader,
+    Place,
+    fetch_request,
+    read_chunk,
+    read_fetched,
+    snapshot_request,
+)
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.schema import Body
+
+SCHEME: Final = "quorum://"
+PATIENCE_S: Final = 10.0
+"""How long a quorum may be without a leader before that is a fault: some elections long."""
+
+NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?"
+
+_PAUSE_S: Final = 0.1
+_READ_WAIT_S: Final = 0.5
+
+
+class Survey(NamedTuple):
+    """What the leader said of its log when it was last asked."""
+
+    start: int
+    high_watermark: int
+    snapshot: SnapshotId | None
+    leader: Leader
+
+
+class QuorumLog:
+    """The log of a running KRaft quorum, followed by its controllers; ``open_log`` opens it.
+
+    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; any one that runs is enough.
+    Opening connects to nobody. Raises ``InvalidSource`` where no controller can be reached or
+    leads, or where it may not be followed; reading again goes on with the next controller.
+
+    The cluster's id is asked for when it is read first, or with ``identifies`` by the first
+    connection: controllers tell it only to who may ALTER the cluster, and log a refusal.
+    """
+
+    def __init__(
+        self, bootstrap: str, settings: ClientSettings = PLAINTEXT, *, identifies: bool = False
+    ) -> None:
+        self.path = SCHEME + bootstrap
+        self._settings = settings
+        self._follower = Follower(parse_addresses(bootstrap))
+        self._controller = ControllerConnection(
+            self.path, self._follower, settings, identifies=identifies
+        )
+        self._survey: Survey | None = None
+        self._pending: deque[LogEvent] = deque()
+        self._contact = Contact()
+        self._failing_since_s: float | None = None
+        self._trouble = NOBODY_LEADS
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """None: what is wrong with a batch is found when it is read."""
+        return None
+
+    @property
+    def missing(self) -> CorruptLog | None:
+        """None: whether records are gone from its end is not known here."""
+        return None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A line for each client key that is not used."""
+        return tuple(f"{self.path}: {note}" for note in self._settings.notes)
+
+    @property
+    def proven(self) -> Proven:
+        """Up to which offset the log is committed, and why that is known."""
+        bounds = self.bounds()
+        return Proven(bounds.end, bounds.why)
+
+    @property
+    def leader(self) -> Leader:
+        """The node that leads the quorum, and its epoch; asks, where it is not known."""
+        return self._surveyed().leader
+
+    @property
+    def cluster_id(self) -> str | None:
+        """None where the controllers do not tell it: that needs ALTER on the cluster."""
+        self._surveyed()
+        return self._controller.ask_id()
+
+    def expect_cluster(self, cluster_id: str) -> None:
+        """Follow only the cluster with this id, for controllers that do not tell theirs: Kafka
+        refuses to be asked for another one's log."""
+        self._controller.cluster_id = cluster_id
+
+    @property
+    def known_cluster_id(self) -> str | None:
+        """What ``cluster_id`` is as far as it was heard of; asks nobody, so any thread may."""
+        return self._controller.cluster_id
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Since a leader last answered that knows what is committed."""
+        return self._contact.silent_for_s
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """None: what a log without records begins with is not known here."""
+        return None
+
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        start, mark, _, leader = self._surveyed()
+        why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
+        return LogBounds(start, mark, leader.epoch, mark, why)
+
+    def refresh(self) -> None:
+        """Asks the leader again how far the log goes."""
+        self._survey = None
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now."""
+        self.refresh()
+        end = self.bounds().end
+        self._follower.seek(start)
+        self._pending.clear()
+        while True:
+            if not self._pending:
+                if self._follower.position >= end:
+                    return
+                self._pending += self._advance(_READ_WAIT_S)
+            elif _is_above(self._pending[0], end):
+                return
+            else:
+                event = self._pending.popleft()
+                yield event
+                if isinstance(event, Truncated):
+                    return
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        deadline = time.monotonic() + timeout_s
+        while not self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            self._pending += self._advance(left)
+        news = tuple(self._pending)
+        self._pending.clear()
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
+        return ()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """The newest, which is the only one that a leader tells of."""
+        snapshot = self._surveyed().snapshot
+        return () if snapshot is None else (snapshot,)
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked."""
+        self._surveyed()
+        download = Download(id, self.path)
+        while not download.is_done:
+            try:
+                chunk = self._chunk(download)
+            except Unreachable as error:
+                raise InvalidSource(f"{self.path}: {error}") from None
+            yield from download.take(chunk)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes another."""
+        self._controller.close()
+
+    def _surveyed(self) -> Survey:
+        """Asked for offset 0, a leader tells where its log begins and of its snapshot."""
+        while self._survey is None:
+            answer = self._ask_leader(Place(0, 0, self._follower.leader.epoch, -1), 0.0)
+            if answer is None:
+                continue
+            _, fetched = answer
+            start, mark = max(fetched.log_start, 0), fetched.high_watermark
+            if mark >= 0:
+                self._survey = Survey(start, mark, fetched.snapshot, self._follower.leader)
+            else:
+                self._pause("its leader has committed nothing yet; are most controllers running?")
+        return self._survey
+
+    def _advance(self, wait_s: float) -> Sequence[LogEvent]:
+        """What one question brings: nothing where the wrong one was asked, or where there was no
+        news within ``wait_s``."""
+        answer = self._ask_leader(self._follower.place, wait_s)
+        return () if answer is None else self._follower.read(*answer)
+
+    def _ask_leader(self, place: Place, wait_s: float) -> tuple[Address, Fetched] | None:
+        """Who leads, and its answer; None where another is to be asked."""
+        if not self._controller.was_connected:
+            self._controller.meet()
+        asked = self._follower.target
+        try:
+            fetched = self._fetched(asked, place, wait_s)
+        except Unreachable as error:
+            verdict, self._trouble = self._controller.after_loss(asked, str(error))
+        else:
+            verdict = self._judged(asked, fetched)
+        if verdict is Verdict.LEADS:
+            if fetched.high_watermark >= 0:
+                self._failing_since_s = None
+                self._contact.heard()
+            return asked, fetched
+        if verdict is Verdict.PAUSE:
+            self._pause(self._trouble)
+        return None
+
+    def _judged(self, asked: Address, fetched: Fetched) -> Verdict:
+        try:
+            verdict = self._follower.judge(asked, fetched)
+        except InvalidSource as error:
+            self.close()
+            raise InvalidSource(f"{self.path}: {error}") from None
+        if verdict is not Verdict.LEADS:
+            self._trouble = NOBODY_LEADS
+        return verdict
+
+    def _pause(self, trouble: str) -> None:
+        """Raise what troubles us where it lasts, or where no controller was ever there."""
+        now_s = time.monotonic()
+        self._failing_since_s = self._failing_since_s or now_s
+        if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:
+            self._follower.forget_leader()
+            raise InvalidSource(f"{self.path}: {trouble}")
+        time.sleep(_PAUSE_S)
+
+    def _fetched(self, asked: Address, place: Place, wait_s: float) -> Fetched:
+        def request(version: int) -> Body:
+            cluster_id = self._controller.cluster_id
+            return fetch_request(version, place, cluster_id=cluster_id, wait_s=wait_s)
+
+        return read_fetched(self._controller.ask(asked, FETCH, FETCH_VERSIONS, request, wait_s))
+
+    def _chunk(self, download: Download) -> Chunk:
+        def request(version: int) -> Body:
+            return snapshot_request(
+                version,
+                download.id,
+                download.position,
+                leader_epoch=self._follower.leader.epoch,
+                cluster_id=self._controller.cluster_id,
+            )
+
+        asked = self._follower.target
+        body = self._controller.ask(asked, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0)
+        return read_chunk(body)
+
+
+def _is_above(event: LogEvent, end: int) -> bool:
+    return isinstance(event, Appended) and event.batch.base_offset >= end

@@ -1,0 +1,151 @@
+"""Who votes in the quorum that a log belongs to.
+
+With kraft.version 1 the log says it (KRAFT_VOTERS control records, KIP-853); before that
+each LEADER_CHANGE repeats the static voters, and quorum-state has them too.
+This module must not know how a log is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple, Protocol
+
+from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId
+from metalog.image.policy import concerns_authorization
+from metalog.log.folder.layout import QuorumState
+from metalog.ports import Appended, Log
+from metalog.records.acl_fast_decode import AnyMessage
+from metalog.records.batch import Batch
+from metalog.records.frame import Undecodable
+from metalog.records.message import ControlMessage
+from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
+
+
+class Voters(NamedTuple):
+    """Node ids, lowest first; none means that they are not known. ``why`` says from where."""
+
+    ids: tuple[int, ...]
+    why: str
+
+
+class Quorum(NamedTuple):
+    """What the control records say: ``kraft_version``, and with 1 the voters.
+
+    ``is_in_log`` is false while only the snapshot that a dynamic quorum is formatted with
+    says it; its first leader repeats both in the log (KIP-853).
+    """
+
+    kraft_version: int = 0
+    voters: VotersRecord | None = None
+    is_in_log: bool = False
+
+
+class BatchSource(Protocol):
+    def batches(self, start: int) -> Iterator[Batch]: ...
+
+    def snapshots(self) -> Sequence[SnapshotId]: ...
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]: ...
+
+
+def quorum_at(log: Log, end: int) -> Quorum:
+    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``: of the newest snapshot
+    that can be read, or of the log after it."""
+    found, start = Quorum(), log.bounds().start
+    for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
+        try:
+            found = _said_by(Quorum(), takewhile(_before_data, log.open_snapshot(snapshot)))
+        except CorruptLog:
+            continue
+        start = snapshot.end_offset
+        found = found._replace(is_in_log=start > 0 and found.voters is not None)
+        break
+    after = _said_by(Quorum(), _control_batches(log, start, end))
+    if after.voters is not None:
+        return Quorum(after.kraft_version or found.kraft_version, after.voters, is_in_log=True)
+    return found
+
+
+def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
+    """What a snapshot, and a dynamic quorum's first leader, say of ``quorum`` (KIP-853)."""
+    if quorum.voters is None:
+        return []
+    return [
+        (KRaftVersionRecord(0, quorum.kraft_version), 0),
+        (quorum.voters, quorum.voters.version),
+    ]
+
+
+def _control_batches(log: Log, start: int, end: int) -> Iterator[Batch]:
+    for event in log.read(start):
+        if isinstance(event, Appended):
+            if event.batch.base_offset >= end:
+                return
+            if event.batch.is_control:
+                yield event.batch
+
+
+def _said_by(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
+    for batch in batches:
+        for message in batch.messages():
+            if isinstance(message, KRaftVersionRecord):
+                quorum = quorum._replace(kraft_version=message.kraft_version)
+            elif isinstance(message, VotersRecord):
+                quorum = quorum._replace(voters=message)
+            elif _may_name_voters(message):
+                quorum = quorum._replace(voters=None)
+    return quorum
+
+
+def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
+    """The voters at the end of ``log``."""
+    if state is not None and state.data_version == 0 and state.voters:
+        return Voters(tuple(sorted(state.voters)), "quorum-state")
+    start = 0
+    found: Voters | None = None
+    for snapshot in reversed(log.snapshots()):
+        try:
+            found = last_voters(takewhile(_before_data, log.open_snapshot(snapshot)))
+        except CorruptLog:
+            continue
+        start = snapshot.end_offset
+        break
+    try:
+        found = last_voters(log.batches(start)) or found
+    except CorruptLog as error:
+        return Voters((), f"the log is damaged at offset {error.offset}")
+    return found or Voters((), "nothing says who votes")
+
+
+def _before_data(batch: Batch) -> bool:
+    return batch.is_control
+
+
+def last_voters(batches: Iterable[Batch]) -> Voters | None:
+    """The voters that the last of the control batches to name them names.
+
+    KRAFT_VOTERS outranks LEADER_CHANGE, whose voters are those that its leader asked. A control
+    record that cannot be read may have named others, so behind it they are not known.
+    """
+    by_record = by_leader = None
+    for batch in batches:
+        if not batch.is_control:
+            continue
+        for message in batch.messages():
+            if isinstance(message, VotersRecord):
+                ids = tuple(sorted(voter.voter_id for voter in message.voters))
+                by_record = Voters(ids, f"KRAFT_VOTERS at offset {batch.base_offset}")
+            elif isinstance(message, LeaderChangeMessage):
+                ids = tuple(sorted(voter.voter_id for voter in message.voters))
+                by_leader = Voters(ids, f"LEADER_CHANGE at offset {batch.base_offset}")
+            elif _may_name_voters(message):
+                why = f"a control record cannot be read in the batch of offset {batch.base_offset}"
+                return Voters((), why)
+    return by_record or by_leader
+
+
+def _may_name_voters(message: AnyMessage) -> bool:
+    """Whether ``message`` cannot be read, so that it may be a KRAFT_VOTERS or LEADER_CHANGE."""
+    return isinstance(message, Undecodable) and concerns_authorization(message)

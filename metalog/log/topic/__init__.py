@@ -1,0 +1,1 @@
+"""A metadata log in a Kafka topic."""

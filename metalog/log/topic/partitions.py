@@ -1,0 +1,88 @@
+"""A topic of any number of partitions, read by ranges of offsets: lines of logs, not a log.
+
+Nothing is waited for that is not there already, and what the cluster has deleted is told
+apart from what was never committed. This module must not know what a record means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidSource
+from metalog.log.topic.address import TopicAddress
+from metalog.log.topic.cluster import TIMEOUT_S, TopicCluster, TopicEnds, watermarks
+from metalog.log.topic.records import Stored
+
+_COMPACT: Final = "compact"
+
+
+class Deleted(NamedTuple):
+    """The offsets from ``start`` up to ``end`` are gone, and what was in them is not known."""
+
+    start: int
+    end: int
+
+
+class PartitionedTopic:
+    """The topic at ``address``; ``settings`` are librdkafka's, and may hold secrets.
+
+    ``InvalidSource`` where it is not there, or its cluster refuses or does not answer in time.
+    """
+
+    def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:
+        self.address = address
+        self._settings = settings
+
+    def __repr__(self) -> str:
+        return f"PartitionedTopic({self.address})"
+
+    def check(self) -> None:
+        """``InvalidSource`` where records may go without a trace."""
+        facts = self._cluster().facts()
+        if facts is None:
+            raise InvalidSource(f"{self.address}: there is no such topic")
+        if _COMPACT in facts.settings.get("cleanup.policy", ""):
+            raise InvalidSource(
+                f"{self.address}: it is compacted, which takes records out; lines are kept by"
+                " a topic with cleanup.policy=delete"
+            )
+
+    def id(self) -> str:
+        """Another topic by the same name has another."""
+        return self._cluster().id()
+
+    def ends(self) -> dict[int, TopicEnds]:
+        """Of every partition."""
+        topic = self.address.topic
+        with self._cluster().consuming() as consumer:
+            found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+            ends = {each: watermarks(consumer, self._at(each)) for each in sorted(found.partitions)}
+        if not ends:
+            self.check()
+        return ends
+
+    def read(self, partition: int, start: int, end: int) -> Iterator[Stored | Deleted]:
+        """What is committed from offset ``start`` up to ``end``, which is stable already."""
+        cluster = self._cluster(partition)
+        while start < end:
+            first = min(cluster.ends().start, end)
+            if first > start:
+                yield Deleted(start, first)
+                start = first
+                continue
+            with closing(cluster.messages(start)) as messages:
+                try:
+                    yield from messages.until(end)
+                    return
+                except InvalidSource:
+                    start = messages.position
+                    if cluster.ends().start <= start:
+                        raise
+
+    def _cluster(self, partition: int = 0) -> TopicCluster:
+        return TopicCluster(self._at(partition), self._settings)
+
+    def _at(self, partition: int) -> TopicAddress:
+        return self.address._replace(partition=partition)

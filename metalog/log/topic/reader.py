@@ -1,0 +1,338 @@
+"""A metadata log in a Kafka topic, read as its cluster has committed it.
+
+The mark that a reader must reach is the last stable offset of when it begins, by position:
+the end of a log is taken by transactions' markers, and by what was aborted. Snapshots lie
+in a folder beside it, if there is one. Reading changes nothing.
+This module must not apply any record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.files import LOCAL_FILES, Files
+from metalog.ids import SnapshotId
+from metalog.log.folder.commit import Proven
+from metalog.log.folder.layout import avro_snapshot_id, snapshot_id
+from metalog.log.folder.location import unreadable
+from metalog.log.folder.single_file import read_snapshot_file
+from metalog.log.topic.address import parse_address
+from metalog.log.topic.cluster import (
+    CommittedMessages,
+    TopicCluster,
+    TopicEnds,
+    TopicFacts,
+)
+from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_place
+from metalog.plurals import counted
+from metalog.ports import (
+    Appended,
+    HighWatermark,
+    LogBounds,
+    LogEvent,
+    SnapshotNeeded,
+    Split,
+    Truncated,
+)
+from metalog.records.batch import Batch
+
+_SPLIT_OFFSETS: Final = 100_000
+_LOOK_BACK: Final = 16
+_FOREVER: Final = ("-1", str(2**63 - 1))
+WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
+
+
+class TopicLog:
+    """The log in the topic at ``address``, ``topic://HOST:PORT[,HOST:PORT]/TOPIC``.
+
+    ``settings`` are librdkafka's (``client_settings`` makes them of Kafka's); ``snapshots`` is
+    a folder of them, ``.checkpoint`` or ``.avro``. Raises ``InvalidSource`` where there is no
+    such topic, where it may lose records, or where its cluster does not answer in time. If it
+    ``is_for_state``, who reads from the beginning is sent to the newest snapshot.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        settings: Mapping[str, str] | None = None,
+        *,
+        snapshots: Path | None = None,
+        files: Files = LOCAL_FILES,
+        cluster: TopicCluster | None = None,
+        is_for_state: bool = False,
+    ) -> None:
+        self._is_for_state = is_for_state
+        self.cluster = cluster or TopicCluster(parse_address(address), settings or {})
+        self.path = str(self.cluster.address)
+        self._folder = snapshots
+        self._files = files
+        self._ends: TopicEnds | None = None
+        self._last: Last | None = None
+        self._follower: _Follower | None = None
+
+    def check(self) -> None:
+        """``InvalidSource`` where the topic is none in which a log may be, or cannot be read
+        from its beginning or a snapshot."""
+        facts = self.cluster.facts()
+        if facts is None:
+            raise InvalidSource(
+                f"{self.path}: there is no such topic; the first writer of a log makes it"
+            )
+        if (why := why_unfit(facts)) is not None:
+            raise InvalidSource(f"{self.path}: {why}")
+        if self._known().start > 0:
+            self._newest_snapshot()
+
+    @property
+    def encoding(self) -> str | None:
+        """``kraft`` or ``avro``, as the last append has it; None of an empty log."""
+        self._known()
+        return None if self._last is None else self._last.encoding
+
+    @property
+    def last(self) -> Last | None:
+        """The last append below the last stable offset."""
+        self._known()
+        return self._last
+
+    @property
+    def damage(self) -> CorruptLog | None:
+        """None: what is wrong with a message is found when it is read."""
+        return None
+
+    @property
+    def missing(self) -> CorruptLog | None:
+        """None: whether records are gone from its end is not known here."""
+        return None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Lines for a person about what is odd, though it can be read."""
+        end = self._known().stable
+        return tuple(
+            f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is left"
+            " out, being of another log"
+            for each in self._in_folder()
+            if each.end_offset > end
+        )
+
+    @property
+    def proven(self) -> Proven:
+        """Up to which offset the log is committed, and why that is known."""
+        return Proven(self._known().stable, WHY_STABLE)
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Since the topic's leader last answered."""
+        return self.cluster.contact.silent_for_s
+
+    def bootstrap(self) -> Iterator[Batch] | None:
+        """None: what a log without records begins with is not known here."""
+        return None
+
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        start, stable = self._known()
+        epoch = 0 if self._last is None else self._last.epoch
+        return LogBounds(start, stable, epoch, stable, WHY_STABLE)
+
+    def refresh(self) -> None:
+        """Asks the cluster again how far the log goes."""
+        self._ends = self._last = None
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
+        self.refresh()
+        first, stable = self._known()
+        if start < first or (start == 0 and self._is_for_state and self.snapshots()):
+            newest = self._newest_snapshot()
+            yield SnapshotNeeded(newest)
+            start = newest.end_offset
+        elif start > stable:
+            yield Truncated(stable)
+            start = stable
+        yield HighWatermark(stable)
+        assembler = Assembler(self.path, start)
+        for message in self._whole_appends(start, stable):
+            yield from assembler.add(message)
+        yield from assembler.reach(stable)
+        self._follow(assembler)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        follower = self._follower
+        if follower is None:
+            follower = self._follow(Assembler(self.path, self._known().stable, self._last))
+        return follower.poll(timeout_s)
+
+    def close(self) -> None:
+        """Let go of the connection on which ``poll`` waits; it may be called again."""
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.close()
+
+    def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
+        start, stable = self._known()
+        begins = range(start, stable, _SPLIT_OFFSETS)
+        return [
+            TopicSplit(self.cluster, begin, min(begin + _SPLIT_OFFSETS, stable), stable)
+            for begin in begins
+        ]
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """Those that can be of this log; ``problems`` names any other."""
+        end = self._known().stable
+        return [each for each in self._in_folder() if each.end_offset <= end]
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
+        if self._folder is None:
+            raise InvalidSource(f"{self.path}: there is no snapshot {id}: no folder of them is")
+        if id not in (held := self._in_folder()):
+            raise InvalidSource(f"{self._folder}: there is no snapshot {id}")
+        return read_snapshot_file(held[id], self._files)
+
+    def _known(self) -> TopicEnds:
+        if self._ends is None:
+            self._ends = self.cluster.ends()
+            self._last = self._find_last(self._ends)
+        return self._ends
+
+    def _find_last(self, ends: TopicEnds) -> Last | None:
+        """Looked for from the end, where nothing may be but markers and what was aborted."""
+        back = _LOOK_BACK
+        while ends.start < ends.stable:
+            begin = max(ends.start, ends.stable - back)
+            with closing(self.cluster.messages(begin)) as messages:
+                found = deque(messages.until(ends.stable), maxlen=1)
+            if found:
+                return last_append(found[0], self.path)
+            if begin == ends.start:
+                break
+            back *= 16
+        return None
+
+    def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
+        """The messages from ``start`` on; if that is inside an append, from its beginning."""
+        missing = None
+        with closing(self.cluster.messages(start)) as messages:
+            for message in messages.until(stable):
+                if missing is None:
+                    missing = read_place(message, self.path).number
+                if missing:
+                    start = message.offset - missing
+                    break
+                yield message
+        if missing:
+            yield from self._whole_appends(start, stable)
+
+    def _follow(self, assembler: Assembler) -> _Follower:
+        self.close()
+        self._follower = _Follower(self.cluster, assembler)
+        return self._follower
+
+    def _in_folder(self) -> Mapping[SnapshotId, Path]:
+        """Oldest first; of one that is there in both forms the checkpoint."""
+        if self._folder is None:
+            return {}
+        try:
+            names = self._files.names(self._folder)
+        except OSError as error:
+            raise unreadable(self._folder, error) from None
+        found: dict[SnapshotId, Path] = {}
+        for read_id in (avro_snapshot_id, snapshot_id):
+            for name in names:
+                if (named := read_id(name)) is not None:
+                    found[named] = self._folder / name
+        return dict(sorted(found.items()))
+
+    def _newest_snapshot(self) -> SnapshotId:
+        if snapshots := self.snapshots():
+            return snapshots[-1]
+        raise CorruptLog(
+            f"the topic begins at offset {self._known().start}, and no snapshot holds what was"
+            " before",
+            file=self.path,
+            advice="name the folder of its snapshots: ?snapshots=DIR",
+        )
+
+
+class _Follower:
+    """Waits for what comes behind a log that was read to its end."""
+
+    def __init__(self, cluster: TopicCluster, assembler: Assembler) -> None:
+        self._cluster = cluster
+        self._assembler = assembler
+        self._messages: CommittedMessages | None = None
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        assembler = self._assembler
+        if self._messages is None:
+            self._messages = self._cluster.messages(assembler.position, live=True)
+        read = [
+            event
+            for message in self._messages.within(timeout_s)
+            for event in assembler.add(message)
+        ]
+        if assembler.is_between:
+            read += assembler.reach(self._messages.position)
+        return [HighWatermark(assembler.position), *read] if read else []
+
+    def close(self) -> None:
+        if self._messages is not None:
+            self._messages.close()
+
+
+class TopicSplit(NamedTuple):
+    """The appends that begin from ``start`` up to ``end``, of a log up to ``stable``."""
+
+    cluster: TopicCluster
+    start: int
+    end: int
+    stable: int
+
+    def read(self) -> Iterator[Batch]:
+        topic = str(self.cluster.address)
+        assembler = Assembler(topic, self.start, is_part=True)
+        with closing(self.cluster.messages(self.start)) as messages:
+            for message in messages.until(self.stable):
+                if message.offset >= self.end and assembler.is_between:
+                    return
+                for event in assembler.add(message):
+                    if isinstance(event, Appended):
+                        yield event.batch
+        deque(assembler.reach(self.stable), maxlen=0)
+
+
+def why_unfit(facts: TopicFacts) -> str | None:
+    """Why a topic can be no log, or None: it must keep every record in one order."""
+    settings = facts.settings
+    policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
+    if facts.partitions != 1:
+        return (
+            f"it has {counted(facts.partitions, 'partition')}; a log has one, in which all"
+            " is in order"
+        )
+    if "compact" in policies:
+        return (
+            "it is compacted, which takes records out; the topic of a log has cleanup.policy=delete"
+        )
+    for key in ("retention.ms", "retention.bytes"):
+        if "delete" in policies and settings.get(key) not in _FOREVER:
+            return (
+                f"its {key} is {settings.get(key)}, so that records will go; the topic of a log"
+                f" has {key}=-1"
+            )
+    return None

@@ -1,0 +1,239 @@
+"""The one writer of a metadata log in a Kafka topic: claims it, then appends durably.
+
+To claim is to take over the topic's ``transactional.id``, after which the cluster takes
+nothing more from the writer before; then to read to the end, and to append a LEADER_CHANGE
+of the next epoch. Each append is a transaction, so it is there as a whole or not at all.
+The first that fails fences the writer for good. This module must not know what records mean.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced
+from metalog.files import LOCAL_FILES, Files
+from metalog.ids import SnapshotId
+from metalog.log.memory import NEWEST
+from metalog.log.topic.cluster import TopicCluster, TopicFacts, Transactions
+from metalog.log.topic.reader import TopicLog, why_unfit
+from metalog.log.topic.records import Encoding, outgoing
+from metalog.plurals import counted
+from metalog.ports import MAX_BATCH_BYTES, Appended, Gap, HighWatermark, LogBounds, LogEvent, Split
+from metalog.records.batch import Batch, build_batch
+from metalog.records.message import ControlMessage, Message
+from metalog.records.messages import LeaderChangeMessage
+from metalog.records.messages.leader_change_message import Voter
+
+MIN_MESSAGE_BYTES: Final = 1_000_000
+"""What the library sends at a time, and so what a topic must take (``max.message.bytes``)."""
+MAX_RECORD_BYTES: Final = 900_000
+"""Leaves room for the rest of a message."""
+_MARKER: Final = 1
+"""The offset that a transaction's end takes. Where the log is longer already than that makes it,
+somebody else has claimed it, and what they wrote is not passed over."""
+NEW_TOPIC: Final = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "unclean.leader.election.enable": "false",
+}
+
+
+class WritableTopicLog:
+    """The topic at ``address``, made if there is none, for the node ``node_id``.
+
+    ``encoding`` is that of a log without records, ``kraft`` unless given; a log that has some
+    keeps its own, and is refused if another is given. Such a log begins with ``bootstrap``.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        settings: Mapping[str, str] | None = None,
+        *,
+        node_id: int = 1,
+        encoding: Encoding | None = None,
+        bootstrap: Sequence[tuple[Message, int]] = NEWEST,
+        snapshots: Path | None = None,
+        files: Files = LOCAL_FILES,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        cluster: TopicCluster | None = None,
+    ) -> None:
+        self._log = TopicLog(address, settings, snapshots=snapshots, files=files, cluster=cluster)
+        self._node_id = node_id
+        self._encoding = encoding
+        self._bootstrap = tuple(bootstrap)
+        self._now_ms = now_ms
+        self._transactions: Transactions | None = None
+        self._fenced: str | None = None
+        self._values: Encoding = encoding or "kraft"
+        self._start = self._end = self._follows = 0
+        self._epoch = -1
+        self._news: list[LogEvent] = []
+
+    @property
+    def path(self) -> str:
+        """The topic's address."""
+        return self._log.path
+
+    def claim(self) -> int:
+        """Become the one writer, in a new epoch; returns the epoch.
+
+        Raises ``InvalidTarget`` where the log is not ours to write, ``CorruptLog`` where it is
+        damaged, and ``LogFenced`` after it was claimed or closed.
+        """
+        if self._transactions is not None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
+        try:
+            make_sure_of_topic(self._log.cluster)
+            self._refuse_unwritable()
+            self._transactions = self._log.cluster.transactions()
+            self._begin_epoch()
+        except BaseException as error:
+            self._give_up()
+            if self._fenced is None:
+                self._epoch = -1
+            if isinstance(error, InvalidSource):
+                raise InvalidTarget(str(error)) from None
+            raise
+        return self._epoch
+
+    def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
+        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+
+        Raises ``InvalidRequest`` where the batch is too large, and ``LogFenced`` where ``epoch``
+        is over or a write has failed.
+        """
+        return self._append(epoch, records)
+
+    def trim(self, before: SnapshotId) -> None:
+        """Delete the records below the end of ``before``, for every reader of the topic."""
+        if self._transactions is None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if before not in self._log.snapshots():
+            raise InvalidRequest(f"{self.path}: there is no snapshot {before} beside it")
+        self._log.cluster.delete_before(before.end_offset)
+        self._start = before.end_offset
+
+    def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
+        """(message, version) pairs with which a log without a metadata.version begins."""
+        return self._bootstrap
+
+    def close(self) -> None:
+        """Give the log up; it cannot be claimed again."""
+        self._give_up()
+        self._fenced = self._fenced or "closed"
+
+    def _give_up(self) -> None:
+        transactions, self._transactions = self._transactions, None
+        if transactions is not None:
+            transactions.close()
+        self._log.close()
+
+    def bounds(self) -> LogBounds:
+        """Where the log begins and ends, its last epoch, and its high-water mark if it is known."""
+        if self._transactions is None:
+            return self._log.bounds()
+        return LogBounds(self._start, self._end, self._epoch, self._end, "written here alone")
+
+    def read(self, start: int) -> Iterator[LogEvent]:
+        """Events from offset ``start``, or from the batch that holds it, up to the end of now.
+
+        Raises ``CorruptLog`` where the log is damaged.
+        """
+        self._news = []
+        return self._log.read(start)
+
+    def poll(self, timeout_s: float) -> Sequence[LogEvent]:
+        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        if self._epoch < 0:
+            return self._log.poll(timeout_s)
+        if not self._news:
+            time.sleep(timeout_s)
+        news, self._news = self._news, []
+        return news
+
+    def splits(self) -> Sequence[Split]:
+        """Parts that can be read on their own, in order; none where it cannot be split."""
+        return self._log.splits()
+
+    def snapshots(self) -> Sequence[SnapshotId]:
+        """The ids of its snapshots, oldest first."""
+        return self._log.snapshots()
+
+    def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
+        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+
+        Raises ``InvalidSource`` where there is no such snapshot.
+        """
+        return self._log.open_snapshot(id)
+
+    def _refuse_unwritable(self) -> None:
+        """Before anything is taken from the writer that there is, if there is one."""
+        if self._log.bounds().start > 0:
+            self._log.check()
+        last = self._log.last
+        if last is not None and self._encoding not in (None, last.encoding):
+            raise InvalidTarget(
+                f"{self.path}: its values are in {last.encoding}, and {self._encoding} was asked"
+                " for; one topic has one encoding"
+            )
+
+    def _begin_epoch(self) -> None:
+        """What was open before is aborted now, so all that will ever be there can be read."""
+        self._log.refresh()
+        self._refuse_unwritable()
+        bounds, last = self._log.bounds(), self._log.last
+        if last is not None:
+            self._values = last.encoding
+        self._start, self._end = bounds.start, bounds.end
+        self._follows = 0 if last is None else last.end
+        self._epoch = 1 if last is None else last.epoch + 1
+        voter = (Voter(self._node_id),)
+        self._append(self._epoch, [(LeaderChangeMessage(0, self._node_id, voter, voter), 0)])
+
+    def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:
+        transactions = self._transactions
+        if transactions is None or self._fenced is not None:
+            raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
+        if epoch != self._epoch:
+            raise LogFenced(f"{self.path}: epoch {epoch} is over, {self._epoch} is written")
+        batch = build_batch(self._end, epoch, self._now_ms(), records)
+        messages = outgoing(batch, self._values, self._follows)
+        largest = max(len(message.value) for message in messages)
+        if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
+            raise InvalidRequest(
+                f"{counted(len(records), 'record is', 'records are')} {batch.size} bytes, the"
+                f" largest {largest}, more than"
+                f" {MAX_BATCH_BYTES} or {MAX_RECORD_BYTES}; send fewer at a time"
+            )
+        try:
+            stable = transactions.send(messages, batch.base_timestamp, self._end)
+        except BaseException as error:
+            self._fenced = f"a write failed, and nothing more is written ({error})"
+            self.close()
+            raise
+        self._follows, self._end = batch.next_offset, batch.next_offset + _MARKER
+        if stable == self._end:
+            marker = Gap(batch.next_offset, stable, lost=False)
+            self._news += HighWatermark(stable), Appended(batch), marker
+        else:
+            self._news += HighWatermark(batch.next_offset), Appended(batch)
+        return self._end
+
+
+def make_sure_of_topic(cluster: TopicCluster) -> None:
+    """Make the topic if there is none; ``InvalidTarget`` where it can be no log to write."""
+    facts = cluster.facts() or cluster.create(NEW_TOPIC)
+    if (why := why_unfit(facts) or _why_too_small(facts)) is not None:
+        raise InvalidTarget(f"{cluster.address}: {why}")
+
+
+def _why_too_small(facts: TopicFacts) -> str | None:
+    takes = facts.settings.get("max.message.bytes")
+    if takes is None or int(takes) >= MIN_MESSAGE_BYTES:
+        return None
+    return f"its max.message.bytes is {takes}; a writer needs {MIN_MESSAGE_BYTES}"

@@ -1,0 +1,1 @@
+"""Messages, snapshots and their container files in Avro."""

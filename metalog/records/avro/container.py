@@ -1,0 +1,146 @@
+"""An Avro container file's frame: its head and its blocks, each bounded before it is read.
+
+A file says itself how many records a block has and what it inflates to; here neither is
+believed. ``ValueError`` says what is wrong. What its records mean, and what a schema may make of
+a byte, is for the caller to check before it decodes any. This module must not know files.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from metalog.records.primitives.compression import inflate
+
+Read = Callable[[int], bytes]
+"""As a file's ``read``: fewer bytes than asked for only at the end."""
+
+MAX_HEAD: Final = 1 << 20
+"""Bytes of metadata, the schema included."""
+MAX_BLOCK: Final = 64 << 20
+"""Bytes of one block, before and after it is inflated."""
+
+_MAGIC: Final = b"Obj\x01"
+_SYNC: Final = 16
+_LONGEST_VARINT: Final = 10
+_XZ_MEMORY: Final = 128 << 20
+
+
+class Head(NamedTuple):
+    """``schema`` is the JSON that ``metadata`` has under ``avro.schema``."""
+
+    schema: Any
+    codec: str
+    metadata: Mapping[str, bytes]
+    sync: bytes
+
+
+def read_head(read: Read) -> Head:
+    """What stands before the first block."""
+    if read(len(_MAGIC)) != _MAGIC:
+        raise ValueError("it does not begin as an Avro container file")
+    metadata: dict[str, bytes] = {}
+    left = MAX_HEAD
+    while count := _long(read):
+        if count < 0:
+            _long(read)
+        for _ in range(abs(count)):
+            key = _sized(read, left)
+            value = _sized(read, left - len(key))
+            left -= len(key) + len(value) + 2
+            metadata[key.decode()] = value
+    try:
+        schema = json.loads(metadata["avro.schema"])
+    except (KeyError, ValueError, RecursionError):
+        raise ValueError("its metadata has no schema that can be read") from None
+    return Head(schema, metadata.get("avro.codec", b"null").decode(), metadata, _all(read, _SYNC))
+
+
+def read_blocks(read: Read, head: Head, most_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """How many records each block has, and its bytes inflated: at most one record a byte, and
+    at most ``most_bytes`` of all blocks together."""
+    while first := read(1):
+        count, size = _long(read, first), _long(read)
+        if not 0 <= size <= MAX_BLOCK:
+            raise ValueError(f"a block of {size:,} bytes")
+        data = _inflated(head.codec, _all(read, size), min(MAX_BLOCK, most_bytes))
+        most_bytes -= len(data)
+        if not 0 <= count <= len(data):
+            raise ValueError(f"a block of {count:,} records in {len(data):,} bytes")
+        if read(_SYNC) != head.sync:
+            raise ValueError("a block does not end with the file's sync marker")
+        yield count, data
+
+
+def container(
+    schema: str, metadata: Mapping[str, bytes], sync: bytes, blocks: Iterator[tuple[int, bytes]]
+) -> Iterator[bytes]:
+    """The file, piece by piece, nothing of it compressed."""
+    entries = {"avro.codec": b"null", "avro.schema": schema.encode(), **metadata}
+    fields = [part for key, value in entries.items() for part in (key.encode(), value)]
+    head = b"".join(_written(len(field)) + field for field in fields)
+    yield _MAGIC + _written(len(entries)) + head + _written(0) + sync
+    for count, data in blocks:
+        yield _written(count) + _written(len(data)) + data + sync
+
+
+def _inflated(codec: str, data: bytes, most: int) -> bytes:
+    checksum = None
+    if codec == "null":
+        inflated = data
+    elif codec == "deflate":
+        inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, most + 1)
+    elif codec == "bzip2":
+        inflated = bz2.BZ2Decompressor().decompress(data, most + 1)
+    elif codec == "xz":
+        stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        inflated = stream.decompress(data, most + 1)
+    elif codec == "snappy":
+        inflated, checksum = inflate("snappy", data[:-4], most), data[-4:]
+    else:
+        raise ValueError(f"the codec {codec[:20]!r} is not known")
+    if len(inflated) > most:
+        raise ValueError(f"it inflates to more than {most:,} bytes")
+    if checksum is not None and zlib.crc32(inflated).to_bytes(4, "big") != checksum:
+        raise ValueError("a block's checksum does not match")
+    return inflated
+
+
+def _long(read: Read, first: bytes = b"") -> int:
+    value = 0
+    for index in range(_LONGEST_VARINT):
+        [byte] = first or _all(read, 1)
+        first = b""
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1)
+    raise ValueError("a number of more than ten bytes")
+
+
+def _sized(read: Read, most: int) -> bytes:
+    size = _long(read)
+    if not 0 <= size <= most:
+        raise ValueError(f"its metadata has more than {MAX_HEAD:,} bytes")
+    return _all(read, size)
+
+
+def _all(read: Read, size: int) -> bytes:
+    data = read(size)
+    if len(data) != size:
+        raise ValueError("it ends too soon")
+    return data
+
+
+def _written(number: int) -> bytes:
+    """A long that is not negative."""
+    number <<= 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)

@@ -1,0 +1,54 @@
+"""What docs/formats says of the Avro schemas. Used by ``generate`` only.
+
+Text out; where it goes is not this module's to know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from metalog.records.avro.codec import NAMESPACE, AvroType, avro_types
+
+MARK: Final = "<!-- What follows is generated from metalog/records/schema.py. -->\n"
+
+
+def schema_table() -> str:
+    """A row for each type and version: its fingerprint, and its fields in short."""
+    lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
+    lines += [
+        f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` | {_fields(each)} |"
+        for each in avro_types()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def schema_lines() -> str:
+    """The schemas whole, a JSON object a line."""
+    return "".join(
+        json.dumps({"fingerprint": each.fingerprint.hex(), "schema": each.schema}) + "\n"
+        for each in avro_types()
+    )
+
+
+def _fields(avro: AvroType) -> str:
+    return ", ".join(_named(avro.schema)) or "none"
+
+
+def _named(record: Mapping[str, Any]) -> Iterator[str]:
+    """``name type`` of each field, but for the unknown tagged fields, which every record has."""
+    for field in record["fields"][:-1]:
+        yield f"{field['name']} {_said(field['type'])}"
+
+
+def _said(avro: Any) -> str:
+    if isinstance(avro, list):
+        return f"{_said(avro[1])}?"
+    if isinstance(avro, str):
+        return avro.rpartition(".")[2]
+    if avro["type"] == "array":
+        return f"[{_said(avro['items'])}]"
+    if avro["type"] == "fixed":
+        return str(avro["name"]).removeprefix(f"{NAMESPACE}.")
+    return f"{{{', '.join(_named(avro))}}}"

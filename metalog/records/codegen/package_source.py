@@ -1,0 +1,88 @@
+"""The source text of ``messages/__init__.py`` and ``registry.py``. Used by ``generate`` only.
+
+Text in, text out; formatting is ruff's. This module must not know files.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metalog.records.codegen.message_source import HEADER, nested_structs, snake
+from metalog.records.schema import MessageSchema
+
+Schemas = tuple[MessageSchema, ...]
+
+
+def package_module(schemas: Schemas) -> str:
+    """``messages/__init__.py``: every class by name, imported when first used."""
+    structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
+    exported = {s.name: snake(s.name) for s in schemas}
+    for s in schemas:
+        exported |= {n: snake(s.name) for n, _ in nested_structs(s.fields) if structs.count(n) == 1}
+    lines = [
+        HEADER,
+        '"""Every message class by name, imported when first used; by key, see ``registry``.',
+        "",
+        "``Voter`` is two classes: take it from the module of the message that it is in.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "from importlib import import_module",
+        "from typing import TYPE_CHECKING, Final",
+        "",
+        "if TYPE_CHECKING:",
+    ]
+    lines += [f"    from .{module} import {name} as {name}" for name, module in exported.items()]
+    lines += ["", "_MODULES: Final = {"]
+    lines += [f'    "{name}": "{module}",' for name, module in exported.items()] + ["}"]
+    lines += ["", f"__all__ = {sorted(exported)!r}", "", _LAZY]
+    return "\n".join(lines)
+
+
+def registry_module(metadata: Schemas, control: Schemas) -> str:
+    """``messages/registry.py``: every class by key."""
+    lines = [
+        HEADER,
+        '"""Every message class by its key, imported when first asked for."""',
+        "",
+        "from __future__ import annotations",
+        "from functools import cache",
+        "from importlib import import_module",
+        "from typing import Final, cast",
+        "",
+        "from metalog.records.message import ControlMessage, Message",
+    ]
+    for constant, members in (("METADATA", metadata), ("CONTROL", control)):
+        lines += ["", f"{constant}: Final = {{"]
+        lines += [f'    {s.key}: ("{snake(s.name)}", "{s.name}"),' for s in members] + ["}"]
+    lines += ["", _BY_KEY]
+    return "\n".join(lines)
+
+
+_LAZY: Final = """
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return value
+"""
+
+_BY_KEY: Final = '''
+@cache
+def message_type(api_key: int) -> type[Message] | None:
+    """The class of a metadata record, None for a key that this version does not know."""
+    found = METADATA.get(api_key)
+    return None if found is None else cast("type[Message]", _imported(*found))
+
+
+@cache
+def control_type(key: int) -> type[ControlMessage] | None:
+    """The class of a control record of the quorum, None for any other."""
+    found = CONTROL.get(key)
+    return None if found is None else cast("type[ControlMessage]", _imported(*found))
+
+
+def _imported(module: str, name: str) -> object:
+    return getattr(import_module(f"metalog.records.messages.{module}"), name)
+'''

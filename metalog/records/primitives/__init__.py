@@ -1,0 +1,1 @@
+"""Field types, varints, text, checksums and compression: the bytes below any record."""

@@ -1,0 +1,256 @@
+"""The field types of Kafka's flexible versions: one reader and one writer each.
+
+A reader takes ``(data, at)`` and returns the value and where the next field begins.
+``data`` ends where the message ends. Bytes that cannot be read raise one of
+``UNREADABLE``; a value that cannot be written raises one of ``UNWRITABLE``.
+
+Source: KIP-482 (compact lengths, tagged fields). This module must not know messages.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from metalog.ids import Uuid
+from metalog.records.message import Struct
+from metalog.records.primitives.text import check_size, decode_text, encode_text
+from metalog.records.primitives.varint import read_unsigned_varint, write_unsigned_varint
+
+T = TypeVar("T")
+
+UNREADABLE: Final = (ValueError, IndexError, struct.error)
+UNWRITABLE: Final = (ValueError, OverflowError, TypeError, AttributeError, struct.error)
+
+_INT8: Final = struct.Struct(">b")
+_INT16: Final = struct.Struct(">h")
+_UINT16: Final = struct.Struct(">H")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+_FLOAT64: Final = struct.Struct(">d")
+
+MAX_TAGGED_FIELDS: Final = 1_024
+"""Of one struct. Kafka's have seven at most; each takes two bytes, and many times that here."""
+
+TaggedFields = tuple[tuple[int, bytes], ...]
+
+
+def read_bool(data: bytes, at: int) -> tuple[bool, int]:
+    return data[at] != 0, at + 1
+
+
+def read_int8(data: bytes, at: int) -> tuple[int, int]:
+    value = data[at]
+    return (value if value < 0x80 else value - 0x100), at + 1
+
+
+def read_int16(data: bytes, at: int) -> tuple[int, int]:
+    value: int = _INT16.unpack_from(data, at)[0]
+    return value, at + 2
+
+
+def read_uint16(data: bytes, at: int) -> tuple[int, int]:
+    value: int = _UINT16.unpack_from(data, at)[0]
+    return value, at + 2
+
+
+def read_int32(data: bytes, at: int) -> tuple[int, int]:
+    value: int = _INT32.unpack_from(data, at)[0]
+    return value, at + 4
+
+
+def read_int64(data: bytes, at: int) -> tuple[int, int]:
+    value: int = _INT64.unpack_from(data, at)[0]
+    return value, at + 8
+
+
+def read_float64(data: bytes, at: int) -> tuple[float, int]:
+    value: float = _FLOAT64.unpack_from(data, at)[0]
+    return value, at + 8
+
+
+def read_uuid(data: bytes, at: int) -> tuple[Uuid, int]:
+    end = at + 16
+    if end > len(data):
+        raise IndexError("a uuid is cut short")
+    return Uuid(data[at:end]), end
+
+
+def read_nullable_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    size, at = read_unsigned_varint(data, at)
+    if size == 0:
+        return None, at
+    end = at + size - 1
+    if end > len(data):
+        raise IndexError(f"{size - 1} bytes are announced where {len(data) - at} are left")
+    return data[at:end], end
+
+
+def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    value, at = read_nullable_bytes(data, at)
+    if value is None:
+        raise ValueError("null where the field may not be null")
+    return value, at
+
+
+def read_string(data: bytes, at: int) -> tuple[str, int]:
+    value, at = read_bytes(data, at)
+    check_size(value)
+    return decode_text(value), at
+
+
+def read_nullable_string(data: bytes, at: int) -> tuple[str | None, int]:
+    value, at = read_nullable_bytes(data, at)
+    if value is None:
+        return None, at
+    check_size(value)
+    return decode_text(value), at
+
+
+def read_nullable_array(
+    read: Callable[[bytes, int], tuple[T, int]], data: bytes, at: int
+) -> tuple[tuple[T, ...] | None, int]:
+    size, at = read_unsigned_varint(data, at)
+    if size == 0:
+        return None, at
+    items = []
+    for _ in range(size - 1):
+        item, at = read(data, at)
+        items.append(item)
+    return tuple(items), at
+
+
+def read_array(
+    read: Callable[[bytes, int], tuple[T, int]], data: bytes, at: int
+) -> tuple[tuple[T, ...], int]:
+    items, at = read_nullable_array(read, data, at)
+    if items is None:
+        raise ValueError("null where the field may not be null")
+    return items, at
+
+
+def read_structs(
+    decode: Callable[[bytes, int, int], tuple[T, int]], data: bytes, at: int, version: int
+) -> tuple[tuple[T, ...], int]:
+    """An array of structs, each decoded as of the message's ``version``."""
+    return read_array(lambda data, at: decode(data, at, version), data, at)
+
+
+def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
+    """Every tagged field at the end of a struct, each as its tag and bytes."""
+    if data[at] == 0:
+        return (), at + 1
+    count, at = read_unsigned_varint(data, at)
+    if count > MAX_TAGGED_FIELDS:
+        raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")
+    tagged = []
+    for _ in range(count):
+        tag, at = read_unsigned_varint(data, at)
+        size, at = read_unsigned_varint(data, at)
+        end = at + size
+        if end > len(data):
+            raise IndexError(f"tagged field {tag} is cut short")
+        tagged.append((tag, data[at:end]))
+        at = end
+    return tuple(tagged), at
+
+
+def check_tagged_field_end(tag: int, field: bytes, end: int) -> None:
+    if end != len(field):
+        raise ValueError(f"tagged field {tag} has {len(field)} bytes, of which {end} were read")
+
+
+def write_bool(out: bytearray, value: bool) -> None:
+    out.append(1 if value else 0)
+
+
+def write_int8(out: bytearray, value: int) -> None:
+    if 0 <= value <= 0x7F:
+        out.append(value)
+    else:
+        out += _INT8.pack(value)
+
+
+def write_int16(out: bytearray, value: int) -> None:
+    out += _INT16.pack(value)
+
+
+def write_uint16(out: bytearray, value: int) -> None:
+    out += _UINT16.pack(value)
+
+
+def write_int32(out: bytearray, value: int) -> None:
+    out += _INT32.pack(value)
+
+
+def write_int64(out: bytearray, value: int) -> None:
+    out += _INT64.pack(value)
+
+
+def write_float64(out: bytearray, value: float) -> None:
+    out += _FLOAT64.pack(value)
+
+
+def write_uuid(out: bytearray, value: Uuid) -> None:
+    if len(value) != 16:
+        raise ValueError(f"a uuid has 16 bytes, not {len(value)}")
+    out += value
+
+
+def write_bytes(out: bytearray, value: bytes) -> None:
+    write_unsigned_varint(out, len(value) + 1)
+    out += value
+
+
+def write_string(out: bytearray, value: str) -> None:
+    encoded = encode_text(value)
+    check_size(encoded)
+    write_bytes(out, encoded)
+
+
+def write_nullable_string(out: bytearray, value: str | None) -> None:
+    if value is None:
+        out.append(0)
+    else:
+        write_string(out, value)
+
+
+def write_array(
+    write: Callable[[bytearray, T], None], out: bytearray, items: tuple[T, ...]
+) -> None:
+    write_unsigned_varint(out, len(items) + 1)
+    for item in items:
+        write(out, item)
+
+
+def write_nullable_array(
+    write: Callable[[bytearray, T], None], out: bytearray, items: tuple[T, ...] | None
+) -> None:
+    if items is None:
+        out.append(0)
+    else:
+        write_array(write, out, items)
+
+
+def write_structs(out: bytearray, items: Sequence[Struct], version: int) -> None:
+    write_unsigned_varint(out, len(items) + 1)
+    for item in items:
+        item.encode(out, version)
+
+
+def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
+    """In order of their tags, as KIP-482 wants them."""
+    if not tagged:
+        out.append(0)
+        return
+    write_unsigned_varint(out, len(tagged))
+    for tag, field in sorted(tagged, key=lambda entry: entry[0]):
+        write_unsigned_varint(out, tag)
+        write_unsigned_varint(out, len(field))
+        out += field
+
+
+def refuse_field(name: str, version: int) -> None:
+    """For a field that has a value in a version that lacks the field."""
+    raise ValueError(f"{name} cannot be written in version {version}")

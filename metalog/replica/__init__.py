@@ -1,0 +1,1 @@
+"""A log and its replay on threads of their own."""

@@ -1,0 +1,171 @@
+"""Changes of a log as a program asks for them: ACLs, SCRAM users, and any other change.
+
+This module must not know how a change is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TypeVar
+
+from metalog.acl import Acl, AclFilter
+from metalog.controller import acl as acl_control
+from metalog.controller.scram import (
+    AlterScramRequest,
+    alter_credentials,
+    salted_upsertion,
+)
+from metalog.errors import ApiError
+from metalog.futures import after
+from metalog.ids import Entropy
+from metalog.ports import AclCreateResult, AclDeleteResult
+from metalog.replica.write_queue import Change, Changes, each_of
+from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramMechanism
+
+R = TypeVar("R")
+
+
+class Submits:
+    """The methods that change a log through its one writer; any thread may call them.
+
+    Each returns at once. A future is done when its change is durable and published. A change
+    that is refused has Kafka's error in the future's result; the future's exception means that
+    nothing is known to have been written: ``NotController`` where the log cannot be written
+    here, ``LogFenced`` once a write has failed.
+    """
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    @property
+    def _writer(self) -> Changes:
+        raise NotImplementedError
+
+    def submit(self, change: Change[R]) -> Future[R]:
+        """Carry out ``change``, whose records go in one batch with others that wait.
+
+        Args:
+            change: a pure function of the image that returns records and a response
+                (``metalog.controller``). It is called on the replica's thread, perhaps on the
+                image after other changes of its group.
+
+        Returns:
+            A future of the response.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return self._writer.submit(change)
+
+    def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
+        """Carry out ``change`` as one metadata transaction, however many records it has.
+
+        It takes effect as a whole or not at all. Other changes wait meanwhile.
+
+        Args:
+            name: the transaction's name in the log, for people who read it.
+            change: as for ``submit``.
+
+        Returns:
+            A future of the response.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return self._writer.submit(change, name)
+
+    def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
+        """Create ACLs, all of them as one request and in one batch.
+
+        Args:
+            context: the caller's context; not looked at. Ask the authorizer before.
+            acls: the ACLs. One that exists already succeeds, and nothing is written.
+
+        Returns:
+            A future for each of ``acls``, in order; its result is true if it was refused.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return each_of(self.submit_creations(acls), len(acls))
+
+    def delete_acls(
+        self, context: object, filters: Sequence[AclFilter]
+    ) -> list[Future[AclDeleteResult]]:
+        """Delete the ACLs that the filters match, all of them as one request and in one batch.
+
+        Args:
+            context: the caller's context; not looked at. Ask the authorizer before.
+            filters: which ACLs to delete.
+
+        Returns:
+            A future for each of ``filters``, in order, with the ACLs that it matched.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        return each_of(self.submit_deletions(filters), len(filters))
+
+    def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
+        """As ``create_acls``, with one future for all outcomes.
+
+        Args:
+            acls: the ACLs.
+
+        Returns:
+            A future of one outcome for each of ``acls``, in order.
+        """
+        change = partial(acl_control.create_acls, acls=acls, entropy=self._entropy)
+        return self.submit(lambda image: change(image.acls))
+
+    def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
+        """As ``delete_acls``, with one future for all outcomes.
+
+        Args:
+            filters: which ACLs to delete.
+
+        Returns:
+            A future of one outcome for each of ``filters``, in order.
+        """
+        change = partial(acl_control.delete_acls, filters=filters)
+        return self.submit(lambda image: change(image.acls))
+
+    def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
+        """Set and delete SCRAM credentials (KIP-554).
+
+        Args:
+            request: the credentials to set and to delete, as a client sends them.
+
+        Returns:
+            A future of one outcome for each user, by name.
+        """
+        return self.submit(lambda image: alter_credentials(image, request))
+
+    def set_scram_password(
+        self,
+        user: str,
+        password: str,
+        *,
+        mechanism: ScramMechanism = ScramMechanism.SCRAM_SHA_512,
+        iterations: int = MIN_ITERATIONS,
+    ) -> Future[ApiError]:
+        """Set a user's password for one SCRAM mechanism, with a new salt.
+
+        Args:
+            user: the user's name as it logs in, ``alice``; ACLs name it ``User:alice``.
+            password: the password, which is not kept and reaches no log.
+            mechanism: the mechanism; the user's credential of another one stays as it is.
+            iterations: how often the password is hashed, 4096 to 16384.
+
+        Returns:
+            A future of the outcome; it is true if the change was refused.
+
+        Raises:
+            NotController: the log cannot be written here.
+        """
+        salt = self._entropy(SALT_BYTES)
+        change = salted_upsertion(user, mechanism, password, salt, iterations)
+        request = AlterScramRequest(upsertions=[change])
+        return after(self.alter_scram(request), lambda done: done.result()[user])

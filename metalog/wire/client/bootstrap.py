@@ -1,0 +1,147 @@
+"""The first of several peers that takes a connection: tried in their order, in one span of time.
+
+Another attempt begins when the last one failed, or has lasted for a moment (as in RFC 8305), so
+that silent peers cost neither the time nor the chance of those after them. What is raised names
+each peer and what happened there. This module must not know what the connection is for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from metalog.wire.client.connection import Connection, Dialled, Unreachable
+from metalog.wire.client.security import ClientSettings
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.versions import NotSpoken
+
+_MOMENT_S: Final = 0.25
+_TELLING_S: Final = 0.1
+"""Before the end of the time, for an attempt to tell how far it came."""
+_ANOTHER_MAY_DO: Final = (Unreachable, Malformed, NotSpoken)
+"""Anything else, such as a refused login, would come from the other peers too."""
+
+
+def first_connection(
+    addresses: Sequence[Address],
+    settings: ClientSettings,
+    *,
+    check: Callable[[Connection], None] = lambda connection: None,
+) -> Connection:
+    """A connection to one of ``addresses``, within the time that one connection may take.
+
+    ``check`` may refuse a connection by ``NotSpoken``. Raises ``Unreachable`` where no peer can be
+    used; ``AuthenticationFailed`` where one refuses the login.
+    """
+
+    def checked(address: Address, until: float) -> Connection:
+        connection = Connection(address, settings, opened_by=until)
+        try:
+            check(connection)
+        except Exception:
+            connection.close()
+            raise
+        return connection
+
+    return _Race(addresses, settings.opening_timeout_s, checked).won()
+
+
+def check_anybody_listens(addresses: Sequence[Address], timeout_s: float) -> None:
+    """``Unreachable`` where none of ``addresses`` takes a connection in time. Nothing is sent, so
+    that it holds for peers of any protocol."""
+    _Race(addresses, timeout_s, Dialled).won().close()
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=_Closeable)
+
+
+class _Attempt(NamedTuple, Generic[Opened]):
+    address: Address
+    connection: Opened | None
+    error: Exception | None
+
+
+class _Race(Generic[Opened]):
+    def __init__(
+        self,
+        addresses: Sequence[Address],
+        timeout_s: float,
+        open_one: Callable[[Address, float], Opened],
+    ) -> None:
+        self._addresses = list(dict.fromkeys(addresses))
+        self._deadline = time.monotonic() + timeout_s
+        self._open_one = open_one
+        self._attempts: SimpleQueue[_Attempt[Opened]] = SimpleQueue()
+        self._lock = Lock()
+        self._is_over = False
+
+    def won(self) -> Opened:
+        try:
+            return self._run()
+        finally:
+            self._end()
+
+    def _run(self) -> Opened:
+        waiting, running = self._addresses[::-1], set[Address]()
+        troubles: dict[Address, Exception] = {}
+        while waiting or running:
+            if waiting:
+                begun = waiting.pop()
+                running.add(begun)
+                Thread(target=self._try, args=(begun,), daemon=True).start()
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                break
+            try:
+                attempt = self._attempts.get(timeout=min(left, _MOMENT_S) if waiting else left)
+            except Empty:
+                continue
+            running.discard(attempt.address)
+            if attempt.connection is not None:
+                return attempt.connection
+            if not isinstance(attempt.error, _ANOTHER_MAY_DO):
+                raise attempt.error or RuntimeError("an attempt without a result")
+            troubles[attempt.address] = attempt.error
+        raise self._lost(troubles)
+
+    def _lost(self, troubles: dict[Address, Exception]) -> Exception:
+        """The only trouble itself; of several one error that lists them."""
+        for address in self._addresses:
+            troubles.setdefault(address, Unreachable(f"{address}: no answer in time"))
+        if len(troubles) == 1:
+            return next(iter(troubles.values()))
+        alike: dict[str, list[str]] = {}
+        for address in self._addresses:
+            trouble = str(troubles[address]).removeprefix(f"{address}: ")
+            alike.setdefault(trouble, []).append(str(address))
+        said = "; ".join(f"{', '.join(where)}: {trouble}" for trouble, where in alike.items())
+        return Unreachable(f"none of {len(troubles)} addresses can be used: {said}")
+
+    def _try(self, address: Address) -> None:
+        try:
+            connection = self._open_one(address, self._deadline - _TELLING_S)
+        except Exception as error:
+            self._attempts.put(_Attempt(address, None, error))
+            return
+        with self._lock:
+            if not self._is_over:
+                self._attempts.put(_Attempt(address, connection, None))
+                return
+        connection.close()
+
+    def _end(self) -> None:
+        """Close what is connected too late."""
+        with self._lock:
+            self._is_over = True
+            while not self._attempts.empty():
+                late = self._attempts.get_nowait().connection
+                if late is not None:
+                    late.close()

@@ -1,0 +1,304 @@
+"""A client of a cluster's ACLs and SCRAM users, through any of its nodes.
+
+A read that got no answer is repeated. A write is repeated only where the answer says that nothing
+was done (NOT_CONTROLLER: a broker forwards a write, a controller that does not lead refuses it).
+This module must not know why something is read or changed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from metalog.acl import Acl, AclFilter, Operation
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.ids import Uuid
+from metalog.scram import ScramMechanism
+from metalog.wire.acls import (
+    VERSIONS,
+    DescribedAcls,
+    create_acls_request,
+    delete_acls_request,
+    describe_acls_request,
+    read_created_acls,
+    read_deleted_acls,
+    read_described_acls,
+)
+from metalog.wire.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
+from metalog.wire.client.bootstrap import first_connection
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import ClientSettings
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.outcome import ApiOutcome, outcome_of
+from metalog.wire.schema import Body, request_type
+from metalog.wire.scram_users import (
+    ALTER_SCRAM,
+    DESCRIBE_SCRAM,
+    DescribedUsers,
+    NewCredential,
+    delete_credential_request,
+    describe_users_request,
+    read_altered_users,
+    read_described_users,
+    set_credential_request,
+)
+from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
+from metalog.wire.versions import NotSpoken
+
+PATIENCE_S: Final = 10.0
+"""How long a cluster may be without a controller before that is a fault."""
+
+_METADATA: Final = 3
+_METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
+_WITH_IDS: Final = 12
+_DESCRIBE_CLUSTER: Final = 60
+_DESCRIBE_CLUSTER_VERSIONS: Final = (1,)
+_CONTROLLERS: Final = 2
+_NOT_TOLD: Final = -(1 << 31)
+_NAMES: Final = {
+    _METADATA: "Metadata",
+    DESCRIBE_ACLS: "DescribeAcls",
+    CREATE_ACLS: "CreateAcls",
+    DELETE_ACLS: "DeleteAcls",
+    DESCRIBE_SCRAM: "DescribeUserScramCredentials",
+    ALTER_SCRAM: "AlterUserScramCredentials",
+    _DESCRIBE_CLUSTER: "DescribeCluster",
+}
+_BROKERS_ONLY: Final = frozenset((DESCRIBE_SCRAM,))
+"""Kafka 4.3's controllers announce it too, and never answer."""
+_READ_AGAIN: Final = frozenset((5, 7, 8, 13, 14, 15, 16, 41))
+"""LEADER_NOT_AVAILABLE, REQUEST_TIMED_OUT, BROKER_NOT_AVAILABLE, NETWORK_EXCEPTION,
+COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER."""
+_MOST_DISCONNECTS: Final = 2
+_PAUSE_S: Final = 0.1
+
+
+class ListedTopic(NamedTuple):
+    """``id`` is None where nobody tells it."""
+
+    name: str
+    id: Uuid | None
+    partitions: int
+
+
+class OutcomeUnknown(InvalidRequest):
+    """A change was sent, and nothing says whether it was made."""
+
+
+def check_answers(connection: Connection) -> None:
+    """``Unreachable`` of a peer that hangs up: one that wants a login says what it speaks to
+    anybody, and answers nothing else."""
+    version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
+    connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
+
+
+class ClusterClient:
+    """Any one of the ``bootstrap`` nodes that runs is enough; the first call connects.
+
+    Every method raises ``Unreachable`` where no node can be used, ``AuthenticationFailed`` where
+    the login is refused, and ``NotSpoken`` where the node does not offer the API.
+    """
+
+    def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._settings = settings
+        self._connection: Connection | None = None
+        self.is_at_controllers = False
+        """Whether the node that was connected to last is a controller."""
+
+    def describe_acls(self, wanted: AclFilter) -> DescribedAcls:
+        """The ACLs that match ``wanted``."""
+
+        def request(version: int) -> Body:
+            return describe_acls_request(version, wanted)
+
+        return read_described_acls(self._read(DESCRIBE_ACLS, VERSIONS, request))
+
+    def create_acls_version(self) -> int:
+        """The highest version of CreateAcls that the node and this client both speak."""
+        return _version(self._connected(), CREATE_ACLS, VERSIONS)
+
+    def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
+        """One outcome for each ACL, in their order. Raises ``OutcomeUnknown``."""
+        return self._write(
+            CREATE_ACLS,
+            VERSIONS,
+            lambda version: create_acls_request(version, acls),
+            lambda body: read_created_acls(body, acls),
+        )
+
+    def delete_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
+        """One outcome for each ACL, in their order: an ACL that is not there is no failure.
+
+        Raises ``OutcomeUnknown``.
+        """
+        return self._write(
+            DELETE_ACLS,
+            VERSIONS,
+            lambda version: delete_acls_request(version, acls),
+            lambda body: read_deleted_acls(body, acls),
+        )
+
+    def describe_users(self, users: Sequence[str] | None = None) -> DescribedUsers:
+        """The SCRAM users among ``users``, or all."""
+
+        def request(version: int) -> Body:
+            return describe_users_request(version, users)
+
+        return read_described_users(self._read(DESCRIBE_SCRAM, SCRAM_VERSIONS, request))
+
+    def topics(self) -> list[ListedTopic]:
+        """Those that the caller may describe: a broker leaves out all others without a word."""
+
+        def request(version: int) -> Body:
+            more = {"include_topic_authorized_operations": False} if version >= _WITH_IDS else {}
+            declared = request_type(_METADATA, version)
+            return declared(topics=None, allow_auto_topic_creation=False, **more)
+
+        answer = self._read(_METADATA, _METADATA_VERSIONS, request)
+        return [
+            ListedTopic(each.name, _id_of(each), len(each.partitions))
+            for each in answer.topics
+            if each.name is not None
+        ]
+
+    def authorized_operations(self) -> frozenset[Operation] | None:
+        """What the caller may do on the cluster itself; None where the node does not tell."""
+
+        def request(version: int) -> Body:
+            declared = request_type(_DESCRIBE_CLUSTER, version)
+            return declared(include_cluster_authorized_operations=True)
+
+        try:
+            described = self._read(_DESCRIBE_CLUSTER, range(2), request)
+        except NotSpoken:
+            return None
+        bits = described.cluster_authorized_operations
+        if described.error_code != ErrorCode.NONE or bits == _NOT_TOLD:
+            return None
+        return frozenset(each for each in Operation if bits >> each & 1)
+
+    def set_credential(self, wanted: NewCredential) -> list[ApiOutcome]:
+        """Raises ``OutcomeUnknown``."""
+        return self._write(
+            ALTER_SCRAM,
+            SCRAM_VERSIONS,
+            lambda version: set_credential_request(version, wanted),
+            read_altered_users,
+        )
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> list[ApiOutcome]:
+        """Raises ``OutcomeUnknown``."""
+        return self._write(
+            ALTER_SCRAM,
+            SCRAM_VERSIONS,
+            lambda version: delete_credential_request(version, user, mechanism),
+            read_altered_users,
+        )
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes another."""
+        held, self._connection = self._connection, None
+        if held is not None:
+            held.close()
+
+    def _read(self, api_key: int, versions: Iterable[int], request: Callable[[int], Body]) -> Body:
+        begun_s = time.monotonic()
+        disconnects = 0
+        while True:
+            connection = self._connected()
+            body = request(_version(connection, api_key, versions))
+            try:
+                answer = connection.ask(body, self._left(begun_s))
+            except Unreachable:
+                self.close()
+                disconnects += 1
+                if disconnects > _MOST_DISCONNECTS or self._is_over(begun_s):
+                    raise
+            except Malformed:
+                self.close()
+                raise
+            else:
+                is_final = outcome_of(answer).code not in _READ_AGAIN
+                if is_final or time.monotonic() - begun_s > PATIENCE_S:
+                    return answer
+            time.sleep(_PAUSE_S)
+
+    def _write(
+        self,
+        api_key: int,
+        versions: Iterable[int],
+        request: Callable[[int], Body],
+        read: Callable[[Body], list[ApiOutcome]],
+    ) -> list[ApiOutcome]:
+        begun_s = time.monotonic()
+        while True:
+            connection = self._connected()
+            body = request(_version(connection, api_key, versions))
+            try:
+                outcomes = read(connection.ask(body, self._left(begun_s)))
+            except (Unreachable, Malformed) as error:
+                self.close()
+                raise OutcomeUnknown(f"{error}; whether it was done is not known") from None
+            is_refused = {each.code for each in outcomes} == {ErrorCode.NOT_CONTROLLER}
+            if not is_refused or time.monotonic() - begun_s > PATIENCE_S:
+                return outcomes
+            self._go_to_controller(connection)
+            time.sleep(_PAUSE_S)
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = first_connection(self._bootstrap, self._settings)
+            self.is_at_controllers = _METADATA not in self._connection.versions
+        return self._connection
+
+    def _go_to_controller(self, connection: Connection) -> None:
+        """Where a controller says who leads, connect there; another look for a node otherwise."""
+        leader = None
+        try:
+            version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)
+            leader = _leader_of(connection.ask(_describe_controllers(version)))
+            self.close()
+            if leader is not None:
+                self._connection = Connection(leader, self._settings)
+        except (Unreachable, Malformed, NotSpoken):
+            self.close()
+
+    def _left(self, begun_s: float) -> float:
+        left = begun_s + self._settings.call_timeout_s - time.monotonic()
+        return max(min(self._settings.request_timeout_s, left), 0.0)
+
+    def _is_over(self, begun_s: float) -> bool:
+        return self._left(begun_s) <= _PAUSE_S
+
+
+def _version(connection: Connection, api_key: int, versions: Iterable[int]) -> int:
+    is_broker = _METADATA in connection.versions
+    try:
+        version = connection.version(api_key, versions)
+    except NotSpoken:
+        version = None
+    if version is None or (api_key in _BROKERS_ONLY and not is_broker):
+        advice = "" if is_broker else "; it is a controller's: give a broker's"
+        raise NotSpoken(
+            f"the listener {connection.address} does not offer {_NAMES[api_key]} in a version "
+            f"that is known here{advice}"
+        )
+    return version
+
+
+def _describe_controllers(version: int) -> Body:
+    declared = request_type(_DESCRIBE_CLUSTER, version)
+    return declared(include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS)
+
+
+def _leader_of(described: Any) -> Address | None:
+    found = (each for each in described.brokers if each.broker_id == described.controller_id)
+    return next((Address(each.host, each.port) for each in found), None)
+
+
+def _id_of(topic: Any) -> Uuid | None:
+    told = getattr(topic, "topic_id", None)
+    return None if told is None else Uuid(told.bytes)

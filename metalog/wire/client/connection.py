@@ -1,0 +1,244 @@
+"""One connection to a peer, with a blocking socket: opened, logged in, asked, closed.
+
+The only module of the wire with sockets. ``Unreachable`` means that there was no
+answer: ask another peer, or again. Anything else that is raised says in one line why this peer
+is of no use. Either way the connection is closed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import ssl
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self
+
+from metalog.errors import InvalidRequest
+from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff
+from metalog.wire.client.security import ClientSettings
+from metalog.wire.client.session import Answer, Session
+from metalog.wire.frames import Malformed
+from metalog.wire.hosts import Address
+from metalog.wire.schema import Body
+from metalog.wire.versions import Versions
+
+_CHUNK: Final = 1 << 18
+_LOOK_UP_S: Final = 0.25
+"""How often it is asked whether an answer is still wanted."""
+_TLS_ALERT: Final = b"\x15\x03"
+_NO_ANSWER: Final = "no answer in time"
+_HUNG_UP: Final = "it hung up"
+_TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
+
+
+_SILENT: Final = f"{_NO_ANSWER}: it takes the connection, and says nothing; is it Kafka's port?"
+_SILENT_PLAIN: Final = f"{_SILENT} One with TLS or SASL: {_TRY_SECURED}"
+_SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
+
+
+class Unreachable(InvalidRequest):
+    """Nobody listens there, was too slow, or hung up."""
+
+
+class Connection:
+    """For one thread. Opened, and logged in, when it is made; closed with its owner at the
+    latest. Once ``is_wanted`` says no, an answer is waited for no longer."""
+
+    def __init__(
+        self,
+        address: Address,
+        settings: ClientSettings,
+        *,
+        software_version: str = "0",
+        is_wanted: Callable[[], bool] = lambda: True,
+        opened_by: float = math.inf,
+    ) -> None:
+        """``opened_by`` is the latest time, of ``time.monotonic()``, to be opened."""
+        self.address = address
+        self._is_wanted = is_wanted
+        self._timeout_s = settings.request_timeout_s
+        self._was_asked = settings.security.credentials is not None
+        self._session = Session(
+            settings.client_id,
+            settings.security.credentials,
+            entropy=os.urandom,
+            software_version=software_version,
+        )
+        self._socket: socket.socket | None = None
+        deadline = min(opened_by, time.monotonic() + settings.opening_timeout_s)
+        tls = settings.security.tls
+        with self._closed_if_it_fails(_HUNG_UP):
+            plain = _dialled(address, deadline)
+        with self._closed_if_it_fails(
+            f"it hung up at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
+            _SILENT_PLAIN if tls is None else _SILENT_TLS,
+        ):
+            self._socket = self._encrypted(plain, tls, deadline)
+            weakref.finalize(self, self._socket.close)
+            self._send(self._session.opening(), deadline)
+            while not self._session.is_ready:
+                self._receive(deadline)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def versions(self) -> Versions:
+        """What the peer speaks."""
+        return self._session.versions
+
+    def version(self, api_key: int, ours: Iterable[int]) -> int:
+        """The version to ask in; ``NotSpoken`` where there is none."""
+        return self._session.version(api_key, ours)
+
+    def ask(self, request: Body, timeout_s: float | None = None) -> Body:
+        """The answer. ``timeout_s`` is the settings' request timeout where none is given."""
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
+        with self._closed_if_it_fails(_HUNG_UP if self._was_asked else first):
+            correlation_id, to_send = self._session.ask(request)
+            self._send(to_send, deadline)
+            while True:
+                for answer in self._receive(deadline):
+                    if answer.correlation_id == correlation_id:
+                        self._was_asked = True
+                        return answer.body
+
+    def close(self) -> None:
+        held, self._socket = self._socket, None
+        if held is not None:
+            held.close()
+
+    def _encrypted(
+        self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float
+    ) -> socket.socket:
+        """``plain`` itself where it is not to be encrypted."""
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.settimeout(_left(deadline))
+            return (
+                plain if tls is None else tls.wrap_socket(plain, server_hostname=self.address.host)
+            )
+        except BaseException:
+            plain.close()
+            raise
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        self._in_time(deadline).sendall(data)
+
+    def _receive(self, deadline: float) -> list[Answer]:
+        data = self._awaited(deadline)
+        if not data:
+            raise ConnectionResetError
+        if not self._session.is_ready and data.startswith(_TLS_ALERT):
+            raise Malformed(f"it speaks TLS, and wants SSL or SASL_SSL: {_TRY_SECURED}")
+        answers, to_send = self._session.receive(data)
+        if to_send:
+            self._send(to_send, deadline)
+        return answers
+
+    def _awaited(self, deadline: float) -> bytes:
+        while True:
+            waiting = self._in_time(deadline, at_most_s=_LOOK_UP_S)
+            try:
+                return waiting.recv(_CHUNK)
+            except TimeoutError:
+                if not self._is_wanted():
+                    raise
+
+    def _in_time(self, deadline: float, at_most_s: float | None = None) -> socket.socket:
+        if self._socket is None:
+            raise ConnectionResetError
+        left = _left(deadline)
+        self._socket.settimeout(left if at_most_s is None else min(left, at_most_s))
+        return self._socket
+
+    @contextmanager
+    def _closed_if_it_fails(self, hung_up: str, silent: str = _NO_ANSWER) -> Iterator[None]:
+        try:
+            yield
+        except (Malformed, AuthenticationFailed) as error:
+            self.close()
+            raise type(error)(f"{self.address}: {error}") from None
+        except LoginPutOff as error:
+            self.close()
+            raise Unreachable(f"{self.address}: {error}") from None
+        except OSError as error:
+            self.close()
+            raise Unreachable(f"{self.address}: {_said(error, hung_up, silent)}") from None
+        except BaseException:
+            self.close()
+            raise
+
+
+class Dialled:
+    """A peer that takes a connection, over which nothing is said."""
+
+    def __init__(self, address: Address, until: float) -> None:
+        try:
+            self._socket = _dialled(address, until)
+        except OSError as error:
+            raise Unreachable(f"{address}: {_said(error, _HUNG_UP)}") from None
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _left(deadline: float) -> float:
+    """Seconds; ``TimeoutError`` where there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _dialled(address: Address, deadline: float) -> socket.socket:
+    """Connected to the first of the host's addresses that takes it, in equal shares of the time
+    until ``deadline``: one that stays silent leaves time for the others."""
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    for place, (family, kind, protocol, _, name) in enumerate(found):
+        tried = socket.socket(family, kind, protocol)
+        try:
+            tried.settimeout(_left(deadline) / (len(found) - place))
+            tried.connect(name)
+        except BaseException as error:
+            tried.close()
+            if not isinstance(error, OSError) or place == len(found) - 1:
+                raise
+        else:
+            return tried
+    raise OSError("the name stands for no address")
+
+
+def _tls_trouble(reason: str) -> str:
+    """An alert comes from a peer that speaks TLS; anything else may be no TLS at all."""
+    if "CERTIFICATE" in reason:
+        return f"{reason}; it may want a certificate of the client: set ssl.keystore.*"
+    if "ALERT" in reason:
+        return reason
+    return f"{reason}; it may be a listener without TLS: set security.protocol"
+
+
+def _said(error: OSError, hung_up: str, silent: str = _NO_ANSWER) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS connection: {_tls_trouble(error.reason or _HUNG_UP)}"
+    if isinstance(error, TimeoutError):
+        return silent
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return hung_up
+    return (error.strerror or type(error).__name__).lower()

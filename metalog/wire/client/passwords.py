@@ -1,0 +1,190 @@
+"""KIP-506's client: sets SCRAM passwords on a node that takes them, over TLS and never without.
+
+The node salts them, by its own policy and iterations. Kafka never built this API; ours does
+(docs/formats/README.md has its number). This module must not keep a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.futures import when_done
+from metalog.scram import ScramMechanism
+from metalog.wire.client.bootstrap import first_connection
+from metalog.wire.client.connection import Connection
+from metalog.wire.client.security import ClientSettings, client_settings
+from metalog.wire.extensions import (
+    SCRAM_PASSWORD,
+    ScramCredentials,
+    ScramPasswordRequest,
+    ScramPasswordResponse,
+)
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.schema import error_name
+
+_VERSIONS: Final = range(1)
+
+
+class EncryptionRequired(InvalidRequest):
+    """Passwords are sent over TLS only."""
+
+    code = ErrorCode.ENCRYPTION_REQUIRED
+
+
+class PasswordRefused(InvalidRequest):
+    """The node's answer about one user, in its own words."""
+
+
+class ScramEntity(NamedTuple):
+    """A user, and one of the mechanisms by which it may log in."""
+
+    user: str
+    mechanism: ScramMechanism
+
+
+class NewPassword(NamedTuple):
+    """A password to set for a user and mechanism; None deletes the credential."""
+
+    entity: ScramEntity
+    password: str | None
+
+    def __repr__(self) -> str:
+        return f"NewPassword({self.entity!r}, [hidden])"
+
+
+class SetScramPasswordResult:
+    """What became of each; a failure is its future's exception."""
+
+    def __init__(self, values: Mapping[ScramEntity, Future[None]]) -> None:
+        self._values = values
+
+    def all(self) -> Future[None]:
+        """Done when all are; fails if one did."""
+        return when_done(list(self._values.values()), lambda _: None)
+
+    def values(self) -> Mapping[ScramEntity, Future[None]]:
+        """A future for each user and mechanism."""
+        return self._values
+
+
+class PasswordClient:
+    """Sets SCRAM passwords on nodes of ours (KIP-506), over TLS and never without.
+
+    The nodes are tried in turn until one can be reached; each call makes its own connection.
+    """
+
+    @classmethod
+    def configured(
+        cls, bootstrap: str, kafka_settings: Mapping[str, str] | None = None
+    ) -> PasswordClient:
+        """A client of the nodes at ``bootstrap``; it connects when it is first used.
+
+        Args:
+            bootstrap: ``HOST:PORT[,HOST:PORT]``.
+            kafka_settings: a client's keys by Kafka's names, as in a ``--command-config`` file.
+
+        Raises:
+            InvalidRequest: an address or a key cannot be used.
+        """
+        return cls(parse_addresses(bootstrap), client_settings(kafka_settings or {}))
+
+    def __init__(self, nodes: Sequence[Address], settings: ClientSettings) -> None:
+        self._nodes = tuple(nodes)
+        self._settings = settings
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-passwords")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def is_offered(self) -> bool:
+        """Whether the connection is TLS, and the node knows KIP-506's request."""
+        return self.is_encrypted and self.is_spoken()
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the connection is TLS."""
+        return self._settings.security.tls is not None
+
+    def is_spoken(self) -> bool:
+        """Whether the node knows KIP-506's request at all."""
+        with self._connected() as connection:
+            return SCRAM_PASSWORD in connection.versions
+
+    def set_scram_password(self, credentials: Sequence[NewPassword]) -> SetScramPasswordResult:
+        """Set or delete passwords, all in one request.
+
+        Args:
+            credentials: the users with their mechanisms and new passwords.
+
+        Returns:
+            A future for each user and mechanism. Its exception is ``PasswordRefused`` with the
+            node's words, or ``InvalidRequest`` where no node could be reached.
+
+        Raises:
+            EncryptionRequired: the connection would not be TLS; nothing was sent.
+        """
+        if self._settings.security.tls is None:
+            raise EncryptionRequired(
+                "a password is sent over TLS only; set security.protocol to SSL or SASL_SSL"
+            )
+        values: dict[ScramEntity, Future[None]] = {each.entity: Future() for each in credentials}
+        self._thread.submit(self._carry_out, tuple(credentials), values)
+        return SetScramPasswordResult(values)
+
+    def close(self) -> None:
+        """Wait for the requests that are under way; may be called again."""
+        self._thread.shutdown()
+
+    def _carry_out(
+        self, credentials: Sequence[NewPassword], values: Mapping[ScramEntity, Future[None]]
+    ) -> None:
+        request = ScramPasswordRequest(
+            credentials=tuple(
+                ScramCredentials(
+                    username=each.entity.user,
+                    hash_type=int(each.entity.mechanism),  # type: ignore[arg-type]
+                    password=each.password,
+                )
+                for each in credentials
+            )
+        )
+        try:
+            with self._connected() as connection:
+                connection.version(SCRAM_PASSWORD, _VERSIONS)
+                told = _told(connection.ask(request))
+        except Exception as error:
+            for future in values.values():
+                future.set_exception(error)
+            return
+        for entity, future in values.items():
+            trouble = told.get(entity, "the node says nothing about it")
+            if trouble is None:
+                future.set_result(None)
+            else:
+                future.set_exception(PasswordRefused(f"{entity.user}: {trouble}"))
+
+    def _connected(self) -> Connection:
+        return first_connection(self._nodes, self._settings)
+
+
+def _told(answer: ScramPasswordResponse) -> dict[ScramEntity, str | None]:
+    """What went wrong, None where nothing did."""
+    return {
+        ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (
+            None if not user.error_code else user.error_message or error_name(user.error_code)
+        )
+        for hashed in answer.hash_results
+        for user in hashed.user_results
+    }

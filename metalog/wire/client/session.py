@@ -1,0 +1,177 @@
+"""The client's side of one connection: bytes in, answers and bytes out; no socket.
+
+It asks for the peer's versions, logs in where it has credentials, and then sends what it is
+asked to send, matching each answer to its request. Kafka answers in order; an answer out of
+order ends the session. This module must not know sockets, time, or what is asked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import ErrorCode
+from metalog.ids import Entropy
+from metalog.wire.client.sasl import (
+    AuthenticationFailed,
+    Credentials,
+    Exchange,
+    LoginPutOff,
+    exchange_of,
+)
+from metalog.wire.frames import DEFAULT_LIMIT, FrameReader, Malformed, framed
+from metalog.wire.messages import correlation_of, read_response, write_request
+from metalog.wire.schema import Body, error_name, request_type, response_type
+from metalog.wire.versions import (
+    API_VERSIONS,
+    Refused,
+    Versions,
+    best_version,
+    read_versions,
+    versions_request,
+)
+
+SASL_HANDSHAKE: Final = 17
+SASL_AUTHENTICATE: Final = 36
+_ILLEGAL_SASL_STATE: Final = 34
+_OF_THE_LOGIN: Final = (
+    ErrorCode.SASL_AUTHENTICATION_FAILED,
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    _ILLEGAL_SASL_STATE,
+)
+"""Those that are an AuthenticationException to Kafka's clients."""
+_HANDSHAKE_VERSIONS: Final = (1,)
+"""In version 0 the tokens that follow have no headers."""
+_AUTHENTICATE_VERSIONS: Final = range(3)
+_FIRST_ASKED: Final = 4
+"""Of ApiVersions."""
+
+
+class Answer(NamedTuple):
+    """``body`` answers the request that ``ask`` gave this ``correlation_id``."""
+
+    correlation_id: int
+    body: Body
+
+
+class Received(NamedTuple):
+    """``to_send`` goes to the peer at once."""
+
+    answers: list[Answer]
+    to_send: bytes
+
+
+class Session:
+    """Send ``opening()`` first; nothing may be asked before ``is_ready``."""
+
+    def __init__(
+        self,
+        client_id: str,
+        credentials: Credentials | None = None,
+        *,
+        entropy: Entropy,
+        software_version: str = "0",
+        limit: int = DEFAULT_LIMIT,
+    ) -> None:
+        self.versions: Versions = {}
+        self.is_ready = False
+        self._client_id = client_id
+        self._credentials = credentials
+        self._entropy = entropy
+        self._software_version = software_version
+        self._frames = FrameReader(limit)
+        self._waiting: deque[tuple[int, type[Body]]] = deque()
+        self._exchange: Exchange | None = None
+        self._asked_version = _FIRST_ASKED
+        self._last_id = 0
+
+    def opening(self) -> bytes:
+        return self._send(versions_request(self._asked_version, self._software_version))
+
+    def version(self, api_key: int, ours: Iterable[int]) -> int:
+        """The version to ask in; ``NotSpoken`` where there is none."""
+        return best_version(api_key, self.versions, ours)
+
+    def ask(self, request: Body) -> tuple[int, bytes]:
+        """The correlation id of its answer, and what to send."""
+        if not self.is_ready:
+            raise RuntimeError("the session is not ready: the login comes first")
+        to_send = self._send(request)
+        return self._last_id, to_send
+
+    def receive(self, data: bytes) -> Received:
+        """Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginPutOff``; the connection is then
+        to be closed."""
+        answers, to_send = [], b""
+        for frame in self._frames.feed(data):
+            correlation_id = correlation_of(frame)
+            if not self._waiting or self._waiting[0][0] != correlation_id:
+                raise Malformed(f"the peer answers request {correlation_id}, which is not its turn")
+            _, declared = self._waiting.popleft()
+            if self.is_ready:
+                answers.append(Answer(correlation_id, read_response(frame, declared)))
+            else:
+                to_send += self._open(frame, declared)
+        return Received(answers, to_send)
+
+    def _send(self, request: Body) -> bytes:
+        self._last_id = (self._last_id + 1) & 0x7FFF_FFFF
+        answered_by = response_type(request.__api_key__, request.__version__)
+        self._waiting.append((self._last_id, answered_by))
+        return framed(write_request(request, self._last_id, self._client_id))
+
+    def _open(self, frame: bytes, declared: type[Any]) -> bytes:
+        """One step towards being ready; what to send for the next."""
+        if declared.__api_key__ == API_VERSIONS:
+            return self._take_versions(frame)
+        body = read_response(frame, declared)
+        if declared.__api_key__ == SASL_HANDSHAKE:
+            return self._begin_login(body)
+        return self._go_on(body)
+
+    def _take_versions(self, frame: bytes) -> bytes:
+        told = read_versions(frame, self._asked_version)
+        if isinstance(told, Refused):
+            self._asked_version = told.version
+            return self.opening()
+        self.versions = told
+        if self._credentials is None:
+            self.is_ready = True
+            return b""
+        version = self.version(SASL_HANDSHAKE, _HANDSHAKE_VERSIONS)
+        handshake = request_type(SASL_HANDSHAKE, version)
+        return self._send(handshake(mechanism=self._credentials.mechanism))
+
+    def _begin_login(self, body: Body) -> bytes:
+        if self._credentials is None:
+            raise RuntimeError("nobody asked for a login")
+        mechanism = self._credentials.mechanism
+        if body.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+            offered = ", ".join(body.mechanisms) or "none"
+            raise AuthenticationFailed(
+                f"the server does not offer SASL mechanism {mechanism}, but {offered}"
+            )
+        if body.error_code != ErrorCode.NONE:
+            name = error_name(body.error_code)
+            raise AuthenticationFailed(
+                f"the server refuses a login by {mechanism}: {name}; is it a listener with SASL? "
+                "security.protocol and sasl.mechanism say how to log in"
+            )
+        self._exchange = exchange_of(self._credentials, self._entropy)
+        return self._send_token(self._exchange.first())
+
+    def _go_on(self, body: Body) -> bytes:
+        if self._exchange is None:
+            raise RuntimeError("nobody asked for a login")
+        if body.error_code != ErrorCode.NONE:
+            why = " ".join((body.error_message or "").split())[:200]
+            refusal = AuthenticationFailed if body.error_code in _OF_THE_LOGIN else LoginPutOff
+            raise refusal(f"the server refused the login: {why or error_name(body.error_code)}")
+        token = self._exchange.answer(body.auth_bytes)
+        self.is_ready = self._exchange.is_done
+        return b"" if token is None else self._send_token(token)
+
+    def _send_token(self, token: bytes) -> bytes:
+        version = self.version(SASL_AUTHENTICATE, _AUTHENTICATE_VERSIONS)
+        return self._send(request_type(SASL_AUTHENTICATE, version)(auth_bytes=token))

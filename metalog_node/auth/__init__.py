@@ -1,0 +1,1 @@
+"""Who a client is: SASL, certificate names, dummy credentials."""

@@ -1,0 +1,227 @@
+"""The server's side of SASL: who a client is, by SCRAM or by PLAIN.
+
+An unknown user is led through the same exchange as a known one, with the same work and the
+same answer at its end, so that nobody learns which names exist. Names are taken as they come,
+without SASLprep, as Kafka takes them, up to ``MOST_NAME_BYTES``. This module must not know how
+tokens travel, nor show what is secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
+
+from metalog.errors import ErrorCode, InvalidRequest
+from metalog.ids import Entropy
+from metalog.ports import CredentialLookup
+from metalog.principal import KafkaPrincipal
+from metalog.scram import (
+    MIN_ITERATIONS,
+    MOST_NAME_BYTES,
+    SALT_BYTES,
+    ScramCredential,
+    ScramMechanism,
+    is_client_proof,
+    server_signature,
+)
+from metalog_node.auth.scram_messages import (
+    ClientFirst,
+    read_client_final,
+    read_client_first,
+    server_final,
+    server_first,
+)
+
+PLAIN: Final = "PLAIN"
+
+_SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final = (PLAIN, *_SCRAM)
+_USER: Final = "User"
+_SHOWN: Final = 100
+"""So much of a name that anybody may have sent is shown."""
+
+
+class LoginRefused(InvalidRequest):
+    """The one answer to every login that fails, in Kafka's words; the reason is for the log."""
+
+    code = ErrorCode.SASL_AUTHENTICATION_FAILED
+
+    def __init__(self, mechanism: str, reason: str) -> None:
+        super().__init__(
+            "Authentication failed during authentication due to invalid credentials "
+            f"with SASL mechanism {mechanism}"
+        )
+        self.reason = reason
+
+
+class NotReadyForLogins(InvalidRequest):
+    """The node has not replayed its log, so nobody can say yet whether a password is right.
+
+    Clients close the connection at any error here; unlike a refused login, this one makes them
+    try again.
+    """
+
+    code = ErrorCode.BROKER_NOT_AVAILABLE
+
+
+class Login(Protocol):
+    """One exchange. ``principal`` is None until the client has proven who it is."""
+
+    principal: KafkaPrincipal | None
+
+    def answer(self, token: bytes) -> bytes:
+        """What to send for the client's next token; ``LoginRefused`` ends the exchange."""
+        ...
+
+
+class Users(CredentialLookup, Protocol):
+    """Those who may log in by SCRAM, and what everybody else is shown."""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it is known who there is."""
+        ...
+
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        """A dummy credential for ``user``: always the same, and nobody's password."""
+        ...
+
+
+class Logins(NamedTuple):
+    """What a listener's clients may log in by. ``passwords`` are those of PLAIN, by user;
+    ``sessions_ms`` says by mechanism how long a login holds, where it expires (KIP-368)."""
+
+    mechanisms: Sequence[str]
+    users: Users
+    passwords: Mapping[str, str]
+    entropy: Entropy
+    sessions_ms: Mapping[str, int] = MappingProxyType({})
+    clock: Callable[[], float] = time.monotonic
+
+    def __repr__(self) -> str:
+        return f"Logins(mechanisms={self.mechanisms!r}, [hidden])"
+
+    def begin(self, mechanism: str) -> Login | None:
+        """None for a mechanism that is not enabled."""
+        if mechanism not in self.mechanisms:
+            return None
+        if mechanism == PLAIN:
+            return _Plain(self.passwords)
+        return _Scram(_SCRAM[mechanism], self)
+
+
+class _Plain:
+    def __init__(self, passwords: Mapping[str, str]) -> None:
+        self._passwords = passwords
+        self.principal: KafkaPrincipal | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        try:
+            authorization_id, user, password = token.decode().split("\0")
+        except ValueError:
+            raise LoginRefused(PLAIN, "a token that RFC 4616 does not know") from None
+        if authorization_id not in ("", user):
+            raise LoginRefused(PLAIN, "the client asks to act as somebody else")
+        if _is_too_long(user):
+            raise LoginRefused(PLAIN, _TOO_LONG)
+        known = self._passwords.get(user, "")
+        is_right = hmac.compare_digest(known.encode(), password.encode())
+        if not (user and password and is_right):
+            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_SHOWN]!r}")
+        self.principal = KafkaPrincipal(_USER, user)
+        return b""
+
+
+class _Scram:
+    """RFC 5802's server, by Kafka's reading of the messages."""
+
+    def __init__(self, mechanism: ScramMechanism, logins: Logins) -> None:
+        self._mechanism = mechanism
+        self._users = logins.users
+        self._nonce = logins.entropy(SALT_BYTES).hex()
+        self._user = ""
+        self._next: Callable[[str], str] = self._first
+        self.principal: KafkaPrincipal | None = None
+
+    def answer(self, token: bytes) -> bytes:
+        if not self._users.is_loaded:
+            raise NotReadyForLogins(
+                "the node is not ready: it has not loaded its users yet; try again"
+            )
+        try:
+            return self._next(token.decode()).encode()
+        except ValueError as error:
+            about = f" (user {self._user[:_SHOWN]!r})" if self._user else ""
+            raise LoginRefused(self._mechanism.mechanism_name, f"{error}{about}") from None
+
+    def _first(self, message: str) -> str:
+        self._next = _nothing_more
+        asked = read_client_first(message)
+        if _is_too_long(asked.user):
+            raise ValueError(_TOO_LONG)
+        self._user = asked.user
+        if asked.authorization_id not in ("", asked.user):
+            raise ValueError("the client asks to act as somebody else")
+        known = self._users.scram(self._mechanism, asked.user)
+        shown_as = f"{asked.user}{_DELEGATED}" if asked.is_by_token else asked.user
+        decoy = self._users.decoy(self._mechanism, shown_as)
+        trouble = self._trouble(asked, known)
+        shown = decoy if known is None or trouble else known
+        nonce = asked.nonce + self._nonce
+        answer = server_first(nonce, shown)
+        self._next = lambda message: self._final(
+            message, asked, nonce, answer, credential=shown, trouble=trouble
+        )
+        return answer
+
+    def _trouble(self, asked: ClientFirst, known: ScramCredential | None) -> str | None:
+        """Why nobody can log in so, whatever the password."""
+        name = self._mechanism.mechanism_name
+        if known is None:
+            return f"nobody of that name logs in by {name}"
+        if asked.is_by_token:
+            return "delegation tokens log in nowhere here"
+        if known.iterations < MIN_ITERATIONS:
+            return f"less than {MIN_ITERATIONS} iterations; set the password anew"
+        return None
+
+    def _final(
+        self,
+        message: str,
+        asked: ClientFirst,
+        nonce: str,
+        server_first_message: str,
+        *,
+        credential: ScramCredential,
+        trouble: str | None,
+    ) -> str:
+        self._next = _nothing_more
+        final = read_client_final(message)
+        if final.channel_binding != asked.gs2_header.encode():
+            raise ValueError("its channel binding is not that of its first message")
+        if final.nonce != nonce:
+            raise ValueError("its nonce is not that of the exchange")
+        text = ",".join((asked.bare, server_first_message, final.without_proof)).encode()
+        mechanism, (_, stored_key, server_key, _) = self._mechanism, credential
+        is_proven = is_client_proof(mechanism, stored_key, final.proof, text)
+        signature = server_signature(mechanism, server_key, text)
+        if trouble is not None or not is_proven:
+            raise ValueError(trouble or "wrong password")
+        self.principal = KafkaPrincipal(_USER, self._user)
+        return server_final(signature)
+
+
+_DELEGATED: Final = "\0delegated"
+"""In no name: nobody has the salt of a token, so that it tells nothing about the user's."""
+_TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
+
+
+def _is_too_long(user: str) -> bool:
+    return len(user.encode()) > MOST_NAME_BYTES
+
+
+def _nothing_more(message: str) -> str:
+    raise ValueError("a token after the last one")

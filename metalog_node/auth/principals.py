@@ -1,0 +1,165 @@
+"""The principal of a client's certificate: its distinguished name, or what rules make of it.
+
+The name is written as Java's ``X500Principal.getName()`` does (RFC 2253: the most specific part
+first), since ACLs and ``super.users`` hold it so; the rules are Kafka's
+``ssl.principal.mapping.rules`` (KIP-371). Both run before anybody is known, in bounded time.
+This module must not know connections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from asn1crypto import parser, x509
+
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.records.primitives.text import decode_text
+from metalog_node.auth.java_regex import Pattern, Replacement, Steps
+
+MAPPING_RULES: Final = "ssl.principal.mapping.rules"
+MOST_STEPS: Final = 30_000
+"""Of all rules together over one name: some 30 ms. A hundred characters take about a thousand."""
+
+_RULE: Final = re.compile(
+    r"\s*(?:(?P<default>DEFAULT)"
+    r"|RULE:(?P<pattern>(?:\\.|[^\\/])*)/(?P<replacement>(?:\\.|[^\\/])*)/(?P<case>[LU]?))?"
+    r"\s*(?:,|$)",
+    re.ASCII,
+)
+_TRIMMED: Final = "".join(map(chr, range(33)))
+_KEYWORDS: Final = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.1": "UID",
+    "0.9.2342.19200300.100.1.25": "DC",
+}
+"""The attributes that RFC 2253 has keywords for; Java writes any other by number and bytes."""
+_TO_ESCAPE: Final = re.compile(r'([,=+<>#;"\\])')
+_STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
+"""Tags of what Java 17 takes for text, all of it for UTF-8: UTF8String, Printable, T61, IA5,
+General and BMP. It writes the bytes of any other value, be it a UniversalString."""
+
+
+class Rule(NamedTuple):
+    """Where ``pattern`` is all of a name, its matches become ``replacement``, in lower (``L``) or
+    upper (``U``) case; a ``pattern`` of None takes every name as it is."""
+
+    pattern: Pattern | None
+    replacement: Replacement | None
+    case: str
+
+
+_DEFAULT: Final = Rule(None, None, "")
+
+
+def parse_rules(text: str | None) -> tuple[Rule, ...]:
+    """None is ``DEFAULT``; an empty text is no rule at all, which takes no name.
+
+    ``ConfigException`` names what is not a rule, or cannot be carried out as Java does.
+    """
+    if text is None:
+        return (_DEFAULT,)
+    rules: list[Rule] = []
+    at, text = 0, text.strip(_TRIMMED)
+    while at < len(text):
+        match = _RULE.match(text, at)
+        if match is None:
+            raise ConfigException(
+                f"{MAPPING_RULES}: {text[at:].strip()} is not a rule; write DEFAULT or "
+                "RULE:pattern/replacement/[LU], separated by commas"
+            )
+        rules += _rule(match)
+        at = match.end()
+    return tuple(rules)
+
+
+def _rule(match: re.Match[str]) -> Iterator[Rule]:
+    """None where nothing stands between two commas, as in Kafka."""
+    pattern, replacement, case = match.group("pattern", "replacement", "case")
+    if match["default"]:
+        yield _DEFAULT
+    elif pattern is not None:
+        try:
+            compiled = Pattern(pattern)
+            yield Rule(compiled, Replacement(replacement, compiled), case)
+        except InvalidRequest as error:
+            raise ConfigException(f"{MAPPING_RULES}: {match[0].strip(' ,')}: {error}") from None
+
+
+def principal_of(certificate: bytes, rules: Sequence[Rule]) -> KafkaPrincipal | None:
+    """Of a certificate in DER; None where no rule takes its name, which Kafka refuses too.
+
+    ``InvalidRequest`` where the name cannot be read, or the rules take too long for it.
+    """
+    name = mapped_name(distinguished_name(certificate), rules)
+    return None if name is None else KafkaPrincipal("User", name)
+
+
+def mapped_name(name: str, rules: Sequence[Rule]) -> str | None:
+    """What the first rule that takes ``name`` makes of it."""
+    steps = Steps(MOST_STEPS)
+    for pattern, replacement, case in rules:
+        if pattern is None or replacement is None:
+            return name
+        if pattern.matches(name, steps):
+            mapped = pattern.replace_all(name, replacement, steps)
+            return mapped.lower() if case == "L" else mapped.upper() if case == "U" else mapped
+    return None
+
+
+def distinguished_name(certificate: bytes) -> str:
+    """Its subject, as Java writes it."""
+    try:
+        subject: bytes = x509.Certificate.load(certificate).subject.dump()
+        return name_text(subject)
+    except (ValueError, TypeError, OverflowError):
+        raise InvalidRequest("its certificate's name cannot be read") from None
+
+
+def name_text(name: bytes) -> str:
+    """A name in DER, whose parts stand from the least specific on, by RFC 2253.
+
+    ``ValueError`` where it is not one.
+    """
+    parts = [
+        "+".join(_attribute(attribute) for attribute in _elements(part)) for part in _elements(name)
+    ]
+    return ",".join(reversed(parts))
+
+
+def _elements(value: bytes) -> Iterator[bytes]:
+    """What a SEQUENCE or a SET holds."""
+    contents = parser.parse(value, strict=True)[4]
+    at = 0
+    while at < len(contents):
+        _, _, _, header, content, trailer = parser.parse(contents[at:])
+        end = at + len(header) + len(content) + len(trailer)
+        yield contents[at:end]
+        at = end
+
+
+def _attribute(attribute: bytes) -> str:
+    kind, value = _elements(attribute)
+    number = x509.NameType.load(kind).dotted
+    keyword = _KEYWORDS.get(number)
+    class_, method, tag, _, content, _ = parser.parse(value)
+    if keyword is None or tag not in _STRINGS or value[0] != tag:
+        return f"{keyword or number}=#{parser.emit(class_, method, tag, content).hex()}"
+    return f"{keyword}={_escaped(decode_text(content))}"
+
+
+def _escaped(value: str) -> str:
+    escaped = _TO_ESCAPE.sub(r"\\\1", value).replace("\0", r"\00")
+    lead = len(escaped) - len(escaped.lstrip(" \r"))
+    trail = len(escaped.rstrip(" \r"))
+    padded = escaped[:lead], escaped[max(lead, trail) :]
+    before, after = ("".join(f"\\{blank}" for blank in blanks) for blanks in padded)
+    return before + escaped[lead : max(lead, trail)] + after

@@ -1,0 +1,1 @@
+"""A node's configuration: Kafka's keys, checked before anything opens."""

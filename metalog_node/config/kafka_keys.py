@@ -1,0 +1,114 @@
+"""What a node makes of each key of Kafka's brokers: carried out, refused, or harmless.
+
+A key that restricts who gets in or what is allowed, and that is not carried out here, ends the
+start: to pass over it would fail open. A test holds this table against Kafka's own list of keys.
+Keys that are carried out are in ``settings``; those of listeners are ``OF_LISTENERS``.
+This module must not open anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from metalog_node.config.located_properties import Given
+
+CREATION_RATE: Final = "max.connection.creation.rate"
+NO_LIMIT: Final = str((1 << 31) - 1)
+
+
+class Refused(NamedTuple):
+    """``do`` says what to write instead; ``harmless`` are values that restrict nothing."""
+
+    do: str
+    harmless: frozenset[str] = frozenset()
+
+
+_LOGINS: Final = Refused(
+    "take it out: users are the log's, by SCRAM, or those of "
+    "listener.name.NAME.plain.sasl.jaas.config"
+)
+_IN_A_FILE: Final = Refused("put it into a PEM file, and name that by ssl.keystore.location")
+_OPENSSL: Final = Refused("take it out: TLS is OpenSSL's here, as Python has it")
+REFUSED: Final[Mapping[str, Refused]] = {
+    "principal.builder.class": Refused(
+        "take it out, and name the owners of certificates by ssl.principal.mapping.rules",
+        frozenset(("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",)),
+    ),
+    "sasl.server.callback.handler.class": _LOGINS,
+    "sasl.login.callback.handler.class": _LOGINS,
+    "sasl.client.callback.handler.class": _LOGINS,
+    "sasl.login.class": _LOGINS,
+    "max.connections.per.ip.overrides": Refused(
+        "take it out, and set max.connections.per.ip to the least of them"
+    ),
+    CREATION_RATE: Refused("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
+    "ssl.engine.factory.class": _OPENSSL,
+    "ssl.provider": _OPENSSL,
+    "security.providers": _OPENSSL,
+    "ssl.protocol": Refused(
+        "say by ssl.enabled.protocols which versions are spoken", frozenset(("TLSv1.3", "TLS"))
+    ),
+    "ssl.trustmanager.algorithm": Refused(_OPENSSL.do, frozenset(("PKIX",))),
+    "ssl.keystore.key": _IN_A_FILE,
+    "ssl.keystore.certificate.chain": _IN_A_FILE,
+    "ssl.truststore.certificates": Refused(
+        "put them into a PEM file, and name that by ssl.truststore.location"
+    ),
+    "config.providers": Refused(
+        "write the values themselves: ${…} would be taken as it stands, be it a password"
+    ),
+}
+OF_LISTENERS: Final = (
+    *("ssl.keystore.type", "ssl.keystore.location", "ssl.key.password", "ssl.client.auth"),
+    *("ssl.truststore.type", "ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
+    "sasl.jaas.config",
+)
+"""Carried out, behind ``listener.name.NAME.`` too; beside those that ``settings`` names."""
+HARMLESS: Final = (
+    *("ssl.keystore.password", "ssl.truststore.password", "ssl.keymanager.algorithm"),
+    *("ssl.secure.random.implementation", "ssl.allow.dn.changes", "ssl.allow.san.changes"),
+    *("sasl.kerberos.*", "sasl.oauthbearer.*", "sasl.login.*", "sasl.server.max.receive.size"),
+    *("sasl.mechanism.inter.broker.protocol", "delegation.token.*"),
+    *("inter.broker.listener.name", "security.inter.broker.protocol"),
+    *("alter.*", "create.topic.policy.class.name", "client.quota.callback.class"),
+    *("auto.*", "delete.*", "unstable.*", "unclean.*", "queued.*", "max.request.*", "max.inc*"),
+    *("add.*", "background.*", "broker.*", "compression.*", "controlled.*", "controller.p*"),
+    *("controller.quota.*", "controller.socket.*", "controller.quorum.*", "cordoned.*"),
+    *("default.*", "fetch.*", "follower.*", "group.*", "initial.*", "internal.*", "kafka.*"),
+    *("leader.*", "log.*", "message.*", "metric.*", "metrics.*", "min.*", "num.*", "offset.*"),
+    *("offsets.*", "producer.*", "quota.*", "remote.*", "replica.*", "replication.*"),
+    *("server.*", "share.*", "socket.*", "telemetry.*", "transaction.*", "transactional.*"),
+)
+"""They let nobody in: they say how much, how fast or when, or are of mechanisms and of requests
+that a node does not have. ``*`` ends a family, of which another table may have members."""
+
+_OF_A_LISTENER: Final = "listener.name."
+_MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")
+
+
+def is_harmless(key: str) -> bool:
+    return any(
+        key.startswith(each[:-1]) if each.endswith("*") else key == each for each in HARMLESS
+    )
+
+
+def refuse_what_restricts(given: Given, listeners: Collection[str]) -> None:
+    """``ConfigException`` names the first key that restricts, and that is not carried out.
+
+    ``listeners`` are the names of those whose own keys count.
+    """
+    for key, value in given.properties.items():
+        refused = REFUSED.get(_without_listener(key, listeners))
+        if refused is not None and value.strip() and value.strip() not in refused.harmless:
+            raise given.wrong(
+                key, f"is not carried out here, and to pass over it could let in more; {refused.do}"
+            )
+
+
+def _without_listener(key: str, listeners: Collection[str]) -> str:
+    """The key proper: without its listener, and the mechanism that may stand before it."""
+    for name in listeners:
+        key = key.removeprefix(f"{_OF_A_LISTENER}{name.lower()}.")
+    mechanism, _, rest = key.partition(".")
+    return rest if mechanism in _MECHANISMS else key

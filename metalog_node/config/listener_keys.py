@@ -1,0 +1,220 @@
+"""The keys by which a listener is secured: TLS, logins, and how controllers are logged in to.
+
+Each may stand behind ``listener.name.NAME.``, and is that listener's alone then. No error
+shows a value that may be a password. This module must not open any file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from metalog.config.jaas import PLAIN_MODULE, login_module
+from metalog.errors import InvalidRequest
+from metalog.scram import MOST_NAME_BYTES
+from metalog_node.config.listeners import Listener, SecurityProtocol
+from metalog_node.config.located_properties import Given
+from metalog_node.config.tls_limits import TlsLimits, limits, protocols
+
+CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
+MECHANISMS: Final = "sasl.enabled.mechanisms"
+MAX_REAUTH: Final = "connections.max.reauth.ms"
+PROTOCOLS: Final = "ssl.enabled.protocols"
+SUITES: Final = "ssl.cipher.suites"
+
+PLAIN: Final = "PLAIN"
+_SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
+_USER: Final = "user_"
+_JAAS: Final = "sasl.jaas.config"
+_MOST_PASSWORD_BYTES: Final = 4 << 10
+"""With the longest name it fits into the frames that are taken before a login."""
+_SHOWN: Final = 100
+_PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
+_TLS_CLIENT: Final = (
+    "ssl.truststore.location",
+    "ssl.truststore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.type",
+    "ssl.key.password",
+    "ssl.endpoint.identification.algorithm",
+)
+
+
+class TlsFiles(NamedTuple):
+    """Where a listener's certificates are, all PEM. ``identity`` holds key and chain;
+    ``trusted`` those that may sign a client's."""
+
+    identity: Path
+    password: str | None
+    trusted: Path | None
+    client_auth: Literal["none", "requested", "required"]
+    limits: TlsLimits
+
+    def __repr__(self) -> str:
+        return f"TlsFiles(identity={str(self.identity)!r}, client_auth={self.client_auth!r})"
+
+
+class SaslKeys(NamedTuple):
+    """``passwords`` are those of PLAIN, by user; ``sessions_ms`` says by mechanism how long a
+    login holds, where that is limited."""
+
+    mechanisms: tuple[str, ...]
+    passwords: Mapping[str, str]
+    sessions_ms: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        return f"SaslKeys({self.mechanisms!r}, [hidden])"
+
+
+def tls_files(given: Given, listener: Listener) -> TlsFiles:
+    name = listener.name
+    for kind in ("ssl.keystore.type", "ssl.truststore.type"):
+        key, value = given.of_listener(name, kind)
+        if value is not None and value.upper() != "PEM":
+            raise given.wrong(key, "only PEM is read here; convert it and set PEM")
+    key, identity = given.of_listener(name, "ssl.keystore.location")
+    if identity is None:
+        raise given.wrong(key, f"is missing; {name} needs a PEM file with its key and certificates")
+    _, trusted = given.of_listener(name, "ssl.truststore.location")
+    _, password = given.of_listener(name, "ssl.key.password")
+    key, client_auth = _client_auth(given, listener)
+    if client_auth not in ("none", "requested", "required"):
+        raise given.wrong(key, "give none, requested or required")
+    if client_auth != "none" and trusted is None:
+        raise given.wrong(key, "ssl.truststore.location says whom to trust, and is missing")
+    return TlsFiles(
+        Path(identity),
+        password,
+        None if trusted is None else Path(trusted),
+        client_auth,  # type: ignore[arg-type]  # checked above
+        _tls_limits(given, name),
+    )
+
+
+def _tls_limits(given: Given, name: str) -> TlsLimits:
+    key, text = given.of_listener(name, PROTOCOLS)
+    try:
+        versions = protocols(text)
+        key, text = given.of_listener(name, SUITES)
+        return limits(versions, text)
+    except InvalidRequest as error:
+        raise given.wrong(key, str(error)) from None
+
+
+def _client_auth(given: Given, listener: Listener) -> tuple[str, str]:
+    """Where clients log in by SASL, only a key of that listener's own asks for certificates too
+    (KIP-684)."""
+    key, value = given.of_listener(listener.name, "ssl.client.auth")
+    if listener.protocol.has_login and key == "ssl.client.auth":
+        value = None
+    return key, (value or "none").lower()
+
+
+def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
+    key, text = given.of_listener(listener.name, MECHANISMS)
+    mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
+    for each in mechanisms:
+        if each not in _SPOKEN:
+            raise given.wrong(key, f"{each} is not spoken here; {', '.join(_SPOKEN)} are")
+    if not mechanisms:
+        raise given.wrong(key, f"is empty, and {listener.name} wants a login; give some")
+    passwords = _plain_passwords(given, listener) if PLAIN in mechanisms else {}
+    return SaslKeys(mechanisms, passwords, _sessions_ms(given, listener.name, mechanisms))
+
+
+def _sessions_ms(given: Given, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
+    """KIP-368: a mechanism's own key counts before the listener's."""
+    found = {}
+    for mechanism in mechanisms:
+        key, text = _of_mechanism(given, name, mechanism, MAX_REAUTH)
+        if text is None:
+            key, text = given.of_listener(name, MAX_REAUTH)
+        limit = _number(given, key, text or "0", least=0)
+        if limit:
+            found[mechanism] = limit
+    return found
+
+
+def _of_mechanism(given: Given, name: str, mechanism: str, key: str) -> tuple[str, str | None]:
+    """A mechanism's own key, and its value. Kafka passes it over without a listener's name: what
+    it lets in or shuts out must not count here."""
+    key = f"{mechanism.lower()}.{key}"
+    own = f"listener.name.{name.lower()}.{key}"
+    found, text = given.of_listener(name, key)
+    if text is not None and found != own:
+        raise given.wrong(key, f"Kafka takes it with a listener's name alone; call it {own}")
+    return own, text
+
+
+def max_connections(given: Given, listener: Listener) -> int | None:
+    """Of that listener alone, by a key of its own; None where there is none (KIP-402)."""
+    key, text = given.of_listener(listener.name, "max.connections")
+    is_own = text is not None and key != "max.connections"
+    return _number(given, key, text or "", least=1) if is_own else None
+
+
+def _number(given: Given, key: str, text: str, *, least: int) -> int:
+    if not re.fullmatch(r"\s*\+?[0-9]{1,18}\s*", text) or int(text) < least:
+        raise given.wrong(key, f"give a whole number from {least} on")
+    return int(text)
+
+
+def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
+    """Kafka's JAAS text, one ``user_NAME="…"`` each."""
+    key, text = _of_mechanism(given, listener.name, PLAIN, _JAAS)
+    if text is None:
+        raise given.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")
+    try:
+        module = login_module(text)
+    except InvalidRequest as error:
+        raise given.wrong(key, f"{error}; give {_PLAIN_FORM}") from None
+    if module.name != PLAIN_MODULE:
+        raise given.wrong(key, f"its login module is not Kafka's of PLAIN; give {_PLAIN_FORM}")
+    users = {
+        option.removeprefix(_USER): password
+        for option, password in module.options.items()
+        if option.startswith(_USER)
+    }
+    if not users:
+        raise given.wrong(
+            key, f"SASL PLAIN is enabled and nobody has a password; give {_PLAIN_FORM}"
+        )
+    for user, password in users.items():
+        for what, text, most in (
+            ("name", user, MOST_NAME_BYTES),
+            ("password", password, _MOST_PASSWORD_BYTES),
+        ):
+            if len(text.encode()) > most or "\0" in text:
+                raise given.wrong(
+                    key,
+                    f"user {user[:_SHOWN]!r} can never log in: at most {most:,} bytes of a {what},"
+                    f" and no NUL, are taken; give {_PLAIN_FORM}",
+                )
+    return users
+
+
+def controller_client(given: Given, name: str, protocol: SecurityProtocol) -> dict[str, str]:
+    """How the controllers' listener called ``name`` is connected to, in the keys of a client."""
+    client = {"security.protocol": protocol.value}
+    wanted = list(_TLS_CLIENT) if protocol.has_tls else []
+    if protocol.has_login:
+        mechanism = given.value(CONTROLLER_MECHANISM)
+        if mechanism is None:
+            raise given.wrong(CONTROLLER_MECHANISM, f"is missing; {name} wants a login")
+        client["sasl.mechanism"] = mechanism
+        _, jaas = given.of_listener(name, f"{mechanism.lower()}.{_JAAS}")
+        if jaas is not None:
+            client[_JAAS] = jaas
+        else:
+            wanted.append(_JAAS)
+    for key in wanted:
+        _, value = given.of_listener(name, key)
+        if value is not None:
+            client[key] = value
+    return client
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))

@@ -1,0 +1,59 @@
+"""What a configuration says, and on which line: for whoever reads it and names what is wrong.
+
+This module must not know what any key means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from metalog.config.properties import Property, properties_mapping
+from metalog.errors import ConfigException, InvalidRequest
+
+R = TypeVar("R")
+
+_OF_A_LISTENER: Final = "listener.name."
+
+
+class Given:
+    """``file`` is empty where the properties stand in none. ``used`` grows by each key that is
+    looked up here."""
+
+    def __init__(self, properties: Iterable[Property], file: str) -> None:
+        kept = list(properties)
+        self.properties = properties_mapping(kept)
+        self.used: set[str] = set()
+        self._lines = {each.key: each.line for each in kept}
+        self._file = file
+
+    def value(self, key: str) -> str | None:
+        self.used.add(key)
+        return self.properties.get(key)
+
+    def of_listener(self, name: str, key: str) -> tuple[str, str | None]:
+        """The key that is in force for the listener called ``name``, and its value."""
+        own = f"{_OF_A_LISTENER}{name.lower()}.{key}"
+        value = self.value(own)
+        return (key, self.value(key)) if value is None else (own, value)
+
+    def wrong(self, key: str, why: str) -> ConfigException:
+        return ConfigException(self.placed(key, why))
+
+    def placed(self, key: str, why: str) -> str:
+        return f"{self._at(key)}{key}: {why}"
+
+    def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
+        """What ``reader`` makes of ``arguments``; its complaint gets the place of the key that it
+        begins with, or else of ``key``."""
+        try:
+            return reader(*arguments)
+        except InvalidRequest as error:
+            said = [given for given in self._lines if str(error).startswith(given)]
+            raise ConfigException(self._at(max(said, key=len, default=key)) + str(error)) from None
+
+    def _at(self, key: str) -> str:
+        line = self._lines.get(key)
+        if not self._file:
+            return ""
+        return f"{self._file}: " if line is None else f"{self._file}, line {line}: "

@@ -1,0 +1,337 @@
+"""A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
+
+An error names the file, the line and the key, and never a value that may be a password. What
+decides (``authorizer.config``) and KIP-506's keys are read by those that know them. This module
+must not open anything but the file it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
+from authorizer.loading import own_keys
+from metalog.config.properties import Property, parse_properties
+from metalog.controller.scram_password_config import (
+    KEYS as SCRAM_PASSWORD_KEYS,
+)
+from metalog.controller.scram_password_config import (
+    ScramPasswordConfig,
+    scram_password_config,
+)
+from metalog.errors import ConfigException
+from metalog.files import LOCAL_FILES, read_whole
+from metalog.log.config import LogConfig, log_config
+from metalog.wire.hosts import Address, parse_addresses
+from metalog_node.auth.principals import MAPPING_RULES, Rule, parse_rules
+from metalog_node.config.kafka_keys import refuse_what_restricts
+from metalog_node.config.listener_keys import (
+    SaslKeys,
+    TlsFiles,
+    controller_client,
+    max_connections,
+    sasl_keys,
+    tls_files,
+)
+from metalog_node.config.listeners import (
+    ADVERTISED,
+    LISTENERS,
+    PROTOCOL_MAP,
+    Listener,
+    SecurityProtocol,
+    parse_advertised,
+    parse_listeners,
+    parse_metrics,
+    parse_protocols,
+)
+from metalog_node.config.located_properties import Given
+from metalog_node.config.settings import CONTROLLERS, METRICS, READ_ELSEWHERE, VOTERS, Settings
+from metalog_node.config.topic_keys import (
+    CLIENT_KEYS,
+    LOG_DIR,
+    TopicPlace,
+    check_reachable,
+    topic_place,
+)
+
+_ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
+_CONTROLLER_NAMES: Final = "controller.listener.names"
+_SAID: Final = {
+    "missing": "is missing",
+    "too_short": "is empty",
+    "literal_error": "give {expected}",
+    "int_parsing": "give a whole number",
+    "greater_than_equal": "give a whole number from {ge} on",
+    "less_than": "give a whole number below {lt}",
+}
+"""By pydantic's name of what is wrong."""
+
+
+class NodeConfig(NamedTuple):
+    """A node's configuration, all of it checked.
+
+    ``properties`` is all that was given, for what reads its own keys from it; ``tls``,
+    ``sasl``, ``mapping_rules`` and ``max_connections_of`` are by listener.
+    ``controller_client`` has a client's keys for the controllers' listener; ``notes`` are
+    lines about keys that are not used.
+    """
+
+    roles: frozenset[str]
+    node_id: int
+    listeners: tuple[Listener, ...]
+    advertised: Mapping[str, Address]
+    tls: Mapping[str, TlsFiles]
+    sasl: Mapping[str, SaslKeys]
+    early_start: frozenset[str]
+    bootstrap_servers: tuple[Address, ...]
+    controller_client: Mapping[str, str]
+    mapping_rules: Mapping[str, tuple[Rule, ...]]
+    metadata_dir: Path | None
+    topic: TopicPlace | None
+    log: LogConfig
+    controller_listener: str
+    scram_passwords: ScramPasswordConfig
+    max_connections: int
+    max_connections_per_ip: int
+    max_connections_of: Mapping[str, int]
+    idle_s: float
+    refused_after_s: float
+    request_max_bytes: int
+    request_timeout_s: float
+    metrics: Address | None
+    properties: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"NodeConfig(node_id={self.node_id}, roles={sorted(self.roles)})"
+
+
+def read_config(path: Path) -> NodeConfig:
+    """Read a node's configuration from a ``server.properties``.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ConfigException: the file cannot be read, or a value cannot be used; the message names
+            the file, the line and the key.
+    """
+    try:
+        given = parse_properties(read_whole(LOCAL_FILES, path))
+    except OSError as error:
+        raise ConfigException(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigException(f"{path}: {error}") from None
+    return _Reading(given, str(path)).config()
+
+
+def config_of(properties: Mapping[str, str]) -> NodeConfig:
+    """Read a node's configuration from keys and values.
+
+    Args:
+        properties: Kafka's keys, as in a ``server.properties``.
+
+    Raises:
+        ConfigException: a value cannot be used; the message names the key.
+    """
+    return _Reading([Property(key, value, 0) for key, value in properties.items()], "").config()
+
+
+class _Reading:
+    """One configuration being read."""
+
+    def __init__(self, properties: Sequence[Property], file: str) -> None:
+        self._given = Given(properties, file)
+
+    def config(self) -> NodeConfig:
+        self._refuse_zookeeper()
+        given, settings = self._given, self._settings()
+        names = settings.controller_listener_names
+        protocols = given.read(PROTOCOL_MAP, parse_protocols, settings.protocol_map, names)
+        listeners = given.read(LISTENERS, parse_listeners, settings.listeners, protocols, names)
+        advertised = given.read(
+            ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
+        )
+        refuse_what_restricts(given, {each.name for each in listeners} | set(names))
+        decides, notes = given.read("super.users", from_properties, given.properties)
+        roles = frozenset(settings.process_roles)
+        topic = given.read(LOG_DIR, topic_place, given.properties)
+        controllers = self._controllers(settings, roles, is_on_topic=topic is not None)
+        self._check_roles(roles, listeners, settings, is_on_topic=topic is not None)
+        if topic is not None and "controller" in roles:
+            given.read(ADVERTISED, check_reachable, listeners, advertised)
+        follows = topic is not None or "controller" not in roles
+        return NodeConfig(
+            roles=roles,
+            node_id=settings.node_id,
+            listeners=listeners,
+            advertised=advertised,
+            tls={each.name: tls_files(given, each) for each in listeners if each.protocol.has_tls},
+            sasl={
+                each.name: sasl_keys(given, each) for each in listeners if each.protocol.has_login
+            },
+            early_start=self._early_start(decides.early_start_listeners, listeners),
+            bootstrap_servers=controllers,
+            controller_client=self._controller_client(settings, protocols) if follows else {},
+            mapping_rules={each.name: _mapping_rules(given, each.name) for each in listeners},
+            metadata_dir=None if topic else _metadata_dir(settings),
+            topic=topic,
+            log=given.read(LOG_DIR, log_config, given.properties),
+            controller_listener=next(iter(names), ""),
+            scram_passwords=given.read(
+                SCRAM_PASSWORD_KEYS[0], scram_password_config, given.properties
+            ),
+            max_connections=settings.max_connections,
+            max_connections_per_ip=settings.max_connections_per_ip,
+            max_connections_of={
+                each.name: limit
+                for each in listeners
+                if (limit := max_connections(given, each)) is not None
+            },
+            idle_s=settings.idle_ms / 1000,
+            refused_after_s=settings.failed_login_delay_ms / 1000,
+            request_max_bytes=settings.request_max_bytes,
+            request_timeout_s=settings.request_timeout_ms / 1000,
+            metrics=given.read(METRICS, parse_metrics, settings.metrics_listener),
+            properties=given.properties,
+            notes=(*notes, *self._not_used(told=notes)),
+        )
+
+    def _settings(self) -> Settings:
+        try:
+            return Settings.model_validate(self._given.properties)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise self._given.wrong(str(first["loc"][0]), _said(first)) from None
+
+    def _refuse_zookeeper(self) -> None:
+        for key in self._given.properties:
+            if key == ZOOKEEPER_CONNECT or _ZOOKEEPER.fullmatch(key):
+                raise self._given.wrong(
+                    key,
+                    "this node keeps its metadata in a log of its own and has no ZooKeeper mode "
+                    "(KIP-801); take the key out, and move the ACLs by `metalog apply`",
+                )
+
+    def _check_roles(
+        self,
+        roles: frozenset[str],
+        listeners: tuple[Listener, ...],
+        settings: Settings,
+        *,
+        is_on_topic: bool,
+    ) -> None:
+        wrong, names = self._given.wrong, settings.controller_listener_names
+        has_controllers = any(each.is_controllers for each in listeners)
+        if "controller" in roles and names and not has_controllers:
+            raise wrong(_CONTROLLER_NAMES, f"none of them is in {LISTENERS}")
+        if roles == {"broker"}:
+            if has_controllers:
+                raise wrong(LISTENERS, "a broker alone has no listener of controllers")
+            if is_on_topic and not names:
+                why = "is missing; a broker forwards to that of the active node"
+                raise wrong(_CONTROLLER_NAMES, why)
+
+    def _controllers(
+        self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
+    ) -> tuple[Address, ...]:
+        """Those that a broker follows. A controller is a quorum of its own."""
+        given = self._given
+        voters = given.read(VOTERS, _voters, settings.voters or "")
+        if "controller" in roles and not is_on_topic:
+            others = sorted(set(voters) - {settings.node_id})
+            if others:
+                raise given.wrong(
+                    VOTERS,
+                    f"node {others[0]} votes too, and a node here is a quorum of its own; to "
+                    "follow that quorum set process.roles=broker",
+                )
+            return ()
+        if settings.bootstrap_servers is not None:
+            return tuple(given.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
+        if not voters and not is_on_topic:
+            raise given.wrong(CONTROLLERS, "is missing; a broker follows them")
+        return tuple(voters.values())
+
+    def _controller_client(
+        self, settings: Settings, protocols: Mapping[str, SecurityProtocol]
+    ) -> dict[str, str]:
+        if not settings.controller_listener_names:
+            return {}
+        name = settings.controller_listener_names[0]
+        return {
+            **controller_client(self._given, name, protocols.get(name, SecurityProtocol.PLAINTEXT)),
+            "client.id": str(settings.node_id),
+            "request.timeout.ms": str(settings.request_timeout_ms),
+        }
+
+    def _early_start(
+        self, named: frozenset[str], listeners: tuple[Listener, ...]
+    ) -> frozenset[str]:
+        upper = frozenset(map(str.upper, named))
+        if EARLY_START_LISTENERS in self._given.properties:
+            unknown = sorted(upper - {each.name for each in listeners})
+            if unknown:
+                raise self._given.wrong(
+                    EARLY_START_LISTENERS, f"{unknown[0]} is not in {LISTENERS}"
+                )
+        return upper & {each.name for each in listeners}
+
+    def _not_used(self, told: Sequence[str]) -> list[str]:
+        """``told`` are the notes that there are already, each beginning with its key."""
+        given = self._given
+        known = [
+            *(str(field.alias) for field in Settings.model_fields.values()),
+            *READ_ELSEWHERE,
+            *own_keys(given.properties),
+            *given.used,
+        ]
+        notes, others = [], []
+        for key in given.properties:
+            if key in known or key.startswith(CLIENT_KEYS):
+                continue
+            if any(note.startswith(f"{key} ") for note in told):
+                continue
+            near = get_close_matches(key, known, n=1, cutoff=0.9)
+            if near and near[0] not in given.properties:
+                notes.append(given.placed(key, f"is not known; did you mean {near[0]}?"))
+            else:
+                others.append(key)
+        if others:
+            notes.append(f"not used here: {', '.join(sorted(others))}")
+        return notes
+
+
+def _said(error: Any) -> str:
+    """What pydantic found, in words that say what to give."""
+    said = _SAID.get(error["type"])
+    return str(error["msg"]) if said is None else said.format(**error.get("ctx", {}))
+
+
+def _voters(text: str) -> dict[int, Address]:
+    """``ID@HOST:PORT``, separated by commas."""
+    found = {}
+    for each in filter(None, map(str.strip, text.split(","))):
+        number, _, address = each.partition("@")
+        if not number.isascii() or not number.isdecimal():
+            raise ConfigException(f"{VOTERS}: {each} is no ID@HOST:PORT")
+        [found[int(number)]] = parse_addresses(address)
+    return found
+
+
+def _mapping_rules(given: Given, listener: str) -> tuple[Rule, ...]:
+    key, text = given.of_listener(listener, MAPPING_RULES)
+    return given.read(key, parse_rules, text)
+
+
+def _metadata_dir(settings: Settings) -> Path | None:
+    if settings.metadata_log_dir is not None:
+        return settings.metadata_log_dir
+    dirs = settings.log_dirs or settings.log_dir
+    return None if dirs is None else Path(dirs.split(",")[0].strip())

@@ -1,0 +1,76 @@
+"""The keys of a node whose log is a Kafka topic: which topic, and how its cluster is reached.
+
+``metadata.log.dir=topic://HOST:PORT/TOPIC``, and a client's own keys behind a prefix. This
+module must not connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.config.client_settings import librdkafka_settings
+from metalog.errors import ConfigException, InvalidRequest
+from metalog.log.topic.address import is_topic, parse_address, split_snapshots
+from metalog.wire.hosts import Address
+from metalog_node.config.listeners import ADVERTISED, ANY_ADDRESS, Listener
+
+LOG_DIR: Final = "metadata.log.dir"
+CLIENT_KEYS: Final = "metadata.log.topic."
+"""Before a key of Kafka's clients: how the topic's own cluster is connected to."""
+
+
+class TopicPlace(NamedTuple):
+    """Where the log is; ``settings`` are librdkafka's, and may hold secrets."""
+
+    address: str
+    snapshots: Path | None
+    settings: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"TopicPlace({self.address!r})"
+
+
+def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
+    """None where the log is no topic; ``InvalidRequest`` begins with the key that is wrong."""
+    text = properties.get(LOG_DIR, "").strip()
+    if not is_topic(text):
+        return None
+    try:
+        address, folder = split_snapshots(text)
+        parse_address(address)
+    except InvalidRequest as error:
+        raise ConfigException(f"{LOG_DIR}: {error}") from None
+    settings = _client_settings(properties)
+    return TopicPlace(address, Path(folder) if folder else None, settings)
+
+
+def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
+    given = {
+        key.removeprefix(CLIENT_KEYS): value
+        for key, value in properties.items()
+        if key.startswith(CLIENT_KEYS)
+    }
+    try:
+        settings, left_out = librdkafka_settings(given)
+    except InvalidRequest as error:
+        raise ConfigException(f"{CLIENT_KEYS}{error}") from None
+    if left_out:
+        raise ConfigException(f"{CLIENT_KEYS}{left_out[0]}; take it out")
+    return settings
+
+
+def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
+    """``ConfigException`` where the other nodes could not be told where to find this one."""
+    controllers = [each.name for each in listeners if each.is_controllers]
+    if not controllers:
+        raise ConfigException(
+            "controller.listener.names: is missing; nodes of one topic forward to each other's"
+        )
+    for name in controllers:
+        told = advertised[name]
+        if not told.port or told.host in ANY_ADDRESS:
+            raise ConfigException(
+                f"{ADVERTISED}: the other nodes must be told where {name} is; give {name}://HOST:PORT"
+            )

@@ -1,0 +1,1 @@
+"""Listeners, connections, TLS and connection quotas."""

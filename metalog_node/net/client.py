@@ -1,0 +1,270 @@
+"""One client of a listener: read, answered in order, and let go.
+
+Its next request is read when the last one is answered, so that nobody makes the node hold more
+than one request of theirs. What ends a connection is logged with its reason. Everything is
+decided elsewhere: by ``connection`` and the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from authorizer.api import RequestContext
+from metalog.errors import InvalidRequest
+from metalog.principal import KafkaPrincipal
+from metalog.wire.frames import framed
+from metalog.wire.messages import UnreadRequest, write_response
+from metalog.wire.versions import Versions
+from metalog_node.auth.authentication import LoginRefused, Logins
+from metalog_node.auth.principals import Rule, principal_of
+from metalog_node.config.listeners import Listener
+from metalog_node.features import features_of
+from metalog_node.handlers.request import (
+    SHORT,
+    Answer,
+    Api,
+    Later,
+    Question,
+    Services,
+    Written,
+    answer,
+)
+from metalog_node.net.connection import Asked, ServerConnection
+from metalog_node.net.connection_quotas import Seats
+from metalog_node.net.loop_budget import LoopBudget
+from metalog_node.net.refusal_log import RefusalLog
+from metalog_node.net.tls import ServerTls
+from metalog_node.net.tls_stream import Encrypted
+from metalog_node.net.turns import Turns
+from metalog_node.ops.metrics import Metrics
+
+R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
+
+ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
+CHUNK: Final = 4 << 10
+"""What is read at once. asyncio holds up to two more of it, and as much of what the client is
+slow to take."""
+_PIECE: Final = 256 << 10
+"""What is sent at once of a long answer."""
+_LOGIN_S: Final = 15.0
+"""How long a client may take to log in, however much it talks."""
+_FAREWELL_S: Final = 5.0
+"""How long it may take to hear the last of what it is told."""
+
+
+class Door(NamedTuple):
+    """How a listener admits clients. ``logins`` is None where nobody logs in, ``tls`` None
+    where nothing is encrypted; ``mapping_rules`` name the owner of a certificate. What would
+    hold the event loop is answered in ``turns``, those of a principal and an address."""
+
+    listener: Listener
+    apis: Mapping[int, Api]
+    logins: Logins | None
+    tls: ServerTls | None
+    mapping_rules: Sequence[Rule]
+    most_bytes: int
+    idle_s: float
+    refused_after_s: float
+    metrics: Metrics
+    seats: Seats
+    refusals: RefusalLog
+    turns: Turns
+    budget: LoopBudget
+
+
+class Client:
+    """``InvalidRequest`` where its certificate names nobody."""
+
+    def __init__(
+        self,
+        door: Door,
+        versions: Versions,
+        services: Services,
+        reader: asyncio.StreamReader | Encrypted,
+        writer: asyncio.StreamWriter | Encrypted,
+        host: str,
+    ) -> None:
+        self._door = door
+        self._services = services
+        self._reader = reader
+        self._writer = writer
+        self._host = host
+        self._is_asked = False
+        self._is_leaving = False
+        self._connection = ServerConnection(
+            versions,
+            logins=door.logins,
+            principal=_certified(door, writer),
+            most_bytes=door.most_bytes,
+            most_bytes_of={key: api.most_bytes for key, api in door.apis.items()},
+            features=lambda: features_of(services.replica),
+        )
+        self._known_by = asyncio.get_running_loop().time() + _LOGIN_S
+
+    def leave(self) -> bool:
+        """Read no further request; false where none is being answered, and none need be."""
+        self._is_leaving = True
+        return self._is_asked
+
+    async def serve(self) -> None:
+        """Until either side hangs up."""
+        reason = None
+        try:
+            await self._converse()
+        except InvalidRequest as error:
+            reason = str(error)
+        except TimeoutError:
+            self._writer.transport.abort()
+            is_known = self._connection.principal is not None
+            reason = (
+                "idle for too long, or too slow to take its answer"
+                if is_known
+                else "too slow to say who it is"
+            )
+        except OSError as error:
+            _log.debug("%s: %s: gone: %s", self._door.listener.name, self._host, error)
+        finally:
+            await self._hang_up()
+        self._account_for(reason)
+
+    def _account_for(self, reason: str | None) -> None:
+        """Count a login that failed or was not finished, and note ``reason`` or that."""
+        refused, name = self._connection.failed_login, self._door.listener.name
+        if isinstance(refused, LoginRefused):
+            self._door.metrics.count_failed_login(name)
+            reason = f"login refused: {refused.reason}"
+        elif refused is not None:
+            self._door.metrics.count_unfinished_login(name)
+            reason = f"login put off: {refused}"
+        elif self._connection.is_amid_login or (
+            reason is not None and self._connection.principal is None
+        ):
+            self._door.metrics.count_unfinished_login(name)
+            reason = reason or "it hung up before its login was done"
+        if reason is not None and not self._is_leaving:
+            self._door.refusals.note(name, self._host, reason)
+
+    async def _converse(self) -> None:
+        while not (self._connection.is_over or self._is_leaving):
+            async with asyncio.timeout_at(self._patient_until()):
+                data = await self._reader.read(CHUNK)
+            if not data:
+                return
+            steps = self._connection.receive(data)
+            while (answer := await self._next_answer(steps)) is not None:
+                await self._send(answer)
+                self._is_asked = False
+                if self._is_leaving:
+                    return
+
+    async def _next_answer(self, steps: Iterator[bytes | Asked]) -> bytes | None:
+        """What to send next. The request that it answers is not kept meanwhile: a client may be
+        slow to take it."""
+        step = await self._on_loop(next, steps, None)
+        self._is_asked = step is not None
+        return await self._answer(step) if isinstance(step, Asked) else step
+
+    def _patient_until(self) -> float:
+        """When it must have done what it is to do next."""
+        idle_until = asyncio.get_running_loop().time() + self._door.idle_s
+        if self._connection.principal is not None:
+            return idle_until
+        return min(self._known_by, idle_until)
+
+    async def _send(self, data: bytes) -> None:
+        """A refused login only after a pause, so that guessing takes its time."""
+        if self._connection.failed_login is not None:
+            await asyncio.sleep(self._door.refused_after_s)
+        async with asyncio.timeout_at(self._patient_until()):
+            for at in range(0, len(data), _PIECE):
+                await self._on_loop(self._writer.write, data[at : at + _PIECE])
+                await self._writer.drain()
+
+    async def _hang_up(self) -> None:
+        """Once it has taken what is on its way to it; asyncio alone would wait forever."""
+        try:
+            await self._door.budget.turn(self._owner)
+        finally:
+            self._writer.close()
+        try:
+            async with asyncio.timeout(_FAREWELL_S):
+                await self._writer.wait_closed()
+        except OSError:
+            self._writer.transport.abort()
+
+    async def _answer(self, asked: Asked) -> bytes:
+        api, payload = self._door.apis[asked.head.api_key], asked.payload
+        request = UnreadRequest(asked.head, payload, api.most_elements)
+        question = Question(
+            request,
+            payload,
+            RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
+            self._door.listener,
+            is_encrypted=self._door.tls is not None,
+        )
+        handle = partial(answer, api, self._services, question)
+        finish = partial(self._finished, api, asked.head.correlation_id)
+        if api.short is None:
+            if len(payload) > SHORT:
+                await self._apart(request.read)
+            answered = await self._on_loop(handle)
+        elif len(payload) > api.short:
+            answered = await self._apart(handle)
+        else:
+            answered = await self._on_loop(handle)
+            if not isinstance(answered, (Future, Later)):
+                return await self._on_loop(finish, answered)
+        await _done(answered)
+        return await self._apart(finish, answered)
+
+    def _finished(self, api: Api, correlation_id: int, answered: Answer) -> bytes:
+        """The response as it is sent. ``answered`` is done."""
+        if isinstance(answered, (Future, Later)):
+            answered = answered.result()
+        self._door.metrics.count_answer(api.name, answered)
+        if isinstance(answered, Written):
+            answered = answered.payload
+        if not isinstance(answered, bytes):
+            answered = write_response(answered, correlation_id)
+        return framed(answered)
+
+    async def _apart(self, work: Callable[..., R], *arguments: Any) -> R:
+        """On a thread, so that the others are served meanwhile."""
+        return await self._door.turns.run(self._owner, work, *arguments)
+
+    async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
+        """A short piece of work; the others are served meanwhile where there are many such."""
+        return await self._door.budget.run(self._owner, work, *arguments)
+
+    @property
+    def _owner(self) -> tuple[KafkaPrincipal | None, str]:
+        return self._connection.principal, self._host
+
+
+async def _done(answered: Answer) -> None:
+    """Wait for what is still to come; its failure is told by its result."""
+    waited = answered.future if isinstance(answered, Later) else answered
+    if isinstance(waited, Future):
+        with suppress(Exception):
+            await asyncio.wrap_future(waited)
+
+
+def _certified(door: Door, writer: asyncio.StreamWriter | Encrypted) -> KafkaPrincipal:
+    """Who the client's certificate says it is; nobody where it showed none."""
+    tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
+    certificate = None if tls is None else tls.getpeercert(binary_form=True)
+    if certificate is None:
+        return ANONYMOUS
+    principal = principal_of(certificate, door.mapping_rules)
+    if principal is None:
+        raise InvalidRequest("no rule of ssl.principal.mapping.rules takes its certificate's name")
+    return principal

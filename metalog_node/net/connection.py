@@ -1,0 +1,276 @@
+"""The server's side of one connection: bytes in, requests and bytes to send out; no socket.
+
+It tells its versions, leads the login, and hands on what an authenticated client asks, in the
+order in which it came. Until then a client is kept to small frames and to the three APIs of a
+login, and these to small frames for good. What no peer should send is ``Malformed``: the
+connection is closed, and the reason is for the log. This module must not know sockets, time, or
+what any request is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from metalog.errors import ErrorCode
+from metalog.principal import KafkaPrincipal
+from metalog.wire.client.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from metalog.wire.frames import FrameReader, Malformed, framed
+from metalog.wire.messages import Head, Request, read_head, read_request, write_response
+from metalog.wire.schema import UnsupportedVersion, response_type
+from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_payload
+from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
+
+BEFORE_LOGIN_BYTES: Final = 8 << 10
+"""The longest frame of a client that has not logged in yet, and of the APIs of a login."""
+
+_HEAD_BYTES: Final = 8
+
+_OF_A_CONNECTION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
+_ILLEGAL_SASL_STATE: Final = KafkaErrorCode(34)
+_INVALID_REQUEST: Final = KafkaErrorCode(ErrorCode.INVALID_REQUEST)
+_SHOWN: Final = 100
+_OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
+_STRANGERS: Final = {
+    b"\x16\x03": "it speaks TLS, and this listener does not; its security.protocol is wrong",
+    b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
+}
+"""By their first bytes."""
+_LIFETIME_SINCE: Final = 1
+_LEAST_BETWEEN_LOGINS_S: Final = 1.0
+_SOFTWARE_SINCE: Final = 3
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+class Asked(NamedTuple):
+    """A request to be answered, and whose it is. ``payload`` is the whole of it, as an Envelope
+    would carry it, and has not been read beyond its ``head``."""
+
+    head: Head
+    payload: bytes
+    principal: KafkaPrincipal
+
+
+class ServerConnection:
+    """``logins`` is None where nobody logs in: ``principal`` then stands from the start.
+
+    A frame may have ``most_bytes``, and a request no more than ``most_bytes_of`` its API: one
+    that is longer is refused at its beginning.
+    """
+
+    def __init__(
+        self,
+        spoken: Versions,
+        *,
+        logins: Logins | None,
+        principal: KafkaPrincipal,
+        most_bytes: int,
+        most_bytes_of: Mapping[int, int] | None = None,
+        features: Callable[[], Features | None] = lambda: None,
+    ) -> None:
+        self.is_over = False
+        """Close, once all that was given out is sent."""
+        self.failed_login: LoginRefused | NotReadyForLogins | None = None
+        self._spoken = spoken
+        self._logins = logins
+        self._features = features
+        self._principal = principal if logins is None else None
+        self._most_bytes = most_bytes
+        self._most_bytes_of = {
+            **(most_bytes_of or {}),
+            **dict.fromkeys(_OF_A_CONNECTION, BEFORE_LOGIN_BYTES),
+        }
+        self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
+        self._login: Login | None = None
+        self._mechanism = ""
+        self._logged_in_at = 0.0
+        self._session_ends_at: float | None = None
+        self._is_bare = False
+        self._is_new = True
+
+    @property
+    def principal(self) -> KafkaPrincipal | None:
+        """Who asks; None before the login."""
+        return self._principal
+
+    @property
+    def is_amid_login(self) -> bool:
+        """Whether the client has sent something, and not yet proven who it is."""
+        return self._principal is None and not self._is_new
+
+    def receive(self, data: bytes) -> Iterator[bytes | Asked]:
+        """In order: bytes to send, and requests whose answers are to be sent in their place.
+
+        A frame is looked at when the step before was taken, so that no answers pile up, and is
+        not kept beyond its step.
+        """
+        if self._is_new:
+            self._is_new = False
+            _refuse_strangers(data)
+        frames = deque(self._frames.feed(data))
+        while frames:
+            yield self._step(frames.popleft())
+            if self.is_over:
+                return
+        self._check_beginning()
+
+    def _check_beginning(self) -> None:
+        """Of a frame that is not whole yet, so that no more of it is taken."""
+        size, first = self._frames.beginning(_HEAD_BYTES)
+        if len(first) == _HEAD_BYTES and not self._is_bare:
+            self._check_size(read_head(first), size)
+
+    def _check_size(self, head: Head, size: int) -> None:
+        most = self._most_bytes_of.get(head.api_key, self._most_bytes)
+        if size > most:
+            raise Malformed(
+                f"a request of {size} bytes, where API {head.api_key} takes at most {most}"
+            )
+
+    def _step(self, frame: bytes) -> bytes | Asked:
+        if self._is_bare:
+            return self._bare_token(frame)
+        head = read_head(frame)
+        self._check_size(head, len(frame))
+        self._check_session(head)
+        if head.api_key == API_VERSIONS:
+            return self._versions(frame, head)
+        self._check_version(head)
+        if head.api_key == SASL_HANDSHAKE:
+            return self._handshake(read_request(frame))
+        if head.api_key == SASL_AUTHENTICATE:
+            return self._authenticate(read_request(frame))
+        if self._principal is None or self._login is not None:
+            raise Malformed(f"API {head.api_key} is asked before the login")
+        return Asked(head, frame, self._principal)
+
+    def _check_session(self, head: Head) -> None:
+        """Once a login has expired, the client can do nothing but log in again (KIP-368)."""
+        if (
+            self._logins is not None
+            and self._session_ends_at is not None
+            and self._login is None
+            and head.api_key != SASL_HANDSHAKE
+            and self._logins.clock() >= self._session_ends_at
+        ):
+            raise Malformed("its login has expired, by connections.max.reauth.ms")
+
+    def _may_log_in(self) -> bool:
+        """Once, and again where a login expires, as often as Kafka lets it."""
+        if self._logins is None or self._login is not None:
+            return False
+        if self._principal is None:
+            return True
+        passed_s = self._logins.clock() - self._logged_in_at
+        return self._session_ends_at is not None and passed_s >= _LEAST_BETWEEN_LOGINS_S
+
+    def _check_version(self, head: Head) -> None:
+        spoken = self._spoken.get(head.api_key)
+        if spoken is None or not spoken.least <= head.version <= spoken.most:
+            raise UnsupportedVersion(head.api_key, head.version)
+
+    def _versions(self, frame: bytes, head: Head) -> bytes:
+        """Of itself a version that is not spoken is answered too (KIP-511)."""
+        try:
+            self._check_version(head)
+        except UnsupportedVersion:
+            own = {API_VERSIONS: self._spoken[API_VERSIONS]}
+            refusal = ErrorCode.UNSUPPORTED_VERSION
+            return framed(versions_payload(0, refusal, own, None, head.correlation_id))
+        asked = read_request(frame).body
+        code = ErrorCode.NONE
+        if head.version >= _SOFTWARE_SINCE and not (
+            _SOFTWARE.fullmatch(asked.client_software_name)
+            and _SOFTWARE.fullmatch(asked.client_software_version)
+        ):
+            code = ErrorCode.INVALID_REQUEST
+        told = self._spoken if code is ErrorCode.NONE else {}
+        return framed(
+            versions_payload(head.version, code, told, self._features(), head.correlation_id)
+        )
+
+    def _handshake(self, request: Request) -> bytes:
+        declared = response_type(SASL_HANDSHAKE, request.head.version)
+        if self._logins is None or not self._may_log_in():
+            answer = declared(error_code=_ILLEGAL_SASL_STATE, mechanisms=())
+            return _answered(request, answer)
+        enabled = tuple(self._logins.mechanisms)
+        mechanism = request.body.mechanism
+        if self._mechanism in ("", mechanism):
+            self._login = self._logins.begin(mechanism)
+        if self._login is None:
+            self.is_over = True
+            asked = mechanism[:_SHOWN]
+            self.failed_login = LoginRefused(asked, f"SASL mechanism {asked!r} is not enabled")
+            refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
+            return _answered(request, declared(error_code=refusal, mechanisms=enabled))
+        self._mechanism = mechanism
+        self._is_bare = request.head.version == 0
+        return _answered(request, declared(error_code=KafkaErrorCode.none, mechanisms=enabled))
+
+    def _authenticate(self, request: Request) -> bytes:
+        declared = response_type(SASL_AUTHENTICATE, request.head.version)
+        if self._login is None:
+            refusal = declared(
+                error_code=_ILLEGAL_SASL_STATE,
+                error_message=_OUT_OF_TURN,
+                auth_bytes=b"",
+            )
+            return _answered(request, refusal)
+        try:
+            token = self._take(request.body.auth_bytes)
+        except (LoginRefused, NotReadyForLogins) as refused:
+            answer = declared(
+                error_code=KafkaErrorCode(refused.code), error_message=str(refused), auth_bytes=b""
+            )
+            return _answered(request, answer)
+        fields: dict[str, object] = {}
+        if request.head.version >= _LIFETIME_SINCE and self._login is None:
+            fields["session_lifetime"] = timedelta(milliseconds=self._session_ms())
+        answer = declared(
+            error_code=KafkaErrorCode.none, error_message=None, auth_bytes=token, **fields
+        )
+        return _answered(request, answer)
+
+    def _session_ms(self) -> int:
+        return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
+
+    def _bare_token(self, token: bytes) -> bytes:
+        """After SaslHandshake version 0 tokens come without headers, and a refusal is silence."""
+        try:
+            return framed(self._take(token))
+        except (LoginRefused, NotReadyForLogins):
+            return b""
+
+    def _take(self, token: bytes) -> bytes:
+        if self._login is None or self._logins is None:
+            raise Malformed("a token without a login")
+        try:
+            answer = self._login.answer(token)
+            if self._principal not in (None, self._login.principal or self._principal):
+                raise LoginRefused(self._mechanism, "it logs in again as somebody else")
+        except (LoginRefused, NotReadyForLogins) as refused:
+            self.is_over, self.failed_login = True, refused
+            raise
+        if self._login.principal is not None:
+            self._principal, self._login = self._login.principal, None
+            self._is_bare = False
+            self._logged_in_at, session_ms = self._logins.clock(), self._session_ms()
+            self._session_ends_at = self._logged_in_at + session_ms / 1000 if session_ms else None
+            self._frames.limit = self._most_bytes
+        return answer
+
+
+def _refuse_strangers(first: bytes) -> None:
+    for beginning, why in _STRANGERS.items():
+        if first.startswith(beginning):
+            raise Malformed(why)
+
+
+def _answered(request: Request, body: object) -> bytes:
+    return framed(write_response(body, request.head.correlation_id))

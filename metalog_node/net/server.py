@@ -1,0 +1,202 @@
+"""A listener: clients are accepted, shown to a seat, and served by a task each.
+
+TLS is agreed on in that task, so that whoever is slow at it has a seat and a time limit like
+anybody else. Closed, a listener takes nobody any more, and lets go of those that it has as soon
+as what they asked is answered. Everything is decided elsewhere: by ``client`` and the handlers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import ssl
+from functools import partial
+from typing import Final
+
+from metalog.client_host import peer_host
+from metalog.errors import InvalidRequest
+from metalog.wire.hosts import Address
+from metalog_node.apis import spoken
+from metalog_node.handlers.request import Services
+from metalog_node.net.client import CHUNK, Client, Door
+from metalog_node.net.tls_stream import Encrypted
+
+_log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 1024
+_HANDSHAKE_S: Final = 15.0
+"""How long a client may take to agree on TLS, however much it sends."""
+_ANSWERED_WITHIN_S: Final = 5.0
+"""How long closing waits for answers that are under way."""
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_S: Final = 1.0
+_NEW_CLIENTS: Final = "new clients"
+"""Who owns the work of taking one: it is not yet known whose it is."""
+
+
+class OpenListener:
+    """A listener that is open; ``open`` returns where it is bound."""
+
+    def __init__(self, door: Door, services: Services) -> None:
+        self._door = door
+        self._spoken = spoken(door.apis)
+        self._services = services
+        self._sockets: list[socket.socket] = []
+        self._accepting: list[asyncio.Task[None]] = []
+        self._clients: dict[asyncio.Task[None], Client | None] = {}
+
+    async def open(self) -> Address:
+        """``InvalidRequest`` where the address cannot be bound."""
+        listener = self._door.listener
+        try:
+            self._sockets = await _bound(listener.host, listener.port)
+        except OSError as error:
+            raise InvalidRequest(
+                f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
+                f"opened: {_said(error)}"
+            ) from None
+        self._accepting = [asyncio.create_task(self._accept(each)) for each in self._sockets]
+        host, port, *_ = self._sockets[0].getsockname()
+        return Address(host, port)
+
+    @property
+    def clients(self) -> int:
+        """How many are connected."""
+        return len(self._clients)
+
+    async def close(self) -> None:
+        """Take no more clients, answer what was asked, and let go of those that are there."""
+        for accepting in self._accepting:
+            accepting.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        for listening in self._sockets:
+            listening.close()
+        leaving = list(self._clients)
+        for task, client in list(self._clients.items()):
+            if client is None or not client.leave():
+                task.cancel()
+        if not leaving:
+            return
+        _, late = await asyncio.wait(leaving, timeout=_ANSWERED_WITHIN_S)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*leaving, return_exceptions=True)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop, name = asyncio.get_running_loop(), self._door.listener.name
+        while True:
+            await self._door.budget.turn(_NEW_CLIENTS)
+            try:
+                connected, peer = await loop.sock_accept(listening)
+            except OSError as error:
+                _log.warning("%s: a client cannot be taken: %s", name, _said(error))
+                await asyncio.sleep(_PAUSE_S if error.errno in _NO_ROOM else 0)
+                continue
+            host = peer_host(peer)
+            if not self._door.seats.take(name, host):
+                connected.close()
+                continue
+            task = asyncio.create_task(self._serve(connected, host))
+            self._clients[task] = None
+
+    async def _serve(self, connected: socket.socket, host: str) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a connection is served by a task")
+        try:
+            reader, writer = await self._streams(connected)
+            try:
+                encrypted = await self._encrypted(reader, writer, host)
+                client = Client(
+                    self._door,
+                    self._spoken,
+                    self._services,
+                    encrypted or reader,
+                    encrypted or writer,
+                    host,
+                )
+            except BaseException:
+                writer.transport.abort()
+                raise
+            self._clients[task] = client
+            await client.serve()
+        except TimeoutError:
+            self._note_refusal(host, InvalidRequest("no TLS: too slow to agree on it"))
+        except (OSError, InvalidRequest) as error:
+            self._note_refusal(host, error)
+        except asyncio.CancelledError:
+            _log.debug("a client is let go: the node is closing")
+        except Exception:
+            _log.exception("%s: %s: closed by a fault", self._door.listener.name, host)
+        finally:
+            del self._clients[task]
+            self._door.seats.leave(self._door.listener.name, host)
+
+    async def _streams(
+        self, connected: socket.socket
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=CHUNK, loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, connected)
+        transport.set_write_buffer_limits(high=CHUNK)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    async def _encrypted(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
+    ) -> Encrypted | None:
+        """What is agreed on; None where nothing need be."""
+        if self._door.tls is None:
+            return None
+        on_loop = partial(self._door.budget.run, (None, host))
+        encrypted = Encrypted(self._door.tls.context, reader, writer, on_loop)
+        async with asyncio.timeout(_HANDSHAKE_S):
+            await encrypted.agree()
+        return encrypted
+
+    def _note_refusal(self, host: str, error: Exception) -> None:
+        """Whoever only looks whether somebody listens is worth no line."""
+        name = self._door.listener.name
+        if isinstance(error, (ConnectionResetError, BrokenPipeError)):
+            _log.debug("%s: %s: gone", name, host)
+            return
+        self._door.metrics.count_failed_login(name)
+        why = f"no TLS: {_said(error)}" if isinstance(error, OSError) else str(error)
+        self._door.refusals.note(name, host, why)
+
+
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of ``host``, all on one port. ``::`` alone is for IPv4 too, as
+    in Java."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    bound: list[socket.socket] = []
+    try:
+        addresses = dict.fromkeys(found)
+        for family, kind, protocol, _, address in addresses:
+            each = socket.socket(family, kind, protocol)
+            bound.append(each)
+            each.setblocking(False)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(addresses) > 1)
+            each.bind((address[0], bound[0].getsockname()[1] or port, *address[2:]))
+            each.listen(_BACKLOG)
+    except BaseException:
+        for each in bound:
+            each.close()
+        raise
+    return bound
+
+
+def _said(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "it hung up").replace("_", " ").lower()
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return str(error)
+    return os.strerror(error.errno)

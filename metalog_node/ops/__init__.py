@@ -1,0 +1,1 @@
+"""What operators see: metrics, probes and their HTTP endpoint."""

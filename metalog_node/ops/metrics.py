@@ -1,0 +1,237 @@
+"""What a node counts and shows of itself, as Prometheus reads it: a registry for each node.
+
+What happens is counted when it happens; what is so is looked up when somebody asks. Names of
+Kafka's metrics are those that Kafka's users know from its JMX exporter. This module must not
+know sockets, nor change what it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from authorizer.api import Action, RequestContext
+from authorizer.engine.decide import ALLOWED, AuthorizationResult
+from authorizer.interface import AuthorizationResults, Authorizer
+from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
+from metalog.errors import AuthorizerNotReady
+from metalog.wire.schema import error_name
+from metalog_node.handlers.request import Written
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+ACL_COUNT: Final = "kafka_server_authorizer_aclcount"
+NOT_READY: Final = "NotReady"
+
+_FORWARDED: Final = "FORWARDED"
+_SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class Condition(NamedTuple):
+    """What a node says of itself when asked. ``acl_count`` is None where nothing is authorized,
+    ``lag`` where it is not known how far the log goes; ``listeners`` says of each whether it is
+    open, and how many clients it has; ``loop_late_s`` for how long clients have not been served,
+    ``lost_lines`` how many lines each log has lost; ``last_contact_s`` when the log's other end
+    last proved that it lives, in seconds since 1970, None where it has none."""
+
+    is_ready: bool
+    stale_s: float
+    last_applied_offset: int
+    lag: int | None
+    acl_count: int | None
+    listeners: Mapping[str, tuple[bool, int]]
+    loop_late_s: float = 0.0
+    lost_lines: Mapping[str, int] = {}
+    last_contact_s: float | None = None
+
+
+class Metrics:
+    def __init__(self, condition: Callable[[], Condition]) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "metalog_requests",
+            "Requests answered; outcome is the first error in the answer, or NONE",
+            ("api", "outcome"),
+            registry=self.registry,
+        )
+        self._denials = Counter(
+            "metalog_denials",
+            "Denied actions, by the rule that denied; NotReady before the log was replayed",
+            ("rule",),
+            registry=self.registry,
+        )
+        self._failed_logins = Counter(
+            "metalog_authentication_failures",
+            "Clients that did not prove who they are",
+            ("listener",),
+            registry=self.registry,
+        )
+        self._unfinished_logins = Counter(
+            "metalog_authentication_unfinished",
+            "Clients that began a login and left, or were too slow, before its end",
+            ("listener",),
+            registry=self.registry,
+        )
+        self._syncs = Histogram(
+            "metalog_log_sync_seconds",
+            "How long a write to the log took to be durable (fsync)",
+            buckets=_SYNC_BUCKETS,
+            registry=self.registry,
+        )
+        self.registry.register(_Now(condition))
+        ProcessCollector(registry=self.registry)
+
+    def count_answer(self, api: str, answered: Any) -> None:
+        """``answered`` is a response's body, or the bytes of one that another node made."""
+        self._requests.labels(api, outcome_of(answered)).inc()
+
+    def count_denial(self, rule: str) -> None:
+        self._denials.labels(rule).inc()
+
+    def count_failed_login(self, listener: str) -> None:
+        self._failed_logins.labels(listener).inc()
+
+    def count_unfinished_login(self, listener: str) -> None:
+        self._unfinished_logins.labels(listener).inc()
+
+    def observe_sync(self, seconds: float) -> None:
+        self._syncs.observe(seconds)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
+
+
+class _Now(Collector):
+    def __init__(self, condition: Callable[[], Condition]) -> None:
+        self._condition = condition
+
+    def describe(self) -> list[Metric]:
+        """Nothing is looked up before somebody asks."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._condition()
+        if now.acl_count is not None:
+            yield GaugeMetricFamily(
+                ACL_COUNT,
+                "ACLs in force (kafka.server:type=Authorizer,name=AclCount)",
+                value=now.acl_count,
+            )
+        yield GaugeMetricFamily(
+            "metalog_ready", "1 once the log is replayed and all listeners are open", now.is_ready
+        )
+        yield GaugeMetricFamily(
+            "metalog_stale_seconds",
+            "How long a fault or silence may have kept the image behind; 0 while all is well",
+            now.stale_s,
+        )
+        if now.last_contact_s is not None:
+            yield GaugeMetricFamily(
+                "metalog_last_contact_timestamp_seconds",
+                "When the quorum or the topic that is followed last answered",
+                value=now.last_contact_s,
+            )
+        yield GaugeMetricFamily(
+            "metalog_event_loop_late_seconds",
+            "For how long something has kept the node from serving any client; 0 while all is well",
+            now.loop_late_s,
+        )
+        yield GaugeMetricFamily(
+            "metalog_last_applied_offset",
+            "Offset of the last record that decisions are made by; -1 before the first",
+            now.last_applied_offset,
+        )
+        if now.lag is not None:
+            yield GaugeMetricFamily(
+                "metalog_lag_records", "Committed records that are not applied yet", now.lag
+            )
+        lost = CounterMetricFamily(
+            "metalog_log_lines_lost",
+            "Lines that came faster than they could be written, of the node's or the audit log",
+            labels=["log"],
+        )
+        for name, count in now.lost_lines.items():
+            lost.add_metric([name], count)
+        yield lost
+        opened = GaugeMetricFamily(
+            "metalog_listener_open", "Whether a listener takes clients", labels=["listener"]
+        )
+        connections = GaugeMetricFamily(
+            "metalog_connections", "Clients that are connected", labels=["listener"]
+        )
+        for name, (is_open, clients) in now.listeners.items():
+            opened.add_metric([name], is_open)
+            connections.add_metric([name], clients)
+        yield opened
+        yield connections
+
+
+def outcome_of(answered: Any) -> str:
+    """Kafka's name of the first error that a response's body tells, of the whole or of one of
+    its parts."""
+    if isinstance(answered, Written):
+        return answered.outcome
+    if isinstance(answered, bytes):
+        return _FORWARDED
+    code = getattr(answered, "error_code", None)
+    if code:
+        return error_name(int(code))
+    for name in answered.__dataclass_fields__:
+        parts = getattr(answered, name)
+        if isinstance(parts, tuple) and parts and hasattr(parts[0], "error_code"):
+            refused = next((part.error_code for part in parts if part.error_code), None)
+            if refused is not None:
+                return error_name(int(refused))
+    return error_name(0)
+
+
+class CountedAuthorizer(Authorizer):
+    """``inner``, whose denials are counted by their rule, as far as it can say which."""
+
+    def __init__(self, inner: Authorizer, metrics: Metrics) -> None:
+        self._inner = inner
+        self._metrics = metrics
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        self._inner.configure(configs)
+
+    def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
+        return self._inner.start(server_info)
+
+    def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        try:
+            results = self._inner.authorize(context, actions)
+        except AuthorizerNotReady:
+            self._metrics.count_denial(NOT_READY)
+            raise
+        for action, result in zip(actions, results, strict=True):
+            if result is not ALLOWED and action.log_if_denied:
+                self._metrics.count_denial(self._rule(context, action))
+        return results
+
+    def authorize_by_resource_type(
+        self, context: RequestContext, operation: Operation, resource_type: ResourceType
+    ) -> AuthorizationResult:
+        return self._inner.authorize_by_resource_type(context, operation, resource_type)
+
+    def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
+        return self._inner.acls(acl_filter)
+
+    def acl_count(self) -> int:
+        return self._inner.acl_count()
+
+    def is_super_user(self, principal: str) -> bool:
+        return self._inner.is_super_user(principal)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _rule(self, context: RequestContext, action: Action) -> str:
+        decide = getattr(self._inner, "decide", None)
+        return "unknown" if decide is None else str(decide(context, action).rule)

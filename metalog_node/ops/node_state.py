@@ -1,0 +1,84 @@
+"""What a node tells operators of itself: the pages of its metrics and probes.
+
+It is read from the thread of ``watching``, whatever the node's own loop is at. This module must
+not know HTTP, nor change what it reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from authorizer.interface import Authorizer
+from metalog.loader import Loading
+from metalog.replica.replica import Replica
+from metalog_node.config.listeners import Listener
+from metalog_node.net.server import OpenListener
+from metalog_node.ops.heartbeat import Heartbeat
+from metalog_node.ops.http_endpoint import Page, text_page
+from metalog_node.ops.metrics import CONTENT_TYPE, Condition, Metrics
+from metalog_node.ops.probes import Probed, health, readiness
+
+
+class NodeState:
+    """``opened`` has each listener by its name from when it is open on."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        authorizer: Authorizer | None,
+        listeners: Sequence[Listener],
+        opened: Mapping[str, OpenListener],
+        *,
+        deny_after_ms: int | None,
+        lost_lines: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
+        self._replica = replica
+        self._authorizer = authorizer
+        self._names = [each.name for each in listeners]
+        self._opened = opened
+        self._deny_after_ms = deny_after_ms
+        self._lost_lines = lost_lines
+        self.heartbeat = Heartbeat()
+
+    def pages(self, metrics: Metrics) -> dict[str, Callable[[], Page]]:
+        return {
+            "/metrics": lambda: Page(metrics.text(), content_type=CONTENT_TYPE),
+            "/healthz": lambda: text_page(*health(self._probed())),
+            "/readyz": lambda: text_page(*self._readiness()),
+        }
+
+    def condition(self) -> Condition:
+        replica, state = self._replica, self._replica.state
+        applied = replica.image.provenance.offset
+        reached = state.position if isinstance(state, Loading) else applied
+        mark, silent_s = replica.high_watermark, replica.silent_for_s
+        return Condition(
+            is_ready=self._readiness()[0],
+            stale_s=replica.failing_for_s or 0.0,
+            last_applied_offset=applied - 1,
+            lag=None if mark is None else max(mark - reached, 0),
+            acl_count=None if self._authorizer is None else self._authorizer.acl_count(),
+            listeners={name: self._of_listener(name) for name in self._names},
+            loop_late_s=self.heartbeat.late_s,
+            lost_lines=self._lost_lines(),
+            last_contact_s=None if silent_s is None else time.time() - silent_s,
+        )
+
+    def _of_listener(self, name: str) -> tuple[bool, int]:
+        opened = self._opened.get(name)
+        return opened is not None, 0 if opened is None else opened.clients
+
+    def _readiness(self) -> tuple[bool, str]:
+        return readiness(self._probed(), datetime.now(UTC))
+
+    def _probed(self) -> Probed:
+        return Probed(
+            self._replica.state,
+            self._replica.failing_for_s,
+            [name for name in self._names if name not in self._opened],
+            self._deny_after_ms,
+            self._replica.fence,
+            self.heartbeat.late_s,
+        )

@@ -1,0 +1,1 @@
+"""Where each new image goes: credentials, cached listings, observers of the log."""

@@ -1,0 +1,113 @@
+"""Serves observers of this controller's log, on a thread of its own, and lets them wait for news.
+
+However many wait, they hold no thread and no bytes. News is what the replica has published, so
+an acknowledged change is on its way at once. This module must not know requests.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Condition, Thread
+from typing import NamedTuple, TypeVar
+
+from metalog.errors import NotController
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog_node.publish.served_log import ServedLog
+
+R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
+
+
+class _Waiting(NamedTuple):
+    """``attempt`` gives None where there is no news yet; ``is_last`` tells it to answer."""
+
+    attempt: Callable[[ServedLog, bool], object | None]
+    deadline_s: float
+    answer: Future[object]
+
+
+class Feed:
+    """A publisher, so that it hears of news. ``close`` fails whoever waits."""
+
+    def __init__(
+        self, log: ServedLog, *, monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._log = log
+        self._monotonic_s = monotonic_s
+        self._changed = Condition()
+        self._has_news = False
+        self._asked: list[_Waiting] = []
+        self._is_closed = False
+        self._thread: Thread | None = None
+
+    def ask(self, attempt: Callable[[ServedLog, bool], R | None], wait_s: float) -> Future[R]:
+        """What ``attempt`` gives when it has news, at the latest after ``wait_s``."""
+        answer: Future[object] = Future()
+        answer.set_running_or_notify_cancel()
+        waiting = _Waiting(attempt, self._monotonic_s() + wait_s, answer)
+        with self._changed:
+            if self._is_closed:
+                answer.set_exception(NotController("the node is closing"))
+                return answer  # type: ignore[return-value]
+            self._asked.append(waiting)
+            self._changed.notify()
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="metalog-feed", daemon=True)
+                self._thread.start()
+        return answer  # type: ignore[return-value]
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        with self._changed:
+            self._has_news = True
+            self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        waiting: list[_Waiting] = []
+        while True:
+            with self._changed:
+                while not (self._asked or self._is_closed or (self._has_news and waiting)):
+                    left = min((each.deadline_s for each in waiting), default=None)
+                    if left is not None and (left := left - self._monotonic_s()) <= 0:
+                        break
+                    self._changed.wait(left)
+                asked, self._asked = self._asked, []
+                due = asked if not self._has_news else [*waiting, *asked]
+                rest = waiting if not self._has_news else []
+                self._has_news = False
+                is_closed = self._is_closed
+            if is_closed:
+                _refuse([*waiting, *asked])
+                return
+            now_s = self._monotonic_s()
+            late = [each for each in rest if each.deadline_s <= now_s]
+            waiting = [each for each in rest if each.deadline_s > now_s]
+            waiting += [each for each in (*late, *due) if not self._is_answered(each, now_s)]
+
+    def _is_answered(self, waiting: _Waiting, now_s: float) -> bool:
+        try:
+            found = waiting.attempt(self._log, waiting.deadline_s <= now_s)
+        except Exception as error:
+            waiting.answer.set_exception(error)
+            return True
+        if found is None:
+            return False
+        waiting.answer.set_result(found)
+        return True
+
+
+def _refuse(waiting: list[_Waiting]) -> None:
+    for each in waiting:
+        each.answer.set_exception(NotController("the node is closing"))

@@ -1,0 +1,62 @@
+"""What a node does with each image beside its authorizer: credentials, the collector.
+
+All are publishers on the replica's thread; any thread may read them. This module must not know
+listeners or requests.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Final
+
+from metalog.image.delta import MetadataDelta
+from metalog.image.manifest import Manifest
+from metalog.image.metadata import MetadataImage
+from metalog.scram import ScramCredential, ScramMechanism
+from metalog_node.auth.dummy_credentials import Decoys
+
+FROZEN_AFTER: Final = 1_000
+"""Changes of ACLs, so many that what else is frozen with them is little beside them."""
+
+
+class Credentials:
+    """The users of the newest image. ``secret`` makes decoys where there are none."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        nobody = MetadataImage().scram
+        self._newest = nobody, Decoys(nobody.mechanisms, secret)
+        self.is_loaded = False
+        """Whether the log was replayed: before that nobody can say who there is."""
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        """On the replica's thread: decoys look at every credential."""
+        if image.scram is not self._newest[0]:
+            self._newest = image.scram, Decoys(image.scram.mechanisms, self._secret)
+
+    def complete_initial_load(self) -> None:
+        self.is_loaded = True
+
+    def note_staleness(self, for_ms: int) -> None:
+        """The last good image goes on to be what users log in by."""
+
+    def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
+        return self._newest[0].credential(mechanism, user)
+
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        return self._newest[1].of(mechanism, user)
+
+
+class OutOfTheCollector:
+    """Freezes ACLs that came after the load, as the load's are, so that no full collection walks
+    them: over 100,000 it holds every thread for 130 ms (see ``metalog.gc_pause``)."""
+
+    def __init__(self) -> None:
+        self._changes = 0
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
+        if delta.acls is not None:
+            self._changes += len(delta.acls.changes)
+        if self._changes >= FROZEN_AFTER and gc.isenabled():
+            self._changes = 0
+            gc.freeze()

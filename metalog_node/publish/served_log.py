@@ -1,0 +1,121 @@
+"""What a controller of ours gives observers of its log: bytes as they lie in its folder.
+
+By KIP-595 and KIP-630: the batches after a place, or that the place is in another log than this
+one (a diverging epoch), or that a snapshot holds what comes before. Only what is durable is
+given, which in a quorum of one is all that is committed. Blocking. This module must not know
+requests, nor wait for anything.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from metalog.files import LOCAL_FILES, Files, opened
+from metalog.ids import SnapshotId, Uuid, parse_uuid
+from metalog.log.folder.location import LogFolder, read_folder
+from metalog.log.folder.segment import whole_frames
+from metalog.log.folder.walk import segments_from
+from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.ports import LogBounds
+from metalog.records.batch import decode_batch
+
+_PLACES_KEPT: Final = 64
+
+
+class Served(NamedTuple):
+    """An answer to an observer. ``diverging`` is an epoch and its end in this log."""
+
+    log_start: int
+    high_watermark: int
+    records: bytes = b""
+    diverging: tuple[int, int] | None = None
+    snapshot: SnapshotId | None = None
+
+
+class Piece(NamedTuple):
+    """Bytes of a snapshot's file, which has ``size``."""
+
+    size: int
+    data: bytes
+
+
+class ServedLog:
+    """For one thread."""
+
+    def __init__(self, log: WritableDirectoryLog, files: Files = LOCAL_FILES) -> None:
+        self.directory_id = _directory_id(log.folder)
+        self._log = log
+        self._files = files
+        self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
+
+    def bounds(self) -> LogBounds | None:
+        """None while this node does not write the log."""
+        if not self._log.is_claimed:
+            return None
+        bounds = self._log.bounds()
+        return None if bounds.high_watermark is None else bounds
+
+    def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
+        """For an observer whose last record, before ``offset``, is of ``last_epoch``: at least
+        one batch if there is any, else no more than ``most_bytes``."""
+        folder = read_folder(self._log.path, self._files)
+        served = Served(bounds.start, bounds.end)
+        newest = folder.snapshots[-1] if folder.snapshots else None
+        if newest is not None and newest.end_offset and not bounds.start < offset:
+            return served._replace(snapshot=newest)
+        if offset:
+            epoch, end = _end_of(folder, bounds, last_epoch)
+            if epoch != last_epoch or end < offset:
+                return served._replace(diverging=(epoch, end))
+        return served._replace(records=self._records(folder, offset, bounds.end, most_bytes))
+
+    def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> Piece | None:
+        """None where there is no such snapshot (any more)."""
+        folder = read_folder(self._log.path, self._files)
+        if snapshot not in folder.snapshots:
+            return None
+        with opened(self._files, folder.snapshot_path(snapshot)) as file:
+            size = file.size()
+            wanted = max(min(most_bytes, size - position), 0)
+            return Piece(size, file.read_at(position, wanted))
+
+    def _records(self, folder: LogFolder, offset: int, end: int, most_bytes: int) -> bytes:
+        """Whole batches below ``end``, from the one that has ``offset``."""
+        found: list[bytes] = []
+        size = 0
+        for segment in segments_from(folder, offset):
+            kept = self._places.get(offset)
+            byte = kept[1] if kept is not None and kept[0] == segment and not found else 0
+            with opened(self._files, folder.segment_path(segment)) as file:
+                for frame in whole_frames(file, byte, file.size()):
+                    batch = decode_batch(frame.buffer, frame.start)
+                    if batch.next_offset > end or (found and size + frame.size > most_bytes):
+                        return b"".join(found)
+                    if batch.next_offset <= offset:
+                        continue
+                    found.append(frame.buffer[frame.start : frame.start + frame.size])
+                    size += frame.size
+                    self._keep_place(batch.next_offset, segment, frame.position + frame.size)
+        return b"".join(found)
+
+    def _keep_place(self, offset: int, segment: int, byte: int) -> None:
+        """Where ``offset`` begins: observers ask for what follows what they got."""
+        self._places[offset] = segment, byte
+        if len(self._places) > _PLACES_KEPT:
+            self._places.popitem(last=False)
+
+
+def _directory_id(folder: LogFolder) -> Uuid | None:
+    text = None if folder.meta_properties is None else folder.meta_properties.directory_id
+    return None if text is None else parse_uuid(text)
+
+
+def _end_of(folder: LogFolder, bounds: LogBounds, epoch: int) -> tuple[int, int]:
+    """The largest epoch of this log that is no later than ``epoch``, and where it ends."""
+    end = bounds.end
+    for each in reversed(folder.leader_epochs.starts):
+        if each.epoch <= epoch:
+            return each.epoch, end
+        end = each.start_offset
+    return epoch, min(end, bounds.start)

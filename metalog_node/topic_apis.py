@@ -1,0 +1,328 @@
+"""Requests that go topic by topic, for a program around a node, which says what is so of each.
+
+Here that becomes an ``Api`` for ``Node``, in one version of Kafka's protocol that today's clients
+speak. All topics of a request are authorized in one call; what a topic's name may not be known
+for is answered with TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. The program
+is called on the event loop, which a long answer leaves to others now and then. This module must
+not know what is in a topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+
+from authorizer.api import Action
+from authorizer.permissions.requests import actions, each_allowed
+from metalog.errors import ApiError
+from metalog.wire.messages import Request, write_request
+from metalog.wire.schema import Body, response_parts
+from metalog.wire.versions import VersionRange
+from metalog_node.handlers.request import Answer, Api, Question, Services, error_fields
+
+PRODUCE: Final = 0
+"""Produce's key in Kafka's protocol."""
+FETCH: Final = 1
+"""Fetch's key in Kafka's protocol."""
+LIST_OFFSETS: Final = 2
+"""The key of ListOffsets in Kafka's protocol."""
+METADATA: Final = 3
+"""Metadata's key in Kafka's protocol."""
+
+UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
+"""The outcome of a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
+
+R = TypeVar("R")
+Outcome = Callable[[str, Any], Mapping[str, Any]]
+"""Of a topic's name and kio's part of the request on one partition of it: fields of kio's part
+of the answer, as far as they differ from "no error, and nothing to tell"."""
+
+_METADATA_VERSION: Final = 8
+_LOOKED_AGAIN_S: Final = 0.02
+_PAUSES: Final = 5
+"""How much longer a Fetch without news rests than it takes to look."""
+_SLICE: Final = 100
+"""Topics and partitions that are answered in some milliseconds."""
+_NO_TIME: Final = timedelta()
+_DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
+
+
+class _Shape(NamedTuple):
+    """What Kafka calls the levels of a request, and of its answer, from the outside in."""
+
+    name: str
+    version: int
+    topics: str
+    topic: str
+    partitions: str
+    partition: str
+    told: str
+    told_as: str
+    parts: str
+    part: str
+    number: str
+    nothing: Mapping[str, Any]
+    around: Mapping[str, Any]
+
+
+_NONE: Final = KafkaErrorCode.none
+_SHAPES: Final = {
+    PRODUCE: _Shape(
+        *("Produce", 8, "topic_data", "name", "partition_data", "index"),
+        *("responses", "TopicProduceResponse", "partition_responses", "PartitionProduceResponse"),
+        "index",
+        {"error_code": _NONE, "base_offset": -1, "record_errors": ()},
+        {},
+    ),
+    FETCH: _Shape(
+        *("Fetch", 11, "topics", "topic", "partitions", "partition"),
+        *("responses", "FetchableTopicResponse", "partitions", "PartitionData"),
+        "partition_index",
+        {
+            "error_code": _NONE,
+            "high_watermark": -1,
+            "aborted_transactions": None,
+            "records": b"",
+        },
+        {"error_code": _NONE},
+    ),
+    LIST_OFFSETS: _Shape(
+        *("ListOffsets", 5, "topics", "name", "partitions", "partition_index"),
+        *("topics", "ListOffsetsTopicResponse", "partitions", "ListOffsetsPartitionResponse"),
+        "partition_index",
+        {"error_code": _NONE},
+        {},
+    ),
+}
+
+
+def topic_api(key: int, outcome: Outcome) -> dict[int, Api]:
+    """Produce, Fetch or ListOffsets, by its ``key``, for ``Node``'s ``apis``."""
+
+    def handle(services: Services, question: Question) -> Answer:
+        return _on_the_loop(_answer(services, question, outcome))
+
+    shape = _SHAPES[key]
+    return {key: Api(shape.name, VersionRange(shape.version, shape.version), handle, refused)}
+
+
+async def _answer(services: Services, question: Question, outcome: Outcome) -> Body:
+    allowed = await _may_apart(services, question, _references(question))
+
+    def told(topic: str, part: Any) -> Mapping[str, Any]:
+        return outcome(topic, part) if topic in allowed else _DENIED
+
+    if question.request.head.api_key != FETCH:
+        return await _answered_in_slices(question, told)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + question.request.body.max_wait.total_seconds()
+    while True:
+        began = loop.time()
+        answer = await _answered_in_slices(question, told)
+        parts = (part for topic in answer.responses for part in topic.partitions)
+        now = loop.time()
+        if now >= deadline or any(part.records or part.error_code for part in parts):
+            return answer
+        await asyncio.sleep(max(_LOOKED_AGAIN_S, _PAUSES * (now - began)))
+
+
+def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, Api]:
+    """Metadata of a node that is the one broker and leads each of ``topics``, of one partition."""
+
+    async def answer(services: Services, question: Question) -> Body:
+        known, asked = topics(), question.request.body.topics
+        names = sorted(known) if asked is None else list(dict.fromkeys(each.name for each in asked))
+        allowed = await _may_apart(services, question, names, log_denied=asked is not None)
+        outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
+        for name in names:
+            if name in allowed:
+                outcomes.append((name, None if name in known else UNKNOWN_TOPIC))
+            elif asked is not None:
+                outcomes.append((name, _DENIED))
+        return await asyncio.to_thread(_metadata, services, question, outcomes)
+
+    def handle(services: Services, question: Question) -> Answer:
+        return _on_the_loop(answer(services, question))
+
+    versions = VersionRange(_METADATA_VERSION, _METADATA_VERSION)
+    return {METADATA: Api("Metadata", versions, handle, _metadata_refused)}
+
+
+def topics_of(question: Question) -> list[str]:
+    """The names of the topics in a Produce, a Fetch or a ListOffsets."""
+    shape = _SHAPES[question.request.head.api_key]
+    return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
+
+
+def _references(question: Question) -> list[str]:
+    """The same names, for each reference that Kafka counts: a partition, but in ListOffsets."""
+    shape = _shape(question)
+    if question.request.head.api_key == LIST_OFFSETS:
+        return topics_of(question)
+    return [
+        getattr(topic, shape.topic)
+        for topic in _topics(question)
+        for _ in getattr(topic, shape.partitions)
+    ]
+
+
+def only(question: Question, topics: Collection[str]) -> Question:
+    """The request of ``question``, of ``topics`` alone."""
+    shape, body = _SHAPES[question.request.head.api_key], question.request.body
+    kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
+    head, client_id = question.request.head, question.request.client_id
+    request = Request(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
+    payload = write_request(request.body, head.correlation_id, client_id)
+    return question._replace(request=request, payload=payload)
+
+
+def joined(question: Question, *answers: Body) -> Body:
+    """One answer made of the parts of several; what is not a topic's comes from the last."""
+    told = _SHAPES[question.request.head.api_key].told
+    parts = [part for answer in answers for part in getattr(answer, told)]
+    joined_body: Body = replace(answers[-1], **{told: tuple(parts)})
+    return joined_body
+
+
+def denied(question: Question) -> Body:
+    """The answer that refuses each topic."""
+    return answered(question, lambda topic, part: _DENIED)
+
+
+def may(services: Services, question: Question, topic: str) -> bool:
+    """Whether the asker may do to ``topic`` what is asked."""
+    return bool(may_all(services, question, [topic]))
+
+
+def may_all(
+    services: Services, question: Question, topics: Iterable[str], *, log_denied: bool = True
+) -> set[str]:
+    """Those of ``topics`` to which the asker may do what is asked, in one call of the authorizer:
+    each once, with the count of its references. Any thread may ask."""
+    named = list(topics)
+    names = list(dict.fromkeys(named))
+    if services.authorizer is None:
+        return set(names)
+    needed = actions(question.context.request_name, topics=named)
+    if not log_denied:
+        needed = [(_silent(action),) for (action,) in needed]
+    allowed = each_allowed(services.authorizer, question.context, needed)
+    return {name for name, is_allowed in zip(names, allowed, strict=True) if is_allowed}
+
+
+def _silent(action: Action) -> Action:
+    """Of a name that is only left out where it is refused."""
+    return Action(
+        action.operation, action.resource, action.resource_reference_count, log_if_denied=False
+    )
+
+
+def answered(question: Question, outcome: Outcome) -> Body:
+    """The answer that tells ``outcome`` of each partition."""
+    told = [_topic_told(question, topic, outcome) for topic in _topics(question)]
+    return _whole(question, told)
+
+
+async def _answered_in_slices(question: Question, outcome: Outcome) -> Body:
+    """The same, while others are served."""
+    told, done = [], 0
+    for topic in _topics(question):
+        told.append(_topic_told(question, topic, outcome))
+        done += 1 + len(getattr(topic, _shape(question).partitions))
+        if done >= _SLICE:
+            done = 0
+            await asyncio.sleep(0)
+    return _whole(question, told)
+
+
+def _shape(question: Question) -> _Shape:
+    return _SHAPES[question.request.head.api_key]
+
+
+def _topics(question: Question) -> Iterable[Any]:
+    topics: Iterable[Any] = getattr(question.request.body, _shape(question).topics)
+    return topics
+
+
+def _topic_told(question: Question, topic: Any, outcome: Outcome) -> Any:
+    head, shape = question.request.head, _shape(question)
+    kio = response_parts(head.api_key, head.version)
+    name = getattr(topic, shape.topic)
+    parts = [
+        getattr(kio, shape.part)(
+            **{shape.number: getattr(part, shape.partition)},
+            **{**shape.nothing, **outcome(name, part)},
+        )
+        for part in getattr(topic, shape.partitions)
+    ]
+    return getattr(kio, shape.told_as)(**{shape.topic: name, shape.parts: tuple(parts)})
+
+
+def _whole(question: Question, told: list[Any]) -> Body:
+    head, shape = question.request.head, _shape(question)
+    whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
+    return whole(throttle_time=_NO_TIME, **{shape.told: tuple(told)}, **shape.around)
+
+
+async def _may_apart(
+    services: Services, question: Question, topics: Collection[str], *, log_denied: bool = True
+) -> Collection[str]:
+    """``may_all``, on a thread where there are many."""
+    ask = partial(may_all, services, question, topics, log_denied=log_denied)
+    return await asyncio.to_thread(ask) if len(topics) > _SLICE else ask()
+
+
+def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
+    return asyncio.run_coroutine_threadsafe(answer, asyncio.get_running_loop())
+
+
+def refused(question: Question, error: ApiError) -> Body:
+    """The answer that tells ``error`` of each partition."""
+    code = {"error_code": error_fields(error)["error_code"]}
+    return answered(question, lambda topic, part: code)
+
+
+def _metadata(
+    services: Services, question: Question, outcomes: list[tuple[str, Mapping[str, Any] | None]]
+) -> Body:
+    kio = response_parts(METADATA, _METADATA_VERSION)
+    node, here = services.node_id, services.addresses[question.listener.name]
+    partition = kio.MetadataResponsePartition(
+        error_code=_NONE,
+        partition_index=0,
+        leader_id=node,
+        replica_nodes=(node,),
+        isr_nodes=(node,),
+    )
+    return kio.MetadataResponse(
+        throttle_time=_NO_TIME,
+        brokers=(kio.MetadataResponseBroker(node_id=node, host=here.host, port=here.port),),
+        cluster_id=services.cluster_id,
+        controller_id=node,
+        topics=tuple(
+            kio.MetadataResponseTopic(name=name, partitions=(partition,), error_code=_NONE)
+            if error is None
+            else kio.MetadataResponseTopic(name=name, partitions=(), **error)
+            for name, error in outcomes
+        ),
+    )
+
+
+def _metadata_refused(question: Question, error: ApiError) -> Body:
+    kio = response_parts(METADATA, _METADATA_VERSION)
+    code = error_fields(error)["error_code"]
+    return kio.MetadataResponse(
+        throttle_time=_NO_TIME,
+        brokers=(),
+        topics=tuple(
+            kio.MetadataResponseTopic(name=each.name, partitions=(), error_code=code)
+            for each in question.request.body.topics or ()
+        ),
+    )

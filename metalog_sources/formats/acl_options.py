@@ -1,0 +1,276 @@
+"""What kafka-acls' options ask for, by kafka-acls' own rules.
+
+What is refused, and in which words, is what kafka-acls 4.3.1 refuses; docs/decisions/0032
+names the few differences. This module must not know how the options were given, nor what is
+done with the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from metalog.acl import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    AccessControlEntryFilter,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourcePatternFilter,
+    ResourceType,
+    camel,
+)
+from metalog.errors import InvalidRequest
+from metalog_sources.formats.words import read_word
+
+RESOURCES: Final = {
+    "--topic": ResourceType.TOPIC,
+    "--cluster": ResourceType.CLUSTER,
+    "--group": ResourceType.GROUP,
+    "--transactional-id": ResourceType.TRANSACTIONAL_ID,
+    "--delegation-token": ResourceType.DELEGATION_TOKEN,
+    "--user-principal": ResourceType.USER,
+}
+_WHO: Final = ("--allow-principal", "--allow-host", "--deny-principal", "--deny-host")
+VALUED: Final = (
+    *(option for option in RESOURCES if option != "--cluster"),
+    *_WHO,
+    "--principal",
+    "--operation",
+    "--resource-pattern-type",
+)
+FLAGS: Final = ("--cluster", "--producer", "--consumer", "--idempotent", "--force")
+CONNECTING: Final = ("--bootstrap-server", "--bootstrap-controller", "--command-config")
+
+_ROLE_TAKES_NOT: Final = ("--operation", "--deny-principal", "--deny-host")
+_PERMISSIONS: Final = {"allow": PermissionType.ALLOW, "deny": PermissionType.DENY}
+_CLUSTER: Final = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+_ROLES: Final = {
+    "--producer": {
+        ResourceType.TOPIC: (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE),
+        ResourceType.TRANSACTIONAL_ID: (Operation.WRITE, Operation.DESCRIBE),
+    },
+    "--consumer": {
+        ResourceType.TOPIC: (Operation.READ, Operation.DESCRIBE),
+        ResourceType.GROUP: (Operation.READ,),
+    },
+}
+
+
+class Action(Enum):
+    ADD = "--add"
+    REMOVE = "--remove"
+    LIST = "--list"
+
+
+_TAKES_NOT: Final = {
+    Action.LIST.value: ("--producer", "--consumer", *_WHO),
+    "--producer": _ROLE_TAKES_NOT,
+    "--consumer": _ROLE_TAKES_NOT,
+}
+
+
+class Options(NamedTuple):
+    """A command's options: the values of each in order, and the flags that were given."""
+
+    values: Mapping[str, Sequence[str]]
+    flags: Collection[str]
+
+    def of(self, option: str) -> list[str]:
+        """Trimmed as kafka-acls trims: all but transactional ids, as Java's ``trim`` does."""
+        given = self.values.get(option, ())
+        return [*given] if option == "--transactional-id" else [_trimmed(text) for text in given]
+
+    def has(self, option: str) -> bool:
+        return option in self.flags or bool(self.values.get(option))
+
+
+class Asked(NamedTuple):
+    """For each resource the entries to add or remove; no entries to remove means all of them.
+
+    ``principals`` are those to list for, one after another; none is everybody.
+    """
+
+    action: Action
+    entries: Mapping[ResourcePatternFilter, tuple[AccessControlEntryFilter, ...]]
+    principals: tuple[str, ...] = ()
+
+    def to_add(self) -> Iterator[Acl]:
+        for (resource_type, name, pattern_type), entries in self.entries.items():
+            for principal, host, operation, permission in entries:
+                yield Acl(
+                    resource_type,
+                    name or "",
+                    pattern_type,
+                    principal or "",
+                    host or "",
+                    operation,
+                    permission,
+                )
+
+    def matching(self, acls: Iterable[Acl], resource: ResourcePatternFilter) -> list[Acl]:
+        """Those of ``acls`` that an entry of ``resource`` means."""
+        entries = self.entries[resource] or (AccessControlEntryFilter(),)
+        return [
+            acl
+            for acl in acls
+            if resource.matches(acl) and any(entry.matches(acl) for entry in entries)
+        ]
+
+
+def asked(options: Options) -> Asked:
+    """``InvalidRequest`` where kafka-acls takes no such command."""
+    action = _action(options)
+    _check(options)
+    if action is Action.LIST:
+        principals = tuple(map(_principal, options.of("--principal")))
+        return Asked(action, dict.fromkeys(_resources(options), ()), principals)
+    pattern_type = _pattern_type(options)
+    if action is Action.ADD and pattern_type in (PatternType.ANY, PatternType.MATCH):
+        raise InvalidRequest(
+            f"A '--resource-pattern-type' value of '{pattern_type.name}' is not valid when "
+            "adding acls."
+        )
+    entries = _entries(options)
+    for resource, wanted in entries.items():
+        _check_operations(resource.resource_type, wanted)
+    if not all(entries.values()):
+        _refuse_no_entries(action, options)
+    return Asked(action, entries)
+
+
+def _action(options: Options) -> Action:
+    given = [action for action in Action if action.value in options.flags]
+    if len(given) != 1:
+        raise InvalidRequest("Command must include exactly one action: --list, --add, --remove.")
+    return given[0]
+
+
+def _check(options: Options) -> None:
+    for option, others in _TAKES_NOT.items():
+        for other in others:
+            if options.has(option) and options.has(other):
+                raise InvalidRequest(
+                    f'Option "[{option[2:]}]" can\'t be used with option "[{other[2:]}]"'
+                )
+    has, problem = options.has, None
+    if has("--principal") and not has("--list"):
+        problem = "The --principal option is only available if --list is set"
+    elif has("--producer") and not has("--topic"):
+        problem = "With --producer you must specify a --topic"
+    elif has("--idempotent") and not has("--producer"):
+        problem = "The --idempotent option is only available if --producer is set"
+    elif has("--consumer") and not _is_consumer(options):
+        problem = (
+            "With --consumer you must specify a --topic and a --group and no --cluster or "
+            "--transactional-id option should be specified."
+        )
+    if problem is not None:
+        raise InvalidRequest(problem)
+
+
+def _is_consumer(options: Options) -> bool:
+    if not (options.has("--topic") and options.has("--group")):
+        return False
+    others = options.has("--cluster") or options.has("--transactional-id")
+    return options.has("--producer") or not others
+
+
+def _pattern_type(options: Options) -> PatternType:
+    texts = options.of("--resource-pattern-type") or ["literal"]
+    return read_word(PatternType, texts[-1], "resource-pattern-type", None, filter=True)
+
+
+def _resources(options: Options) -> list[ResourcePatternFilter]:
+    """As kafka-acls has it, the cluster is left out of a command that is not literal."""
+    pattern_type = _pattern_type(options)
+    found = []
+    for option, resource_type in RESOURCES.items():
+        if resource_type is not ResourceType.CLUSTER:
+            found += [
+                ResourcePatternFilter(resource_type, name, pattern_type)
+                for name in options.of(option)
+            ]
+        elif pattern_type is PatternType.LITERAL and (
+            options.has("--cluster") or options.has("--idempotent")
+        ):
+            found.append(_CLUSTER)
+    return list(dict.fromkeys(found))
+
+
+def _entries(
+    options: Options,
+) -> dict[ResourcePatternFilter, tuple[AccessControlEntryFilter, ...]]:
+    resources = _resources(options)
+    if not resources:
+        raise InvalidRequest(
+            "You must provide at least one resource: --topic <topic> or --cluster or --group "
+            "<group> or --delegation-token <Delegation Token ID>"
+        )
+    roles = [operations for role, operations in _ROLES.items() if options.has(role)]
+    if not roles:
+        texts = options.of("--operation") or [camel(Operation.ALL)]
+        operations = [read_word(Operation, text, "operation", None) for text in texts]
+        return dict.fromkeys(resources, _for(options, operations))
+    found = {}
+    for resource in resources:
+        wanted = [each for role in roles for each in role.get(resource.resource_type, ())]
+        if wanted:
+            found[resource] = _for(options, wanted)
+    if options.has("--idempotent"):
+        found[_CLUSTER] = _for(options, [Operation.IDEMPOTENT_WRITE])
+    return found
+
+
+def _for(options: Options, operations: Iterable[Operation]) -> tuple[AccessControlEntryFilter, ...]:
+    """``operations``, each once, for everyone that the options name."""
+    return tuple(
+        AccessControlEntryFilter(principal, host, operation, permission)
+        for word, permission in _PERMISSIONS.items()
+        for principal in dict.fromkeys(map(_principal, options.of(f"--{word}-principal")))
+        for host in dict.fromkeys(options.of(f"--{word}-host") or [WILDCARD])
+        for operation in dict.fromkeys(operations)
+    )
+
+
+def _principal(text: str) -> str:
+    if ":" not in text:
+        raise InvalidRequest(
+            f"expected a string in format principalType:principalName but got {text}"
+        )
+    return text
+
+
+def _check_operations(
+    resource_type: ResourceType, entries: Iterable[AccessControlEntryFilter]
+) -> None:
+    supported = SUPPORTED_OPERATIONS[resource_type] | {Operation.ALL}
+    if any(entry.operation not in supported for entry in entries):
+        words = ", ".join(map(camel, sorted(supported)))
+        raise InvalidRequest(f"ResourceType {resource_type.name} only supports operations {words}")
+
+
+def _refuse_no_entries(action: Action, options: Options) -> None:
+    """Without a principal kafka-acls removes all ACLs of a resource, whatever else is given."""
+    if action is Action.ADD:
+        raise InvalidRequest(
+            "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
+        )
+    ignored = [
+        option
+        for option in ("--operation", "--allow-host", "--deny-host", *_ROLES)
+        if options.has(option)
+    ]
+    if ignored:
+        raise InvalidRequest(
+            f"--remove with {ignored[0]} and no principal would remove all ACLs of the resource; "
+            f"give --allow-principal or --deny-principal, or leave out {ignored[0]}"
+        )
+
+
+def _trimmed(text: str) -> str:
+    return text.strip("".join(map(chr, range(0x21))))

@@ -1,0 +1,156 @@
+"""ACLs as an Avro container file, for the tools of the data world.
+
+One record an ACL, with the names of ``acls --json``; the schema is ``SCHEMA``. The sync
+marker is always the same and nothing is compressed, so that equal ACLs give equal bytes. The
+metadata has a CRC-32C of the schema and all records, since Avro has no checksum of its own.
+Owns and users have no place in it. This module must not know files.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any, Final, NamedTuple
+
+import fastavro
+from fastavro import parse_schema
+
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    acl_fields,
+)
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog.records.avro.container import Head, container, read_blocks, read_head
+from metalog.records.primitives.checksum import crc32c, crc32c_of_more
+from metalog_sources.formats.document import Document, Entry, Notes, Place, in_order, most_entries
+from metalog_sources.formats.rules import NOTE_KEYS, checked
+from metalog_sources.formats.words import read_word
+
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "record",
+    "name": "Acl",
+    "namespace": "kraftmetalog",
+    "fields": [
+        *({"name": key, "type": "string"} for key in ACL_KEYS),
+        *({"name": key, "type": ["null", "string"], "default": None} for key in NOTE_KEYS),
+    ],
+}
+_SYNC_MARKER: Final = b"kraft-metalog/1\n"
+_CHECKSUM: Final = "kraftmetalog.crc32c"
+_BLOCK_RECORDS: Final = 256
+_FLAT: Final = frozenset(
+    ("null", "boolean", "int", "long", "float", "double", "bytes", "string", "enum", "fixed")
+)
+_MOST_FIELDS: Final = 64
+_MOST_BYTES: Final = 64 << 20
+_MOST_TIMES: Final = 20
+"""What a file may inflate to: so many bytes, or so many times its own."""
+_LONGEST: Final = 200
+_NO_CHECKSUM: Final = (
+    "no checksum of ours in it, as older versions and other tools write it: that a name was"
+    " changed on the way would not be seen"
+)
+_WRONG_CHECKSUM: Final = (
+    "its checksum does not match, so a byte of it was changed; export it again, or write it"
+    " without kraftmetalog.crc32c if another tool changed it on purpose"
+)
+_ENUMS: Final[dict[str, Any]] = {
+    "resourceType": ResourceType,
+    "patternType": PatternType,
+    "operation": Operation,
+    "permissionType": PermissionType,
+}
+
+
+class AvroFile(NamedTuple):
+    """``problem`` is a line about the file, or None."""
+
+    document: Document
+    problem: str | None
+
+
+def write_avro(document: Document) -> bytes:
+    schema, parsed = json.dumps(SCHEMA), parse_schema(SCHEMA)
+    checksum = crc32c(schema.encode())
+    blocks: list[tuple[int, bytes]] = []
+    entries = in_order(document.entries)
+    for start in range(0, len(entries), _BLOCK_RECORDS):
+        part, data = entries[start : start + _BLOCK_RECORDS], io.BytesIO()
+        for acl, notes, _ in part:
+            record = {**acl_fields(acl), **dict(zip(NOTE_KEYS, notes, strict=True))}
+            fastavro.schemaless_writer(data, parsed, record)
+        blocks.append((len(part), data.getvalue()))
+        checksum = crc32c_of_more(checksum, blocks[-1][1])
+    metadata = {_CHECKSUM: b"%d" % checksum}
+    return b"".join(container(schema, metadata, _SYNC_MARKER, iter(blocks)))
+
+
+def read_avro(data: bytes, file: str) -> AvroFile:
+    """Any container whose records have our fields, whoever wrote it, whose schema is flat: no
+    record of it is larger than its bytes."""
+    try:
+        source = io.BytesIO(data)
+        head = read_head(source.read)
+        _check_flat(head.schema)
+        entries, checksum = _entries(source, head, file)
+    except InvalidRequest:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        raise InvalidRequest(f"{file}: no Avro file of ACLs: {said}") from None
+    expected = head.metadata.get(_CHECKSUM)
+    if expected is None:
+        return AvroFile(Document(tuple(entries)), f"{file}: {_NO_CHECKSUM}")
+    if expected != b"%d" % checksum:
+        raise InvalidRequest(f"{file}: no Avro file of ACLs: {_WRONG_CHECKSUM}")
+    return AvroFile(Document(tuple(entries)), None)
+
+
+def _entries(source: io.BytesIO, head: Head, file: str) -> tuple[list[Entry], int]:
+    """What the records say, and the CRC-32C of schema and records."""
+    size = len(source.getbuffer())
+    most, written, wanted = most_entries(size), parse_schema(head.schema), parse_schema(SCHEMA)
+    checksum = crc32c(head.metadata["avro.schema"])
+    entries: list[Entry] = []
+    for count, data in read_blocks(source.read, head, max(_MOST_BYTES, _MOST_TIMES * size)):
+        if len(entries) + count > most:
+            raise ValueError(f"more than {counted(most, 'ACL')} in {size:,} bytes")
+        checksum = crc32c_of_more(checksum, data)
+        block = io.BytesIO(data)
+        for _ in range(count):
+            record = fastavro.schemaless_reader(block, written, wanted)
+            entries.append(_entry(record, len(entries) + 1, file))
+        if block.tell() != len(data):
+            raise ValueError(f"{len(data) - block.tell()} bytes follow the records of a block")
+    return entries, checksum
+
+
+def _check_flat(schema: Any) -> None:
+    """Before a byte is decoded: an array or a map makes much of few bytes, and a schema that
+    means itself makes no end."""
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise ValueError("its schema is not that of a record")
+    if len(schema["fields"]) > _MOST_FIELDS:
+        raise ValueError(f"its schema has more than {_MOST_FIELDS} fields")
+    for field in schema["fields"]:
+        kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        for kind in kinds:
+            described = kind if isinstance(kind, dict) else {"type": kind}
+            is_flat = str(described.get("type")) in _FLAT
+            if not is_flat or described.get("logicalType") == "decimal":
+                raise ValueError(f"its field {str(field.get('name'))[:99]!r} is not a plain value")
+
+
+def _entry(record: Any, number: int, file: str) -> Entry:
+    place = Place(f"{file}, record {number}")
+    values: list[Any] = [
+        read_word(_ENUMS[key], record[key], key, place) if key in _ENUMS else record[key]
+        for key in ACL_KEYS
+    ]
+    return checked(Entry(Acl(*values), Notes(*(record[key] for key in NOTE_KEYS)), place))

@@ -1,0 +1,127 @@
+"""ACLs as JSON lines: those of ``acls --json`` and ``users --json``, without ids.
+
+This module must not know files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from metalog.acl import acl_fields
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog_sources.formats.document import (
+    Document,
+    Entry,
+    ScramUser,
+    in_order,
+    most_entries,
+    users_in_order,
+)
+from metalog_sources.formats.json_nodes import json_values_or
+from metalog_sources.formats.nodes import (
+    Fields,
+    Items,
+    Node,
+    Text,
+    fault,
+    fields_of,
+    items_of,
+    text_of,
+)
+from metalog_sources.formats.rules import (
+    NOTE_KEYS,
+    is_user,
+    plain_entry,
+    read_rule,
+    read_user,
+)
+from metalog_sources.formats.yaml import user_fields
+
+_MISSING: Final = "missing"
+_KIP11_KEYS = {"version", "acls"}
+
+
+def read_json(text: str, file: str) -> Document:
+    """A value after another, or one list of them; an ``id`` is not looked at."""
+    entries: list[Entry] = []
+    most = most_entries(len(text))
+    users: list[ScramUser] = []
+    missing: dict[str, None] = {}
+    for each in _values(text, file):
+        if isinstance(each, Entry):
+            entries.append(each)
+            continue
+        node, said = _without_missing(each)
+        missing.update(dict.fromkeys(said))
+        if isinstance(node, Fields) and not node.pairs and said:
+            continue
+        if is_user(node):
+            users.append(read_user(node))
+        elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
+            raise fault(
+                node.place,
+                "ACLs as ZooKeeper holds them, which do not say on which resource they are; "
+                "give zookeeper://HOST:PORT itself, or write them as lines of acls --json",
+            )
+        else:
+            entries += read_rule(node, ignored=("id",))
+            if len(entries) > most:
+                raise fault(
+                    node.place, f"the file means more than {counted(most, 'ACL')}; split it"
+                )
+    return Document(tuple(entries), users=tuple(users), missing=tuple(missing))
+
+
+def _without_missing(node: Node) -> tuple[Node, list[str]]:
+    """``node`` without the key ``missing``, and lines about what that lists."""
+    if not isinstance(node, Fields):
+        return node, []
+    lists = [value for key, value in node.pairs if key.value == _MISSING]
+    if not lists:
+        return node, []
+    others = [pair for pair in node.pairs if pair[0].value != _MISSING]
+    said = [_missing_line(item) for value in lists for item in items_of(value, _MISSING)]
+    return Fields(others, node.place), said
+
+
+def _missing_line(node: Node) -> str:
+    found = fields_of(node, "what is missing", None)
+    places = [
+        f"{lead}{value.value}"
+        for key, lead in (("file", ""), ("offset", "offset "))
+        if isinstance(value := found.get(key), Text) and value.value is not None
+    ]
+    reason = text_of(found["reason"], "reason") if "reason" in found else "no reason is given"
+    return f"{', '.join(places)}: {reason}" if places else reason
+
+
+def _values(text: str, file: str) -> Iterator[Node | Entry]:
+    for node in json_values_or(text, file, plain_entry):
+        if isinstance(node, Items):
+            yield from node.items
+        else:
+            yield node
+
+
+def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
+    """The line before all others that says what they lack."""
+    return json_line({_MISSING: list(fields)})
+
+
+def write_json(document: Document) -> str:
+    if document.owns:
+        raise InvalidRequest("JSON lines have no place for owns; write YAML")
+    lines: list[dict[str, Any]] = []
+    for acl, notes, _ in in_order(document.entries):
+        kept = {key: note for key, note in zip(NOTE_KEYS, notes, strict=True) if note is not None}
+        lines.append(acl_fields(acl) | kept)
+    lines += [user_fields(user) for user in users_in_order(document.users)]
+    return "".join(json_line(line) for line in lines)
+
+
+def json_line(fields: dict[str, Any]) -> str:
+    """One object on a line, in ASCII: no name in it can move a terminal's cursor."""
+    return json.dumps(fields, separators=(",", ":")) + "\n"

@@ -1,0 +1,151 @@
+"""JSON text as nodes: one value, or many in a row as in JSON lines.
+
+This module must not know what the nodes mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from json import JSONDecodeError, JSONDecoder
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Final, TypeVar
+
+from metalog.errors import InvalidRequest
+from metalog_sources.formats.document import Place
+from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Lines, Node, Text, fault
+
+Short = TypeVar("Short")
+
+_BLANKS: Final = re.compile(r"[ \t\r\n]*")
+_PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def json_values(text: str, file: str) -> Iterator[Node]:
+    """Each value in ``text``; ``InvalidRequest`` where it is no JSON."""
+    reader = _Reader(text, file)
+    while reader.position < len(text):
+        yield reader.value(0)
+        reader.skip()
+
+
+def json_values_or(
+    text: str, file: str, shortcut: Callable[[dict[str, str], Place], Short | None]
+) -> Iterator[Node | Short]:
+    """As ``json_values``, but what ``shortcut`` makes of an object whose values are all texts.
+
+    Where it makes nothing of it, the object comes as nodes, which know their places.
+    """
+    reader = _Reader(text, file)
+    while reader.position < len(text):
+        plain = reader.plain_object()
+        made = None if plain is None else shortcut(plain[0], reader.place())
+        if plain is None or made is None:
+            yield reader.value(0)
+        else:
+            yield made
+            reader.position = plain[1]
+        reader.skip()
+
+
+def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
+    """None where a key stands twice or a value is no text."""
+    found = dict(pairs)
+    if len(found) != len(pairs) or not all(type(value) is str for value in found.values()):
+        return None
+    return found
+
+
+def _number(text: str) -> None:
+    """Read as a node: to make an integer of many digits takes the square of their number."""
+
+
+_PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
+
+
+class _Reader:
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._lines = Lines(text, file)
+        self.position = 0
+        self.skip()
+
+    def skip(self) -> None:
+        match = _BLANKS.match(self._text, self.position)
+        if match is not None:
+            self.position = match.end()
+
+    def plain_object(self) -> tuple[dict[str, str], int] | None:
+        """The object that begins here, if its values are texts, and where it ends."""
+        if self._text[self.position] != "{":
+            return None
+        try:
+            found, end = _PLAIN_OBJECT.raw_decode(self._text, self.position)
+        except (JSONDecodeError, RecursionError):
+            return None
+        return None if found is None else (found, end)
+
+    def place(self) -> Place:
+        return self._lines.place(self.position)
+
+    def value(self, depth: int) -> Node:
+        place, start = self.place(), self._text[self.position : self.position + 1]
+        if depth > MAX_DEPTH:
+            raise fault(place, f"nested more than {MAX_DEPTH} deep")
+        if start == '"':
+            return self._string()
+        if start == "{":
+            return Fields(list(self._pairs(depth)), place)
+        if start == "[":
+            return Items(list(self._items(depth)), place)
+        plain = _PLAIN.match(self._text, self.position)
+        if plain is None:
+            raise self._wrong("a value is missing")
+        self.position = plain.end()
+        return Text(None if plain[0] == "null" else plain[0], place)
+
+    def _string(self) -> Text:
+        place = self.place()
+        try:
+            value, self.position = scanstring(self._text, self.position + 1, True)
+        except JSONDecodeError as error:
+            self.position = min(error.pos, len(self._text))
+            raise self._wrong(error.msg[0].lower() + error.msg[1:].removesuffix(" at")) from None
+        return Text(value, place)
+
+    def _pairs(self, depth: int) -> Iterator[tuple[Text, Node]]:
+        for _ in self._parts("}"):
+            if self._text[self.position : self.position + 1] != '"':
+                raise self._wrong('a key is missing, in "quotes"')
+            key = self._string()
+            self.skip()
+            self._expect(":")
+            yield key, self.value(depth + 1)
+
+    def _items(self, depth: int) -> Iterator[Node]:
+        for _ in self._parts("]"):
+            yield self.value(depth + 1)
+
+    def _parts(self, end: str) -> Iterator[None]:
+        """Once for each part up to ``end``, which begins where the position then is."""
+        self.position += 1
+        self.skip()
+        if self._text[self.position : self.position + 1] == end:
+            self.position += 1
+            return
+        while True:
+            yield
+            self.skip()
+            if self._text[self.position : self.position + 1] == end:
+                self.position += 1
+                return
+            self._expect(",", f"{end}")
+
+    def _expect(self, mark: str, other: str = "") -> None:
+        if self._text[self.position : self.position + 1] != mark:
+            raise self._wrong(f"{mark} {'or ' + other + ' ' if other else ''}is missing")
+        self.position += 1
+        self.skip()
+
+    def _wrong(self, problem: str) -> InvalidRequest:
+        return fault(self.place(), f"no JSON: {problem}")

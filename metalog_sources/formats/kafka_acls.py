@@ -1,0 +1,75 @@
+"""``kafka-acls --add`` commands, read as kafka-acls reads them.
+
+The commands themselves are written by ``authorizer.analysis.commands``. This module must not
+know files, and it runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from pathlib import PurePosixPath
+from typing import Final
+
+from metalog.errors import InvalidRequest
+from metalog_sources.formats.acl_options import CONNECTING, FLAGS, VALUED, Action, Options, asked
+from metalog_sources.formats.document import (
+    MAX_ACLS_OF_A_RULE,
+    Document,
+    Entry,
+    Place,
+    bounded,
+)
+from metalog_sources.formats.nodes import fault, near
+from metalog_sources.formats.rules import checked
+from metalog_sources.formats.shell_words import Command, commands
+
+_NAMES: Final = ("kafka-acls", "kafka-acls.sh", "kafka-acls.bat")
+_ACTIONS: Final = tuple(action.value for action in Action)
+
+
+def read_kafka_acls(text: str, file: str) -> Document:
+    """A script of kafka-acls commands; anything else in it is a mistake."""
+    entries = (entry for command in commands(text, file) for entry in _entries(command))
+    return Document(tuple(bounded(entries, len(text))))
+
+
+def _entries(command: Command) -> Iterator[Entry]:
+    words, variables, place = command
+    if PurePosixPath(words[0]).name not in _NAMES:
+        raise fault(place, f"{words[0]!r} is no kafka-acls command")
+    options = _read_options(words[1:], variables, place)
+    for action in _ACTIONS:
+        if action in options.flags and action != Action.ADD.value:
+            raise fault(place, f"{action} says no ACL that is wanted; only --add does")
+    if Action.ADD.value not in options.flags:
+        raise fault(place, "has no --add, so it says no ACL that is wanted")
+    if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
+        raise fault(place, f"a command means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+    try:
+        acls = tuple(asked(options).to_add())
+    except InvalidRequest as error:
+        raise fault(place, str(error)) from None
+    for acl in acls:
+        yield checked(Entry(acl, place=place))
+
+
+def _read_options(words: Sequence[str], variables: frozenset[str], place: Place) -> Options:
+    values: dict[str, list[str]] = {}
+    flags = set()
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in (*FLAGS, *_ACTIONS) and not equals:
+            flags.add(option)
+        elif option in VALUED or option in CONNECTING:
+            given = value if equals else next(rest, None)
+            if given is None:
+                raise fault(place, f"{option} has no value")
+            if option in VALUED and variables & {word, given}:
+                raise fault(place, f"{option} has a variable, {given}; write what it stands for")
+            values.setdefault(option, []).append(given)
+        else:
+            known = (*VALUED, *FLAGS, Action.ADD.value, *CONNECTING)
+            raise fault(place, f"unknown option {option!r}; {near(option, known)}")
+    return Options(values, flags)

@@ -1,0 +1,115 @@
+"""The ACL JSON, version 1, that ZooKeeper holds for one resource.
+
+Read in both shapes that KIP-11 shows (``principals``, a list, or ``principal``, one text or a
+list; lists of operations and hosts) and in the one that Kafka came to write
+(``{"principal","permissionType","operation","host"}``), which is the one written. The resource
+is not in it: it is the node's path. This module must not know ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from metalog.acl import (
+    WILDCARD_PRINCIPAL,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    camel,
+)
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog_sources.formats.document import Entry, acl_order
+from metalog_sources.formats.json_nodes import json_values
+from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, text_of, texts_of
+from metalog_sources.formats.rules import checked
+from metalog_sources.formats.words import read_word
+
+VERSION: Final = 1
+_SINGULAR: Final = {"principals": "principal", "operations": "operation", "hosts": "host"}
+_KEYS: Final = ("principal", "permissionType", "operation", "host", *_SINGULAR)
+_PRINCIPAL_TYPES: Final = {"user:": "User:", "group:": "Group:"}
+_EVERYONE_IN_DRAFT: Final = "*:*"
+_OPERATIONS_IN_DRAFT: Final = {"EDIT": Operation.ALTER.name}
+
+Resource = tuple[ResourceType, str, PatternType]
+
+
+def read_kip11(text: str, file: str, resource: Resource, *, is_draft: bool = False) -> list[Entry]:
+    """The ACLs of ``resource``; ``file`` names the node or file in what is said of mistakes.
+
+    KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so. Its early
+    draft has users without a type, ``*:*`` for everybody and EDIT for ALTER.
+    """
+    nodes = list(json_values(text, file))
+    if len(nodes) != 1:
+        raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
+    found = fields_of(nodes[0], "the ACLs of a resource", ("version", "acls"))
+    if "version" not in found or "acls" not in found:
+        raise fault(nodes[0].place, "the ACLs of a resource have a version and acls")
+    version = text_of(found["version"], "version")
+    if version != str(VERSION):
+        raise fault(found["version"].place, f"version {version} is not known; only {VERSION} is")
+    return [
+        entry
+        for node in items_of(found["acls"], "acls")
+        for entry in _read_acl(node, resource, is_draft)
+    ]
+
+
+def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[Entry]:
+    given = fields_of(node, "an ACL", _KEYS)
+    found: dict[str, Node] = {}
+    for key, value in given.items():
+        singular = _SINGULAR.get(key, key)
+        if singular in found:
+            raise fault(value.place, f"{singular} and {key} are one thing; give one")
+        found[singular] = value
+    for key in ("principal", "permissionType", "operation", "host"):
+        if key not in found:
+            raise fault(node.place, f"an ACL has no {key}")
+    permission = read_word(
+        PermissionType,
+        text_of(found["permissionType"], "permissionType"),
+        "permissionType",
+        found["permissionType"].place,
+    )
+    for principal in texts_of(found["principal"], "principal"):
+        for operation in texts_of(found["operation"], "operation"):
+            word = operation.value or ""
+            if is_draft:
+                word = _OPERATIONS_IN_DRAFT.get(word.upper(), word)
+            member = read_word(Operation, word, "operation", operation.place)
+            for host in texts_of(found["host"], "host"):
+                name, address = principal_of(principal.value or "", is_draft), host.value or ""
+                acl = Acl(*resource, name, address, member, permission)
+                yield checked(Entry(acl, place=principal.place))
+
+
+def principal_of(text: str, is_draft: bool) -> str:
+    if is_draft and text == _EVERYONE_IN_DRAFT:
+        return WILDCARD_PRINCIPAL
+    if is_draft and ":" not in text:
+        return f"User:{text}"
+    for written, meant in _PRINCIPAL_TYPES.items():
+        if text.startswith(written):
+            return meant + text.removeprefix(written)
+    return text
+
+
+def write_kip11(acls: Iterable[Acl]) -> str:
+    """The ACLs of one resource in Kafka's shape; on which resource is for the path to say."""
+    entries = [
+        {
+            "principal": acl.principal,
+            "permissionType": camel(acl.permission_type),
+            "operation": camel(acl.operation),
+            "host": acl.host,
+        }
+        for acl in sorted(set(acls), key=acl_order)
+    ]
+    return json.dumps({"version": VERSION, "acls": entries}, separators=(",", ":"))

@@ -1,0 +1,107 @@
+"""What YAML and JSON have in common: texts, lists and mappings that know where they stand.
+
+Values stay texts as they are written: a topic called ``no`` or ``007`` is that topic. A
+mistake is one line that names the place and, of a word nearly known, the known one. This
+module must not know ACLs.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.records.primitives.text import has_half_pair
+from metalog_sources.formats.document import Place
+
+MAX_DEPTH: Final = 32
+
+
+class Text(NamedTuple):
+    """``value`` is None for a null."""
+
+    value: str | None
+    place: Place
+
+
+class Items(NamedTuple):
+    items: Sequence[Node]
+    place: Place
+
+
+class Fields(NamedTuple):
+    pairs: Sequence[tuple[Text, Node]]
+    place: Place
+
+
+Node = Text | Items | Fields
+
+
+class Lines:
+    """Where a position of ``text`` is, by line and column, without going through it again."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, position: int) -> Place:
+        line = bisect_right(self._starts, position)
+        return Place(self._file, line, position - self._starts[line - 1] + 1)
+
+
+def fault(place: Place | None, problem: str) -> InvalidRequest:
+    return InvalidRequest(problem if place is None else f"{place}: {problem}")
+
+
+def near(word: str, known: Collection[str], what: str = "one of") -> str:
+    """``did you mean …?``, or what there is to choose from."""
+    folded = {each.casefold(): each for each in known}
+    found = get_close_matches(word.casefold(), folded, 1, 0.6)
+    return f"did you mean {folded[found[0]]}?" if found else f"it is {what} {', '.join(known)}"
+
+
+def text_of(node: Node, what: str) -> str:
+    if isinstance(node, Text) and node.value is not None:
+        if has_half_pair(node.value):
+            raise fault(node.place, f"{what} holds half a surrogate pair, which is no character")
+        return node.value
+    kind = "empty" if isinstance(node, Text) else "no text"
+    raise fault(node.place, f"{what} is {kind}; write a text")
+
+
+def texts_of(node: Node, what: str) -> Iterator[Text]:
+    """The text, or those of a list; each ``value`` is a str."""
+    if not isinstance(node, Items):
+        yield Text(text_of(node, what), node.place)
+        return
+    if not node.items:
+        raise fault(node.place, f"{what} is an empty list; leave it out or name one")
+    for item in node.items:
+        yield Text(text_of(item, what), item.place)
+
+
+def items_of(node: Node, what: str) -> Sequence[Node]:
+    if isinstance(node, Items):
+        return node.items
+    if isinstance(node, Text) and node.value is None:
+        return ()
+    raise fault(node.place, f"{what} is no list; write each of them with a dash, or in [ ]")
+
+
+def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
+    """Key to value; a key that is not ``known`` or stands twice is a mistake."""
+    if not isinstance(node, Fields):
+        said = f", such as {', '.join(known)}" if known else ""
+        raise fault(node.place, f"{what} is no mapping; write keys and values{said}")
+    found: dict[str, Node] = {}
+    for key, value in node.pairs:
+        name = text_of(key, "a key")
+        if known is not None and name not in known:
+            raise fault(key.place, f"unknown key {name!r} in {what}; {near(name, known)}")
+        if name in found:
+            raise fault(key.place, f"the key {name!r} stands twice in {what}")
+        found[name] = value
+    return found

@@ -1,0 +1,80 @@
+"""Single ACLs back into rules with lists: what differs in one place only becomes one rule.
+
+First operations, then hosts, then resource names, in the order of exports, so that equal
+sets of ACLs always give equal rules. No rule, and no file of rules, means more ACLs than its
+reader takes. This module must not know how a rule is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+from typing import Any, Final, NamedTuple
+
+from metalog.acl import Operation, PatternType, PermissionType, ResourceType
+from metalog_sources.formats.document import (
+    MAX_ACLS_OF_A_RULE,
+    MOST_ENTRIES,
+    Entry,
+    Notes,
+    in_order,
+)
+
+_LISTS: Final = ("operations", "hosts", "names")
+
+
+class Rule(NamedTuple):
+    """Every combination of one name, one host and one operation is an ACL."""
+
+    resource_type: ResourceType
+    names: tuple[str, ...]
+    pattern_type: PatternType
+    principal: str
+    hosts: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    permission_type: PermissionType
+    notes: Notes
+
+
+def regrouped(entries: Collection[Entry], of: int | None = None) -> list[Rule]:
+    """The rules that mean exactly ``entries``, in a file with ``of`` ACLs, by default those.
+
+    Where a file's reader holds it against the file's size, only names are put together.
+    """
+    rules = [
+        Rule(
+            acl.resource_type,
+            (acl.resource_name,),
+            acl.pattern_type,
+            acl.principal,
+            (acl.host,),
+            (acl.operation,),
+            acl.permission_type,
+            notes,
+        )
+        for acl, notes, _ in in_order(entries)
+    ]
+    is_small = (len(entries) if of is None else of) <= MOST_ENTRIES
+    for field in _LISTS if is_small else _LISTS[-1:]:
+        rules = _merged(rules, field)
+    return rules
+
+
+def _merged(rules: list[Rule], field: str) -> list[Rule]:
+    """Rules that differ in ``field`` only as one, where the first of them stands; as several,
+    one behind the other, where one would mean too many ACLs."""
+    values: dict[Rule, list[Any]] = {}
+    for rule in rules:
+        values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))
+    merged = []
+    for key, found in values.items():
+        of_each = prod(len(getattr(key, other)) for other in _LISTS if other != field)
+        most = MAX_ACLS_OF_A_RULE // of_each
+        for begin in range(0, len(found), most):
+            merged.append(_with(key, field, tuple(found[begin : begin + most])))
+    return merged
+
+
+def _with(rule: Rule, field: str, values: tuple[Any, ...]) -> Rule:
+    change: dict[str, Any] = {field: values}
+    return rule._replace(**change)

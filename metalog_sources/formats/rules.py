@@ -1,0 +1,282 @@
+"""Nodes as ACLs: a rule with the keys of ``acls --json``, where a list means each of its items.
+
+What Kafka would refuse to create is a mistake here already, in Kafka's words. This module
+must not know which format the nodes came from.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from enum import IntEnum
+from itertools import product
+from math import prod
+from typing import Final, NamedTuple, TypeVar
+
+from metalog.acl import (
+    ACL_KEYS,
+    CLUSTER_NAME,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from metalog.controller.acl import why_not
+from metalog.controller.scram import name_problem
+from metalog.records.primitives.text import has_half_pair
+from metalog.scram import ScramCredential, ScramMechanism
+from metalog_sources.formats.document import (
+    MAX_ACLS_OF_A_RULE,
+    Claim,
+    Document,
+    Entry,
+    Notes,
+    Own,
+    Place,
+    ScramUser,
+    bounded,
+    most_entries,
+)
+from metalog_sources.formats.nodes import (
+    Fields,
+    Items,
+    Node,
+    Text,
+    fault,
+    fields_of,
+    items_of,
+    text_of,
+    texts_of,
+)
+from metalog_sources.formats.words import read_word
+
+Word = TypeVar("Word", bound=IntEnum)
+
+NOTE_KEYS: Final = ("comment", "owner", "ticket", "expires")
+OWN_KEYS: Final = ("resourceType", "resourceName", "patternType", "principal")
+SECRET_KEYS: Final = ("salt", "storedKey", "serverKey")
+USER_KEYS: Final = ("user", "mechanism", "iterations", *SECRET_KEYS)
+DOCUMENT_KEYS: Final = ("owns", "acls", "users")
+_FULL: Final = frozenset(ACL_KEYS)
+_PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
+
+
+def read_document(node: Node, size: int) -> Document:
+    """``owns``, ``acls`` and ``users``, each a list; or a list of ACLs alone. ``size`` is that
+    of the file in which it stands."""
+    if isinstance(node, Items):
+        return Document(tuple(bounded(_entries(node), size)))
+    found = fields_of(node, "the file", DOCUMENT_KEYS)
+    owns = items_of(found["owns"], "owns") if "owns" in found else ()
+    users = items_of(found["users"], "users") if "users" in found else ()
+    claims = _claims(owns, size)
+    return Document(
+        tuple(bounded(_entries(found["acls"]), size)) if "acls" in found else (),
+        tuple(claim.own for claim in claims),
+        tuple(map(read_user, users)),
+        claims=claims,
+    )
+
+
+def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
+    claims: list[Claim] = []
+    for node in nodes:
+        claims += (Claim(own, node.place) for own in read_own(node))
+        if len(claims) > most_entries(size):
+            raise fault(node.place, f"the file owns more than {most_entries(size):,} patterns")
+    return tuple(claims)
+
+
+def _entries(node: Node) -> Iterator[Entry]:
+    for each in items_of(node, "acls"):
+        yield from read_rule(each)
+
+
+class Rule(NamedTuple):
+    """The values of each key of one rule; every combination is an ACL."""
+
+    types: list[ResourceType]
+    names: list[str]
+    patterns: list[PatternType]
+    principals: list[str]
+    hosts: list[str]
+    operations: list[Operation]
+    permissions: list[PermissionType]
+
+
+def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[Entry]:
+    """Every ACL that one rule means; keys in ``ignored`` are known and not looked at."""
+    found = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
+    types = _words(ResourceType, found, "resourceType", node)
+    names = None if set(types) == {ResourceType.CLUSTER} else node
+    rule = Rule(
+        types,
+        _texts(found, "resourceName", names, CLUSTER_NAME),
+        _words(PatternType, found, "patternType", None, PatternType.LITERAL),
+        _texts(found, "principal", node),
+        _texts(found, "host", None, WILDCARD),
+        _words(Operation, found, "operation", node),
+        _words(PermissionType, found, "permissionType", None, PermissionType.ALLOW),
+    )
+    return expanded(rule, _notes(found), node.place)
+
+
+def plain_entry(found: dict[str, str], place: Place) -> Entry | None:
+    """The ACL that an export wrote as one object: in full and in Kafka's words.
+
+    None for all else, of which ``read_rule`` knows more, mistakes too.
+    """
+    if not _FULL <= found.keys() <= _PLAIN_KEYS:
+        return None
+    try:
+        acl = Acl(
+            ResourceType[found["resourceType"]],
+            found["resourceName"],
+            PatternType[found["patternType"]],
+            found["principal"],
+            found["host"],
+            Operation[found["operation"]],
+            PermissionType[found["permissionType"]],
+        )
+    except KeyError:
+        return None
+    if why_not(acl) or any(map(has_half_pair, found.values())):
+        return None
+    if len(found) == len(ACL_KEYS):
+        return Entry(acl, place=place)
+    return Entry(acl, Notes(*(found.get(key) for key in NOTE_KEYS)), place)
+
+
+def expanded(rule: Rule, notes: Notes, place: Place) -> list[Entry]:
+    if prod(len(values) for values in rule) > MAX_ACLS_OF_A_RULE:
+        raise fault(place, f"a rule means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
+    return [checked(Entry(Acl(*values), notes, place)) for values in product(*rule)]
+
+
+def checked(entry: Entry) -> Entry:
+    """The entry, if Kafka would create its ACL."""
+    error = why_not(entry.acl)
+    if error:
+        raise fault(entry.place, f"Kafka refuses this ACL: {error.message}")
+    return entry
+
+
+def read_own(node: Node) -> list[Own]:
+    found = fields_of(node, "owns", OWN_KEYS)
+    if not found:
+        raise fault(node.place, f"owns nothing; name one of {', '.join(OWN_KEYS)}")
+    types = [ResourceType.ANY]
+    if "resourceType" in found and not _is_any(found["resourceType"]):
+        types = _words(ResourceType, found, "resourceType", node)
+    names: list[str | None] = [None]
+    if "resourceName" in found:
+        names = [*_texts(found, "resourceName", node)]
+        if "" in names:
+            place = found["resourceName"].place
+            raise fault(place, "resourceName is empty; leave it out to own ACLs of any name")
+    elif "patternType" in found:
+        raise fault(found["patternType"].place, "patternType without a resourceName owns nothing")
+    principals: list[str | None] = [None]
+    if "principal" in found:
+        principals = [*_texts(found, "principal", node)]
+    patterns = _words(PatternType, found, "patternType", None, PatternType.LITERAL)
+    if len(types) * len(names) * len(principals) * len(patterns) > MAX_ACLS_OF_A_RULE:
+        raise fault(node.place, f"owns more than {MAX_ACLS_OF_A_RULE:,} patterns; split it")
+    return [Own(*values) for values in product(types, names, patterns, principals)]
+
+
+def own_fields(own: Own) -> Iterator[tuple[str, str]]:
+    """What ``read_own`` reads, key by key."""
+    if own.resource_type.name != "ANY" or own.name is own.principal is None:
+        yield "resourceType", own.resource_type.name
+    if own.name is not None:
+        yield "resourceName", own.name
+        yield "patternType", own.pattern_type.name
+    if own.principal is not None:
+        yield "principal", own.principal
+
+
+def _is_any(node: Node) -> bool:
+    return isinstance(node, Text) and (node.value or "").casefold() == "any"
+
+
+def read_user(node: Node) -> ScramUser:
+    """A line of ``users --json``, with the credential where the export was told to."""
+    found = fields_of(node, "a user", USER_KEYS)
+    for key in USER_KEYS[:3]:
+        if key not in found:
+            raise fault(node.place, f"a user has no {key}")
+    mechanism = read_word(
+        ScramMechanism, text_of(found["mechanism"], "mechanism"), "mechanism", node.place
+    )
+    iterations = text_of(found["iterations"], "iterations")
+    if not (iterations.isascii() and iterations.isdigit() and len(iterations) < 10):
+        raise fault(found["iterations"].place, f"iterations is no number: {iterations!r}")
+    given = [key for key in SECRET_KEYS if key in found]
+    if given and len(given) < len(SECRET_KEYS):
+        raise fault(node.place, f"a credential is {', '.join(SECRET_KEYS)}; give all or none")
+    salt, stored, server = (_bytes(found[key], key) if key in found else b"" for key in SECRET_KEYS)
+    user = text_of(found["user"], "user")
+    if problem := name_problem(user):
+        raise fault(found["user"].place, problem)
+    return ScramUser(user, mechanism, ScramCredential(salt, stored, server, int(iterations)))
+
+
+def is_user(node: Node) -> bool:
+    """Whether an object of JSON lines is of ``users --json``, not of ``acls --json``."""
+    return isinstance(node, Fields) and any(key.value == "user" for key, _ in node.pairs)
+
+
+def _bytes(node: Node, key: str) -> bytes:
+    try:
+        return b64decode(text_of(node, key), validate=True)
+    except (binascii.Error, ValueError):
+        raise fault(node.place, f"{key} is no base64") from None
+
+
+def _texts(
+    found: dict[str, Node], key: str, required_by: Node | None, default: str = ""
+) -> list[str]:
+    if key not in found:
+        if required_by is not None:
+            raise fault(required_by.place, f"an ACL has no {key}")
+        return [default]
+    return [text.value or "" for text in texts_of(found[key], key)]
+
+
+def _words(
+    kind: type[Word],
+    found: dict[str, Node],
+    key: str,
+    required_by: Node | None,
+    default: Word | None = None,
+) -> list[Word]:
+    if key not in found:
+        if required_by is not None or default is None:
+            raise fault(None if required_by is None else required_by.place, f"an ACL has no {key}")
+        return [default]
+    return [
+        read_word(kind, text.value or "", key, text.place) for text in texts_of(found[key], key)
+    ]
+
+
+def _notes(found: dict[str, Node]) -> Notes:
+    notes = Notes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
+    if notes.expires is not None and not _is_moment(notes.expires):
+        place = found["expires"].place
+        raise fault(place, f"expires is no date: {notes.expires!r}; write it as 2026-12-31")
+    return notes
+
+
+def _is_moment(text: str) -> bool:
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        try:
+            read(text)
+        except ValueError:
+            continue
+        return True
+    return False

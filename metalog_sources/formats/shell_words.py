@@ -1,0 +1,211 @@
+"""Commands as bash splits them into words: quotes, ``$'…'``, backslashes, comments, lines.
+
+Nothing is expanded: ``$NAME`` stays as it is written. What bash would expand (braces, ``~``,
+file names) or run (a pipe, a substitution), and what means something else to it than to its
+writer (a carriage return), is refused with its place. So a script that is read has the words
+that bash gives its commands. This module must not know any command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog_sources.formats.document import Place
+from metalog_sources.formats.nodes import Lines, fault
+
+_BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*")
+_CONTINUED: Final = "\\\n"
+_PLAIN: Final = re.compile(r"[^ \t\n\r'\"\\$;&|<>()`{*?\[~]+")
+_QUOTED_PLAIN: Final = re.compile(r'[^"\\$`]+')
+_VARIABLE: Final = re.compile(
+    r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
+)
+_UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
+"""In quotes and outside; the last would join what bash then expands."""
+_ANSI: Final = re.compile(
+    r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
+    r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
+    re.DOTALL,
+)
+_ONE: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {
+    **dict.fromkeys("eE", "\x1b"),
+    **{mark: mark for mark in "\\'\"?"},
+}
+_IN_QUOTES: Final = '"\\$`'
+_FILE_NAMES: Final = "*?["
+_ONE_A_LINE: Final = "write one kafka-acls command a line"
+
+
+class Command(NamedTuple):
+    """``variables`` are the words in which a shell would put the value of a ``$NAME``."""
+
+    words: list[str]
+    variables: frozenset[str]
+    place: Place
+
+
+def commands(text: str, file: str) -> Iterator[Command]:
+    """Each command of a script with at least one word, and the line that it begins on."""
+    splitter = _Splitter(text, file)
+    while (command := splitter.command()) is not None:
+        if command.words:
+            yield command
+
+
+class _Splitter:
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._lines = Lines(text, file)
+        self._at = 0
+        self._has_variable = False
+        if (nul := text.find("\0")) >= 0:
+            raise fault(self._lines.place(nul), "a NUL byte, which bash leaves out; remove it")
+
+    def command(self) -> Command | None:
+        if self._at >= len(self._text):
+            return None
+        words: list[str] = []
+        variables = set()
+        place = None
+        while self._at < len(self._text):
+            self._skip_blanks()
+            mark = self._text[self._at : self._at + 1]
+            if mark == "\n" or (mark == ";" and words):
+                self._at += 1
+                break
+            if mark == "#":
+                end = self._text.find("\n", self._at)
+                self._at = len(self._text) if end < 0 else end
+            elif mark:
+                place = place or self._place()
+                self._has_variable = False
+                words.append(self._word())
+                if self._has_variable:
+                    variables.add(words[-1])
+        return Command(words, frozenset(variables), place or self._place())
+
+    def _skip_blanks(self) -> None:
+        if found := _BLANKS.match(self._text, self._at):
+            self._at = found.end()
+
+    def _word(self) -> str:
+        """The word that begins here; there is one, or something that is not read."""
+        parts: list[str] = []
+        start = self._at
+        while mark := self._text[self._at : self._at + 1]:
+            if self._text.startswith(_CONTINUED, self._at):
+                self._at += len(_CONTINUED)
+            elif plain := _PLAIN.match(self._text, self._at):
+                self._at = plain.end()
+                parts.append(plain[0])
+            elif self._text.startswith("$'", self._at):
+                parts.append(self._ansi())
+            elif mark == "$" and not self._text.startswith('$"', self._at):
+                parts.append(self._dollar())
+            elif mark in "\\'\"":
+                parts.append(self._quoted(mark))
+            elif mark == "~" and parts and not parts[-1].endswith(("=", ":")):
+                self._at += 1
+                parts.append(mark)
+            elif mark in " \t\n" or (mark == ";" and self._at > start):
+                break
+            else:
+                raise self._not_read(mark)
+        return "".join(parts)
+
+    def _quoted(self, mark: str) -> str:
+        if mark == "\\":
+            escaped = self._text[self._at + 1 : self._at + 2]
+            if not escaped:
+                raise fault(self._place(), "a backslash with nothing after it; remove it")
+            if escaped == "\r":
+                raise self._not_read(escaped)
+            self._at += 2
+            return escaped
+        if mark == "'":
+            end = self._text.find("'", self._at + 1)
+            if end < 0:
+                raise self._unclosed()
+            found, self._at = self._text[self._at + 1 : end], end + 1
+            return found
+        return self._double_quoted()
+
+    def _double_quoted(self) -> str:
+        parts: list[str] = []
+        start = self._at
+        self._at += 1
+        while mark := self._text[self._at : self._at + 1]:
+            if plain := _QUOTED_PLAIN.match(self._text, self._at):
+                self._at = plain.end()
+                parts.append(plain[0])
+            elif mark == '"':
+                self._at += 1
+                return "".join(parts)
+            elif mark == "\\":
+                follows = self._text[self._at + 1 : self._at + 2]
+                kept = "" if follows in _IN_QUOTES or follows == "\n" else mark
+                parts.append(kept + follows.strip("\n"))
+                self._at += 2
+            elif mark == "$":
+                parts.append(self._dollar())
+            else:
+                raise self._not_read(mark)
+        self._at = start
+        raise self._unclosed()
+
+    def _dollar(self) -> str:
+        """A variable as it is written, or a dollar that begins none."""
+        if found := _VARIABLE.match(self._text, self._at):
+            self._has_variable = True
+            self._at = found.end()
+            return found[0]
+        if self._text.startswith(_UNREAD_DOLLARS, self._at):
+            raise self._not_read("$")
+        self._at += 1
+        return "$"
+
+    def _ansi(self) -> str:
+        parts: list[bytes] = []
+        at = self._at + 2
+        while found := _ANSI.match(self._text, at):
+            at = found.end()
+            parts.append(self._ansi_bytes(found))
+        if self._text[at : at + 1] != "'":
+            raise self._unclosed()
+        place, self._at = self._place(), at + 1
+        try:
+            return b"".join(parts).decode()
+        except UnicodeDecodeError:
+            raise fault(place, "the escapes in $'…' are no UTF-8") from None
+
+    def _ansi_bytes(self, found: re.Match[str]) -> bytes:
+        if found["text"]:
+            return found["text"].encode("utf-8", "replace")
+        code = found["u"] or found["U"]
+        number = int(code or found["hex"] or "0", 16) or int(found["octal"] or "0", 8)
+        if found["one"]:
+            escaped = found["one"]
+            return (_ONE.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
+        if not number & (-1 if code else 0xFF) or number > 0x10FFFF or found["unread"]:
+            place = self._lines.place(found.start())
+            raise fault(place, f"{found[0]} is not read in $'…'; write the character itself")
+        return chr(number).encode("utf-8", "surrogatepass") if code else bytes([number & 0xFF])
+
+    def _not_read(self, mark: str) -> InvalidRequest:
+        why = f"{mark} is not read; {_ONE_A_LINE}"
+        if mark == "\r":
+            why = "a carriage return, which bash takes for part of the word; save it with LF alone"
+        elif mark in _FILE_NAMES:
+            why = f"bash may put names of files for a {mark} without quotes; write '{mark}'"
+        elif mark in "{~":
+            why = f"bash expands a {mark} without quotes; write what it stands for, or '{mark}'"
+        return fault(self._place(), why)
+
+    def _unclosed(self) -> InvalidRequest:
+        return fault(self._place(), "a quote is not closed")
+
+    def _place(self) -> Place:
+        return self._lines.place(self._at)

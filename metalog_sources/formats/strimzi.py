@@ -1,0 +1,284 @@
+"""Strimzi's ``KafkaUser`` resources: the ACLs of ``spec.authorization``, read and written.
+
+The principal is ``User:CN=NAME`` where the user authenticates by TLS, else ``User:NAME``.
+The rest of a resource (quotas, templates, the password's secret) is not ours and is not
+looked at. This module must not know files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby, product
+from typing import Final, NamedTuple, TypeVar
+
+from metalog.acl import (
+    CLUSTER_NAME,
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    camel,
+    java_order,
+)
+from metalog.errors import InvalidRequest
+from metalog.scram import ScramMechanism
+from metalog_sources.formats.document import Document, Entry, bounded, in_order
+from metalog_sources.formats.nodes import (
+    Fields,
+    Node,
+    Text,
+    fault,
+    fields_of,
+    items_of,
+    near,
+    text_of,
+    texts_of,
+)
+from metalog_sources.formats.regroup import Rule, regrouped
+from metalog_sources.formats.rules import checked
+from metalog_sources.formats.words import read_word
+from metalog_sources.formats.yaml_text import scalar
+
+T = TypeVar("T")
+
+KIND: Final = "KafkaUser"
+_LISTS: Final = ("List", "KafkaUserList")
+_GROUP: Final = "kafka.strimzi.io/"
+VERSIONS: Final = ("v1", "v1beta2")
+"""Of Strimzi's API; the first one is written unless another is asked for."""
+_CLUSTER_LABEL: Final = "strimzi.io/cluster"
+_MECHANISM: Final = ScramMechanism.SCRAM_SHA_512
+_NO_RESOURCE_NAME: Final = "the name is not a name of a Kubernetes resource"
+_TLS: Final = ("tls", "tls-external")
+_AUTHENTICATIONS: Final = (*_TLS, "scram-sha-512")
+_ACL_KEYS: Final = ("resource", "host", "operation", "operations", "type")
+_RESOURCE_KEYS: Final = ("type", "name", "patternType")
+_TYPES: Final = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "cluster": ResourceType.CLUSTER,
+    "transactionalId": ResourceType.TRANSACTIONAL_ID,
+}
+_TYPE_WORDS: Final = {member: word for word, member in _TYPES.items()}
+_PATTERNS: Final = {"literal": PatternType.LITERAL, "prefix": PatternType.PREFIXED}
+_PATTERN_WORDS: Final = {member: word for word, member in _PATTERNS.items()}
+_COMMON_NAME: Final = "CN="
+_CLUSTER_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
+"""Of a Kubernetes resource, and short enough for the value of a label."""
+_RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def is_kafka_user(node: Node) -> bool:
+    """Whether ``node`` is a Kubernetes resource, which only Strimzi's may be here."""
+    return isinstance(node, Fields) and {"kind", "apiVersion"} <= {
+        key.value for key, _ in node.pairs
+    }
+
+
+def read_kafka_user(node: Node, size: int) -> Document:
+    """``size`` is that of the file in which it stands."""
+    found = fields_of(node, "the resource", None)
+    kind = text_of(found["kind"], "kind")
+    if kind in _LISTS:
+        items = items_of(found.get("items", node), "items")
+        listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
+        return Document(tuple(bounded(listed, size)))
+    if kind != KIND or not text_of(found["apiVersion"], "apiVersion").startswith(_GROUP):
+        raise fault(found["kind"].place, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read")
+    metadata = fields_of(_required(found, "metadata", node), "metadata", None)
+    name = text_of(_required(metadata, "name", found["metadata"]), "metadata.name")
+    spec = fields_of(found["spec"], "spec", None) if _is_given(found, "spec") else {}
+    principal = f"User:{_COMMON_NAME if _is_tls(spec) else ''}{name}"
+    if not _is_given(spec, "authorization"):
+        return Document()
+    authorization = fields_of(spec["authorization"], "spec.authorization", ("type", "acls"))
+    type_ = text_of(_required(authorization, "type", spec["authorization"]), "type")
+    if type_ != "simple":
+        place = authorization["type"].place
+        raise fault(place, f"unknown authorization type {type_!r}; {near(type_, ('simple',))}")
+    acls = items_of(authorization["acls"], "acls") if "acls" in authorization else ()
+    entries = (entry for acl in acls for entry in _read_acl(acl, principal))
+    return Document(tuple(bounded(entries, size)))
+
+
+def _is_tls(spec: dict[str, Node]) -> bool:
+    if not _is_given(spec, "authentication"):
+        return False
+    node = spec["authentication"]
+    authentication = fields_of(node, "spec.authentication", None)
+    type_ = text_of(_required(authentication, "type", node), "type")
+    if type_ not in _AUTHENTICATIONS:
+        place = authentication["type"].place
+        said = near(type_, _AUTHENTICATIONS)
+        raise fault(place, f"unknown authentication type {type_!r}; {said}")
+    return type_ in _TLS
+
+
+def _read_acl(node: Node, principal: str) -> list[Entry]:
+    found = fields_of(node, "an ACL", _ACL_KEYS)
+    resource_node = _required(found, "resource", node)
+    resource = fields_of(resource_node, "resource", _RESOURCE_KEYS)
+    resource_type = _choice(_required(resource, "type", resource_node), "type", _TYPES)
+    if resource_type is ResourceType.CLUSTER:
+        name, pattern = CLUSTER_NAME, PatternType.LITERAL
+    else:
+        name = text_of(_required(resource, "name", resource_node), "name")
+        given = resource.get("patternType")
+        pattern = PatternType.LITERAL if given is None else _choice(given, "patternType", _PATTERNS)
+    if "operation" in found and "operations" in found:
+        raise fault(node.place, "operation and operations are one thing; give operations")
+    operations = found.get("operations") or _required(found, "operation", node)
+    host = text_of(found["host"], "host") if "host" in found else WILDCARD
+    permission = PermissionType.ALLOW
+    if "type" in found:
+        text = text_of(found["type"], "type")
+        permission = read_word(PermissionType, text, "type", found["type"].place)
+    read = [
+        read_word(Operation, text.value or "", "operation", text.place)
+        for text in texts_of(operations, "operations")
+    ]
+    return [
+        checked(
+            Entry(
+                Acl(resource_type, name, pattern, principal, host, operation, permission),
+                place=node.place,
+            )
+        )
+        for operation in read
+    ]
+
+
+def _choice(node: Node, what: str, choices: dict[str, T]) -> T:
+    text = text_of(node, what)
+    if text not in choices:
+        raise fault(node.place, f"unknown {what} {text!r}; {near(text, choices)}")
+    return choices[text]
+
+
+def _is_given(found: dict[str, Node], key: str) -> bool:
+    node = found.get(key)
+    return node is not None and not (isinstance(node, Text) and node.value is None)
+
+
+def _required(found: dict[str, Node], key: str, within: Node) -> Node:
+    if key not in found:
+        raise fault(within.place, f"there is no {key}")
+    return found[key]
+
+
+class Written(NamedTuple):
+    """``left_out`` are the ACLs that no KafkaUser can say, each with the reason, and ``users`` the
+    SCRAM users. ``authenticated`` tells how many users log in by SCRAM."""
+
+    text: str
+    left_out: tuple[tuple[Acl, str], ...]
+    users: tuple[tuple[str, str], ...] = ()
+    authenticated: int = 0
+
+
+def write_strimzi(
+    document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
+) -> Written:
+    """One resource for each principal and SCRAM user; a principal of TLS is written as
+    ``tls-external``. ``cluster`` is the name of the Kafka resource, by which the User Operator
+    knows its users.
+
+    Strimzi's operator deletes the credentials of a user whose resource does not say that it logs
+    in by SCRAM-SHA-512, and those of a user without a resource.
+    """
+    entries = in_order(document.entries)
+    refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
+    rules: dict[str, list[Rule]] = {}
+    kept = [entry for entry in entries if entry.acl not in refused]
+    for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
+        rules[principal] = regrouped([*of_principal], len(kept))
+    scram = _scram_users(document)
+    unsaid = _unsaid_users(document)
+    logins = {f"User:{user}" for user in scram - unsaid.keys()}
+    lead = _lead(version, cluster)
+    resources = [
+        _resource(lead, principal, rules.get(principal, ()), is_scram=principal in logins)
+        for principal in sorted({*rules, *logins}, key=java_order)
+    ]
+    return Written("---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins))
+
+
+def has_resources(document: Document) -> bool:
+    """Whether there is anything in ``document`` that a KafkaUser can say."""
+    if any(why_not(acl) is None for acl in document.acls):
+        return True
+    return bool(_scram_users(document) - _unsaid_users(document).keys())
+
+
+def _scram_users(document: Document) -> set[str]:
+    return {user.user for user in document.users if user.mechanism is _MECHANISM}
+
+
+def _unsaid_users(document: Document) -> dict[str, str]:
+    """SCRAM users that no KafkaUser can be, each with the reason."""
+    scram = _scram_users(document)
+    users = sorted({user.user for user in document.users})
+    return {user: why for user in users if (why := _why_no_user(user, scram))}
+
+
+def _why_no_user(user: str, scram: Collection[str]) -> str | None:
+    if not _RESOURCE_NAME.fullmatch(user):
+        return _NO_RESOURCE_NAME
+    return None if user in scram else "a KafkaUser logs in by SCRAM-SHA-512 only"
+
+
+def why_not(acl: Acl) -> str | None:
+    principal_type, _, name = acl.principal.partition(":")
+    if principal_type != "User":
+        return "a KafkaUser is a principal of type User"
+    if not _RESOURCE_NAME.fullmatch(name.removeprefix(_COMMON_NAME)):
+        return _NO_RESOURCE_NAME
+    if acl.resource_type not in _TYPE_WORDS:
+        return f"Strimzi has no ACLs on a {acl.resource_type.name}"
+    if acl.resource_type is ResourceType.CLUSTER and acl.pattern_type is PatternType.PREFIXED:
+        return "Strimzi's ACLs on the cluster are literal"
+    if acl.operation is Operation.TWO_PHASE_COMMIT:
+        return "Strimzi does not know this operation"
+    return None
+
+
+def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
+    """The lines before the name of a resource, and those after it."""
+    if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
+        raise InvalidRequest(
+            f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and ."
+        )
+    labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
+    return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels
+
+
+def _resource(
+    lead: tuple[list[str], list[str]], principal: str, rules: Sequence[Rule], *, is_scram: bool
+) -> str:
+    before, labels = lead
+    name = principal.partition(":")[2]
+    lines = [*before, f"  name: {scalar(name.removeprefix(_COMMON_NAME))}", *labels, "spec:"]
+    if name.startswith(_COMMON_NAME):
+        lines += ["  authentication:", "    type: tls-external"]
+    elif is_scram:
+        lines += ["  authentication:", "    type: scram-sha-512"]
+    if rules:
+        lines += ["  authorization:", "    type: simple", "    acls:"]
+    for rule in rules:
+        for name, host in product(rule.names, rule.hosts):
+            lines += _acl_lines(rule, name, host)
+    return "\n".join(lines) + "\n"
+
+
+def _acl_lines(rule: Rule, name: str, host: str) -> Iterator[str]:
+    yield "      - resource:"
+    yield f"          type: {_TYPE_WORDS[rule.resource_type]}"
+    if rule.resource_type is not ResourceType.CLUSTER:
+        yield f"          name: {scalar(name)}"
+        yield f"          patternType: {_PATTERN_WORDS[rule.pattern_type]}"
+    yield f"        operations: [{', '.join(map(camel, rule.operations))}]"
+    yield f"        host: {scalar(host)}"
+    yield f"        type: {rule.permission_type.name.lower()}"

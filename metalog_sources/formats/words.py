@@ -1,0 +1,46 @@
+"""The words of files for Kafka's enums, in any case, and the nearest known one.
+
+This module must not know files.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cache
+from typing import Final, TypeVar
+
+from metalog_sources.formats.document import Place
+from metalog_sources.formats.nodes import fault, near
+
+Word = TypeVar("Word", bound=IntEnum)
+
+_FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
+
+
+def read_word(
+    kind: type[Word], text: str, what: str, place: Place | None, *, filter: bool = False
+) -> Word:
+    """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
+    known = _known(kind, filter)
+    code = known.get(text)
+    if code is None:
+        code = known.get(_folded(text))
+    if code is None:
+        raise fault(place, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
+    return kind(code)
+
+
+@cache
+def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
+    """A member's own name, and that folded, to its code."""
+    codes = {name: kind[name].value for name in _names(kind, filter)}
+    return {_folded(name): code for name, code in codes.items()} | codes
+
+
+def _names(kind: type[IntEnum], filter: bool) -> list[str]:
+    left_out = {"UNKNOWN"} if filter else _FILTERS
+    return [member.name for member in kind if member.name not in left_out]
+
+
+def _folded(text: str) -> str:
+    return text.replace("_", "").replace("-", "").casefold()

@@ -1,0 +1,95 @@
+"""YAML text as nodes: PyYAML's events, with no tag, no object and no implicit type read.
+
+This module must not know what the nodes mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from metalog.errors import InvalidRequest
+from metalog_sources.formats.document import Place
+from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
+
+
+def yaml_documents(text: str, file: str) -> Iterator[Node]:
+    """Each document of a stream; ``InvalidRequest`` where it is no YAML."""
+    builder = _Builder(file)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            done = builder.take(event)
+            if done is not None:
+                yield done
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(file) if mark is None else Place(file, mark.line + 1, mark.column + 1)
+        said = " ".join(str(error.problem or error.context).split())
+        raise fault(place, f"no YAML: {said}") from None
+    except yaml.YAMLError as error:
+        said = getattr(error, "reason", None) or " ".join(str(error).split())
+        raise InvalidRequest(f"{file}: no YAML: {said}") from None
+
+
+class _Builder:
+    """Collects events into one node a document."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._open: list[tuple[list[Node], Place, bool, str | None]] = []
+        self._anchors: dict[str, Node] = {}
+        self._root: Node | None = None
+
+    def take(self, event: Any) -> Node | None:
+        place = Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, yaml.ScalarEvent):
+            self._add(self._scalar(event, place), event.anchor)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise fault(place, f"the alias *{event.anchor} has no anchor before it")
+            self._add(self._anchors[event.anchor], None)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if event.tag is not None:
+                raise fault(place, f"the tag {event.tag} is not read; leave it out")
+            if len(self._open) >= MAX_DEPTH:
+                raise fault(place, f"nested more than {MAX_DEPTH} deep")
+            is_mapping = isinstance(event, yaml.MappingStartEvent)
+            self._open.append(([], place, is_mapping, event.anchor))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            nodes, start, is_mapping, anchor = self._open.pop()
+            self._add(_mapping(nodes, start) if is_mapping else Items(nodes, start), anchor)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._root = None
+            self._anchors = {}
+        elif isinstance(event, yaml.DocumentEndEvent):
+            return self._root
+        return None
+
+    def _scalar(self, event: Any, place: Place) -> Text:
+        if event.tag not in _PLAIN_TAGS:
+            raise fault(place, f"the tag {event.tag} is not read; leave it out")
+        is_null = event.tag is None and event.implicit[0] and event.value in _NULLS
+        return Text(None if is_null else event.value, place)
+
+    def _add(self, node: Node, anchor: str | None) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = node
+        if self._open:
+            self._open[-1][0].append(node)
+        else:
+            self._root = node
+
+
+def _mapping(nodes: list[Node], place: Place) -> Fields:
+    pairs = []
+    for key, value in zip(nodes[::2], nodes[1::2], strict=True):
+        if not isinstance(key, Text):
+            raise fault(key.place, "a key is no text")
+        pairs.append((key, value))
+    return Fields(pairs, place)

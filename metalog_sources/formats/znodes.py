@@ -1,0 +1,197 @@
+"""Where ACLs and SCRAM users stand in ZooKeeper, and what Kafka tells its brokers of a change.
+
+Written as Kafka writes it (to 3.9); read too as KIP-11, its draft and KIP-290 spell it. The
+JSON of one resource is ``kip11``'s. This module must not know ZooKeeper's client.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType, camel
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted, plural
+from metalog.scram import ScramCredential, ScramMechanism
+from metalog_sources.formats.document import Entry, Place, ScramUser
+from metalog_sources.formats.json_nodes import json_values
+from metalog_sources.formats.kip11 import Resource, read_kip11
+from metalog_sources.formats.nodes import Node, fault, fields_of, text_of
+from metalog_sources.formats.words import read_word
+
+LITERAL_ROOT: Final = "/kafka-acl"
+PREFIXED_ROOT: Final = "/kafka-acl-extended/prefixed"
+KIP11_ROOT: Final = "/kafka-acls"
+ROOTS: Final[Mapping[str, PatternType]] = {
+    LITERAL_ROOT: PatternType.LITERAL,
+    PREFIXED_ROOT: PatternType.PREFIXED,
+    "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
+    KIP11_ROOT: PatternType.LITERAL,
+}
+"""Below each ``<type>/<name>``; the last two are spelled so in KIP-290 and KIP-11 only."""
+USERS_ROOT: Final = "/config/users"
+EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
+EVENT_PREFIX: Final = "acl_changes_"
+MAX_BYTES: Final = 1_000_000
+"""Of one node: ZooKeeper takes no request past 1 MiB (``jute.maxbuffer``)."""
+
+_WRITTEN_ROOTS: Final = {PatternType.LITERAL: LITERAL_ROOT, PatternType.PREFIXED: PREFIXED_ROOT}
+_EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
+_KIP11_GROUP: Final = "CONSUMER_GROUP"
+_CREDENTIAL_KEYS: Final = ("salt", "stored_key", "server_key", "iterations")
+_MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+_NO_NAME: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]")
+
+
+def path_of(resource: Resource) -> str:
+    """Where Kafka keeps the ACLs of ``resource``."""
+    resource_type, name, pattern_type = resource
+    return f"{_WRITTEN_ROOTS[pattern_type]}/{camel(resource_type)}/{name}"
+
+
+def why_not(acl: Acl) -> str | None:
+    """Why Kafka to 3.9 could not hold ``acl`` in ZooKeeper, or None."""
+    name = acl.resource_name
+    if "/" in name:
+        return "Kafka's AclAuthorizer holds no name with a slash, which would be a path"
+    if name in (".", "..") or _NO_NAME.search(name):
+        return "no node of ZooKeeper can have that name"
+    if acl.operation is Operation.TWO_PHASE_COMMIT:
+        return "no Kafka that runs on ZooKeeper knows TWO_PHASE_COMMIT"
+    return None
+
+
+def why_too_many(acls: int, size: int) -> str | None:
+    """Why so many ACLs of one resource, in so many bytes, cannot be held, or None."""
+    if size <= MAX_BYTES:
+        return None
+    return (
+        f"{counted(acls, 'ACL')} of one resource {plural(acls, 'is', 'are')} {size:,}"
+        " bytes, more than a node of ZooKeeper holds"
+    )
+
+
+def resource_at(root: str, type_name: str, name: str) -> Resource | None:
+    """What the node ``root/type_name/name`` holds the ACLs of; None for a type unknown."""
+    resource_type = _type_of(type_name)
+    return None if resource_type is None else (resource_type, name, ROOTS[root])
+
+
+def draft_resource(name: str) -> Resource:
+    """That of KIP-11's draft, where a resource was a topic's name or the cluster's."""
+    kind = ResourceType.CLUSTER if name == CLUSTER_NAME else ResourceType.TOPIC
+    return kind, name, PatternType.LITERAL
+
+
+def is_draft(path: str) -> bool:
+    """Whether a node is one of KIP-11's draft, which stands right below KIP-11's root."""
+    return path.rpartition("/")[0] == KIP11_ROOT
+
+
+def read_acls(data: bytes, file: str, resource: Resource, *, is_draft: bool) -> list[Entry]:
+    """The ACLs that a node holds; without data it holds none."""
+    return read_kip11(_text(data, file), file, resource, is_draft=is_draft) if data else []
+
+
+def event_of(resource: Resource) -> tuple[str, bytes]:
+    """Below which root to tell of a change to ``resource``, and in which words."""
+    resource_type, name, pattern_type = resource
+    if pattern_type is PatternType.LITERAL:
+        return EVENT_ROOTS[0], f"{resource_type.name}:{name}".encode()
+    values = (1, resource_type.name, name, pattern_type.name)
+    event = dict(zip(_EVENT_KEYS, values, strict=True))
+    return EVENT_ROOTS[1], json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def read_event(data: bytes, file: str) -> Resource | None:
+    """The resource whose ACLs have changed; None where its type is unknown.
+
+    Both forms, with the type spelled ``GROUP`` or ``Group``.
+    """
+    text = _text(data, file)
+    if not text.startswith("{"):
+        kind, separator, name = text.partition(":")
+        if not separator:
+            raise InvalidRequest(f"{file}: no change of ACLs: there is no colon")
+        return resource_at(LITERAL_ROOT, kind, name)
+    node = _only_value(text, file)
+    found = fields_of(node, "a change of ACLs", None)
+    for key in _EVENT_KEYS:
+        if key not in found:
+            raise fault(node.place, f"a change of ACLs has no {key}")
+    kind, name = (text_of(found[key], key) for key in _EVENT_KEYS[1:3])
+    pattern = read_word(
+        PatternType, text_of(found["patternType"], "patternType"), "patternType", node.place
+    )
+    return resource_at(_WRITTEN_ROOTS[pattern], kind, name)
+
+
+def user_of(name: str) -> str:
+    """The user of a node below ``USERS_ROOT``, whose name is sanitized as for a URL."""
+    return unquote_plus(name)
+
+
+def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
+    """The credentials that the user's node holds beside quotas."""
+    if not data:
+        return
+    found = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
+    if "config" not in found:
+        return
+    for name, value in fields_of(found["config"], "config", None).items():
+        mechanism = _MECHANISMS.get(name)
+        if mechanism is not None:
+            yield ScramUser(user, mechanism, _credential(text_of(value, name), name, value.place))
+
+
+class _Parts(NamedTuple):
+    salt: str
+    stored_key: str
+    server_key: str
+    iterations: str
+
+    def __repr__(self) -> str:
+        return "_Parts([hidden])"
+
+
+def _credential(text: str, name: str, place: Place) -> ScramCredential:
+    """``salt=…,stored_key=…,server_key=…,iterations=…``; no part of it is ever shown."""
+    found = dict(part.partition("=")[::2] for part in text.split(","))
+    if sorted(found) != sorted(_CREDENTIAL_KEYS):
+        raise fault(place, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")
+    parts = _Parts(**found)
+    if not (parts.iterations.isascii() and parts.iterations.isdigit()):
+        raise fault(place, f"{name}: its iterations are no number")
+    try:
+        salt, stored, server = (b64decode(part, validate=True) for part in parts[:3])
+    except (binascii.Error, ValueError):
+        raise fault(place, f"{name}: its salt or a key is no base64") from None
+    return ScramCredential(salt, stored, server, int(parts.iterations))
+
+
+def _type_of(text: str) -> ResourceType | None:
+    if text.upper() == _KIP11_GROUP:
+        return ResourceType.GROUP
+    try:
+        return read_word(ResourceType, text, "type", None)
+    except InvalidRequest:
+        return None
+
+
+def _text(data: bytes, file: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{file}: no UTF-8") from None
+
+
+def _only_value(text: str, file: str) -> Node:
+    nodes = list(json_values(text, file))
+    if len(nodes) != 1:
+        raise InvalidRequest(f"{file}: {counted(len(nodes), 'JSON value')} where one is expected")
+    return nodes[0]

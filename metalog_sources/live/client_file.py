@@ -1,0 +1,51 @@
+"""A client's settings from a file, in Kafka's keys (``--command-config``).
+
+For librdkafka, by which a topic is read and written, and for the project's own client. No value
+appears in what it says: values may be passwords. This module must not connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from metalog.config.client_settings import librdkafka_settings
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.files import Files
+from metalog.log.properties_file import read_properties
+from metalog.wire.client.security import DEFAULT_TIMEOUT_S, ClientSettings
+from metalog.wire.client.security import client_settings as settings_of
+
+Settings = TypeVar("Settings")
+
+
+def client_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
+    """librdkafka's settings without the servers, and a line for each key that is left out;
+    nothing of no file."""
+    return _translated(path, files, librdkafka_settings)
+
+
+def wire_settings(
+    path: Path | None, files: Files, *, request_timeout_s: float = DEFAULT_TIMEOUT_S
+) -> ClientSettings:
+    """Our own client's settings; the defaults of no file."""
+    return _translated(
+        path, files, lambda found: settings_of(found, request_timeout_s=request_timeout_s)
+    )
+
+
+def _translated(
+    path: Path | None, files: Files, translate: Callable[[Mapping[str, str]], Settings]
+) -> Settings:
+    properties = client_properties(path, files)
+    properties.pop("bootstrap.servers", None)
+    try:
+        return translate(properties)
+    except InvalidRequest as error:
+        raise InvalidSource(f"{path}: {error}") from None
+
+
+def client_properties(path: Path | None, files: Files) -> dict[str, str]:
+    """The file's keys as they are; none of no file."""
+    return {} if path is None else read_properties(path, files=files)

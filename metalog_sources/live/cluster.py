@@ -1,0 +1,253 @@
+"""``cluster://HOST:PORT``: any Kafka cluster through its Admin API, to read and to write.
+
+Brokers or controllers, as kafka-acls takes them. An ACL that cannot be read, as of a newer Kafka,
+is never passed over: it is among the ``unread`` of the state. This module must not know what is
+wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from metalog.acl import (
+    ANY_ACL,
+    AccessControlEntryFilter,
+    Acl,
+    AclFilter,
+    Operation,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
+from metalog.files import Files
+from metalog.loader import Doubt
+from metalog.scram import ScramCredential, ScramMechanism
+from metalog.wire.acls import DescribedAcls
+from metalog.wire.client.cluster_client import ClusterClient, ListedTopic
+from metalog.wire.client.security import ClientSettings
+from metalog.wire.hosts import Address, parse_addresses
+from metalog.wire.outcome import ApiOutcome, first_failure
+from metalog.wire.scram_users import NewCredential
+from metalog_sources.formats.document import Document, Entry, ScramUser
+from metalog_sources.live.client_file import wire_settings
+from metalog_sources.store import State
+from metalog_sources.targets.credentials import PasswordOffer
+from metalog_sources.targets.partly_done import PartlyDone
+
+if TYPE_CHECKING:
+    from metalog.wire.client.passwords import PasswordClient
+
+SCHEME: Final = "cluster://"
+_REQUEST_TIMEOUT_S: Final = 30.0
+"""Of Kafka's clients."""
+_USER_TYPE: Final = "User:"
+_LIST: Final = "list ACLs"
+_LIST_USERS: Final = "list SCRAM users"
+_KIP_373_VERSION: Final = 3
+"""Of CreateAcls, with which came ACLs on users: who creates and describes their tokens."""
+_UNCERTAIN: Final = frozenset((-1, 7, 13))
+"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps it was done."""
+
+Answer = TypeVar("Answer")
+
+
+class ClusterStore:
+    """A connection is made when it is first needed; an error names the cluster."""
+
+    def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
+        self.url = url
+        self.caller = settings.security.user
+        credentials = settings.security.credentials
+        self.caller_mechanism = None if credentials is None else credentials.mechanism
+        self._nodes = tuple(nodes)
+        self._settings = settings
+        self._client = ClusterClient(nodes, settings)
+
+    @classmethod
+    def opened(cls, url: str, command_config: Path | None, files: Files) -> ClusterStore:
+        settings = wire_settings(command_config, files, request_timeout_s=_REQUEST_TIMEOUT_S)
+        try:
+            nodes = parse_addresses(url.removeprefix(SCHEME))
+        except InvalidRequest as error:
+            raise InvalidSource(f"{url}: {error}; give {SCHEME}HOST:PORT[,HOST:PORT]") from None
+        return cls(url, nodes, settings)
+
+    @property
+    def is_at_controllers(self) -> bool:
+        """Whether controllers answer, not brokers; False before the first answer."""
+        return self._client.is_at_controllers
+
+    def state(self) -> State:
+        """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
+        described = self._described(ANY_ACL)
+        return self._state(described.acls, self._users(None), self._unread(described.unread))
+
+    def state_about(
+        self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
+    ) -> State:
+        """The ACLs whose resource one of ``patterns`` matches, and nothing else that decides about
+        these resources; of ``principals`` also their ACLs on other resources, and their
+        credentials."""
+        found: dict[Acl, None] = {}
+        unread: dict[str, int] = {}
+        for pattern in patterns:
+            described = self._described(AclFilter(pattern))
+            found.update(dict.fromkeys(described.acls))
+            unread.update(described.unread)
+        for principal in principals:
+            others = self._described(AclFilter(entry=AccessControlEntryFilter(principal))).acls
+            found.update(
+                (acl, None) for acl in others if not any(each.matches(acl) for each in patterns)
+            )
+        users = [each.removeprefix(_USER_TYPE) for each in principals if _is_user(each)]
+        return self._state(found, self._users(users) if users else ((), ()), self._unread(unread))
+
+    def why_not(self, acl: Acl) -> str | None:
+        """What a broker older than KIP-373 does not know, as it announces what it speaks; all else
+        a cluster takes, or says itself why not."""
+        if acl.resource_type is not ResourceType.USER:
+            return None
+        version = self._call("create ACLs", self._client.create_acls_version)
+        if version >= _KIP_373_VERSION:
+            return None
+        return f"{self.url} is older than Kafka 3.3, which brought ACLs on users"
+
+    def create(self, acls: Sequence[Acl]) -> None:
+        """All of ``acls``, in one request; ``PartlyDone`` where one of them failed."""
+        what = "create ACLs"
+        self._check(what, acls, self._call(what, lambda: self._client.create_acls(acls)))
+
+    def delete(self, acls: Sequence[Acl]) -> None:
+        """Exactly ``acls``, in one request; what is not there is not missed."""
+        what = "delete ACLs"
+        self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
+
+    def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
+        """The iterations of each credential; refused to a caller who may not change them."""
+        what = "change SCRAM users"
+        allowed = self._call(what, self._client.authorized_operations)
+        if allowed is not None and Operation.ALTER not in allowed:
+            raise InvalidSource(f"{self.url}: cannot {what}: {self._may_not(Operation.ALTER)}")
+        described = self._call(_LIST_USERS, self._client.describe_users)
+        self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
+        return described.users
+
+    def set_password(
+        self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+    ) -> None:
+        """What goes to the cluster is the password salted (KIP-554), not the password."""
+        wanted = NewCredential(user, mechanism, password, salt, iterations)
+        self._alter_user(f"set the password of {user}", lambda: self._client.set_credential(wanted))
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
+        self._alter_user(
+            f"delete the {mechanism.mechanism_name} credential of {user}",
+            lambda: self._client.delete_credential(user, mechanism),
+        )
+
+    def topics(self) -> list[ListedTopic]:
+        """Those that the caller may describe."""
+        return self._call("list topics", self._client.topics)
+
+    def takes_passwords(self) -> PasswordOffer:
+        """Whether it is a node of ours (KIP-506), and reached over TLS."""
+        try:
+            with self._passwords() as client:
+                if not client.is_spoken():
+                    return PasswordOffer.NONE
+                return PasswordOffer.TAKEN if client.is_encrypted else PasswordOffer.NOT_ENCRYPTED
+        except InvalidRequest:
+            return PasswordOffer.NONE
+
+    def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
+        """What goes to the node is the password: its policy judges it, and it salts it."""
+        from metalog.wire.client.passwords import NewPassword, ScramEntity
+
+        with self._passwords() as client:
+            asked = [NewPassword(ScramEntity(user, mechanism), password)]
+            client.set_scram_password(asked).all().result(self._settings.call_timeout_s)
+
+    def close(self) -> None:
+        """Nothing is held: the next call connects anew."""
+        self._client.close()
+
+    def _passwords(self) -> PasswordClient:
+        from metalog.wire.client.passwords import PasswordClient
+
+        return PasswordClient(self._nodes, self._settings)
+
+    def _described(self, wanted: AclFilter) -> DescribedAcls:
+        described = self._call(_LIST, lambda: self._client.describe_acls(wanted))
+        self._refuse(_LIST, described.outcome, Operation.DESCRIBE)
+        return described
+
+    def _users(
+        self, named: Sequence[str] | None
+    ) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+        """The SCRAM users, or why they could not be listed."""
+        try:
+            described = self._call(_LIST_USERS, lambda: self._client.describe_users(named))
+            self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
+        except InvalidSource as error:
+            return (), (Doubt(1, CorruptLog(str(error))),)
+        found = (
+            ScramUser(user, mechanism, ScramCredential(b"", b"", b"", iterations))
+            for user, credentials in sorted(described.users.items())
+            for mechanism, iterations in credentials.items()
+        )
+        return tuple(found), ()
+
+    def _state(
+        self,
+        acls: Sequence[Acl] | Mapping[Acl, None],
+        users: tuple[tuple[ScramUser, ...], tuple[Doubt, ...]],
+        unread: tuple[Doubt, ...],
+    ) -> State:
+        listed, unread_users = users
+        notes = tuple(f"{self.url}: {note}" for note in self._settings.notes)
+        return State(Document(tuple(map(Entry, acls)), users=listed), notes, unread, unread_users)
+
+    def _unread(self, unread: Mapping[str, int]) -> tuple[Doubt, ...]:
+        return tuple(
+            Doubt(number, CorruptLog(f"an ACL cannot be read: {code} is not known", file=self.url))
+            for code, number in unread.items()
+        )
+
+    def _check(self, what: str, acls: Sequence[Acl], outcomes: Sequence[ApiOutcome]) -> None:
+        failed = first_failure(outcomes)
+        if not failed.is_failure:
+            return
+        done = sum(not each.is_failure for each in outcomes)
+        acl = acls[outcomes.index(failed)]
+        about = "" if done == 0 else f" ({acl.principal} on {acl.resource_name})"
+        said = f"{self.url}: cannot {what}: {self._why(failed, Operation.ALTER)}{about}"
+        raise PartlyDone(said, done, is_exact=not any(o.code in _UNCERTAIN for o in outcomes))
+
+    def _alter_user(self, what: str, change: Callable[[], Sequence[ApiOutcome]]) -> None:
+        self._refuse(what, first_failure(self._call(what, change)), Operation.ALTER)
+
+    def _refuse(self, what: str, outcome: ApiOutcome, needed: Operation) -> None:
+        if outcome.is_failure:
+            raise InvalidSource(f"{self.url}: cannot {what}: {self._why(outcome, needed)}")
+
+    def _why(self, outcome: ApiOutcome, needed: Operation) -> str:
+        if outcome.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            return self._may_not(needed)
+        if outcome.code == ErrorCode.SECURITY_DISABLED:
+            return f"{outcome}; without an authorizer everything is allowed to everybody there"
+        return str(outcome)
+
+    def _may_not(self, needed: Operation) -> str:
+        return f"{self.caller or 'this client'} may not {needed.name} Cluster"
+
+    def _call(self, what: str, call: Callable[[], Answer]) -> Answer:
+        try:
+            return call()
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self.url}: cannot {what}: {error}") from None
+
+
+def _is_user(principal: str) -> bool:
+    return principal.startswith(_USER_TYPE) and principal != _USER_TYPE

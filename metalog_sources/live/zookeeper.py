@@ -1,0 +1,210 @@
+"""``zookeeper://HOST:PORT``: the ACLs and SCRAM users of a Kafka up to 3.9, and its ACLs to write.
+
+Read in one pass; what Kafka's change events name meanwhile is read again. Written as
+Kafka's AclAuthorizer writes: a node for each resource, changed only if nobody else has
+changed it, and an event for the brokers. This module must not know what is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from metalog.acl import Acl
+from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
+from metalog.loader import Doubt
+from metalog_sources.formats import znodes
+from metalog_sources.formats.document import Document, Entry, ScramUser
+from metalog_sources.formats.kip11 import Resource, write_kip11
+from metalog_sources.live.zookeeper_session import NotAllowed, Session, Write, Znode
+from metalog_sources.store import State
+
+SCHEME: Final = "zookeeper://"
+_FORM: Final = re.compile(r"(?P<hosts>[^/,]+:\d{1,5}(?:,[^/,]+:\d{1,5})*)(?P<chroot>(?:/[^/]+)*)/?")
+_TRIES: Final = 10
+_NO_ACLS: Final = (
+    f"there is no {znodes.LITERAL_ROOT}, which Kafka's authorizer makes when it first starts; is "
+    "it Kafka's ZooKeeper, with Kafka's chroot?"
+)
+
+Edit = Callable[[set[Acl]], set[Acl]]
+
+
+class ZookeeperStore:
+    """A session lasts as long as a question, or from the first change to ``close``. An error
+    names the node."""
+
+    caller: str | None = None
+
+    def __init__(self, url: str) -> None:
+        found = _FORM.fullmatch(url.removeprefix(SCHEME))
+        if found is None:
+            raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT][/CHROOT]")
+        self._session = Session(url, found["hosts"] + found["chroot"])
+        self._url = url
+        self._elsewhere: dict[Resource, list[str]] | None = None
+
+    def state(self) -> State:
+        """All ACLs and SCRAM users, each node as of when it was read or read again."""
+        try:
+            return self._state()
+        finally:
+            self._session.close()
+
+    def _state(self) -> State:
+        session = self._session
+        session.sync()
+        seen = set(self._events())
+        places, problems, unread = self._places()
+        nodes = session.nodes(list(places))
+        users, unread_users = self._users()
+        while new := [event for event in self._events() if event not in seen]:
+            seen.update(new)
+            changed = self._changed(new)
+            places.update(changed)
+            nodes = {path: node for path, node in nodes.items() if path not in changed}
+            nodes.update(session.nodes(list(changed)))
+        self._elsewhere = _elsewhere(places)
+        entries = [
+            entry
+            for path, node in sorted(nodes.items())
+            for entry in self._read(node.data, path, places[path])
+        ]
+        return State(Document(tuple(entries), users=users), tuple(problems), unread, unread_users)
+
+    def why_not(self, acl: Acl) -> str | None:
+        return znodes.why_not(acl)
+
+    def why_too_many(self, acls: Collection[Acl]) -> str | None:
+        return znodes.why_too_many(len(acls), len(write_kip11(acls).encode()))
+
+    def create(self, acls: Sequence[Acl]) -> None:
+        self._change(
+            {
+                znodes.path_of(resource): (resource, more.union)
+                for resource, more in _by_resource(acls).items()
+            }
+        )
+
+    def delete(self, acls: Sequence[Acl]) -> None:
+        """Wherever they stand, if an old spelling of the path has them too."""
+        if self._elsewhere is None:
+            self._elsewhere = _elsewhere(self._places()[0])
+        edits: dict[str, tuple[Resource, Edit]] = {}
+        for resource, less in _by_resource(acls).items():
+            for path in (znodes.path_of(resource), *self._elsewhere.get(resource, ())):
+                edits[path] = resource, partial(_without, less)
+        self._change(edits)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _events(self) -> Iterator[str]:
+        """The paths of the change events that are there; Kafka removes them after a while."""
+        for root, names in self._session.children(znodes.EVENT_ROOTS).items():
+            yield from (f"{root}/{name}" for name in names)
+
+    def _changed(self, events: Sequence[str]) -> dict[str, Resource]:
+        """The nodes that ``events`` name, and of what they hold the ACLs."""
+        nodes = self._session.nodes(events)
+        resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
+        return {znodes.path_of(each): each for each in resources if each is not None}
+
+    def _places(self) -> tuple[dict[str, Resource], list[str], tuple[Doubt, ...]]:
+        """The path of every node that may hold ACLs, lines about what Kafka leaves out too, and a
+        doubt where nothing shows that Kafka keeps ACLs here."""
+        session = self._session
+        types = session.children(list(znodes.ROOTS))
+        problems = []
+        unread = [] if types else [CorruptLog(_NO_ACLS, file=self._url)]
+        folders = [(root, name) for root, names in types.items() for name in names]
+        names = session.children([f"{root}/{name}" for root, name in folders])
+        drafts = [
+            f"{root}/{name}"
+            for root, name in folders
+            if root == znodes.KIP11_ROOT and not names.get(f"{root}/{name}")
+        ]
+        places = {path: znodes.draft_resource(path.rpartition("/")[2]) for path in drafts}
+        for root, type_name in folders:
+            for name in names.get(f"{root}/{type_name}", ()):
+                resource = znodes.resource_at(root, type_name, name)
+                if resource is None:
+                    problems.append(
+                        f"{self._url}: left out: {root}/{type_name}, for no resource type is"
+                        " called so; Kafka leaves it out too"
+                    )
+                    break
+                places[f"{root}/{type_name}/{name}"] = resource
+        return places, problems, tuple(Doubt(1, each) for each in unread)
+
+    def _users(self) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+        """The SCRAM users, or why they cannot be read."""
+        try:
+            names = self._session.children([znodes.USERS_ROOT]).get(znodes.USERS_ROOT, ())
+            nodes = self._session.nodes([f"{znodes.USERS_ROOT}/{name}" for name in names])
+        except NotAllowed as error:
+            return (), (Doubt(1, CorruptLog(str(error))),)
+        return tuple(
+            user
+            for path, node in nodes.items()
+            for user in znodes.read_user(
+                node.data, f"{self._url}{path}", znodes.user_of(path.rpartition("/")[2])
+            )
+        ), ()
+
+    def _read(self, data: bytes, path: str, resource: Resource) -> list[Entry]:
+        file = f"{self._url}{path}"
+        return znodes.read_acls(data, file, resource, is_draft=znodes.is_draft(path))
+
+    def _change(self, edits: dict[str, tuple[Resource, Edit]]) -> None:
+        for _ in range(_TRIES):
+            nodes = self._session.nodes(list(edits))
+            writes = [
+                write
+                for path, (resource, edit) in edits.items()
+                if (write := self._write(path, resource, nodes.get(path), edit)) is not None
+            ]
+            stale = {write.path for write in self._session.write(writes)}
+            if not stale:
+                return
+            edits = {path: edit for path, edit in edits.items() if path in stale}
+        raise InvalidTarget(
+            f"{self._url}: cannot write {min(edits)}: somebody else changes it all the time"
+        )
+
+    def _write(self, path: str, resource: Resource, node: Znode | None, edit: Edit) -> Write | None:
+        """What makes of ``node`` what ``edit`` makes of its ACLs; None where nothing does."""
+        held = set()
+        if node is not None:
+            held = {entry.acl for entry in self._read(node.data, path, resource)}
+        wanted = edit(held)
+        if wanted == held:
+            return None
+        data = write_kip11(wanted).encode() if wanted else None
+        if data is not None and (why := znodes.why_too_many(len(wanted), len(data))):
+            raise InvalidTarget(f"{self._url}{path}: {why}")
+        root, event = znodes.event_of(resource)
+        version = None if node is None else node.version
+        return Write(path, data, version, (f"{root}/{znodes.EVENT_PREFIX}", event))
+
+
+def _without(less: set[Acl], held: set[Acl]) -> set[Acl]:
+    return held - less
+
+
+def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
+    found: dict[Resource, set[Acl]] = {}
+    for acl in acls:
+        found.setdefault((acl.resource_type, acl.resource_name, acl.pattern_type), set()).add(acl)
+    return found
+
+
+def _elsewhere(places: dict[str, Resource]) -> dict[Resource, list[str]]:
+    """Where else than Kafka keeps them the ACLs of a resource stand."""
+    found: dict[Resource, list[str]] = {}
+    for path, resource in places.items():
+        if path != znodes.path_of(resource):
+            found.setdefault(resource, []).append(path)
+    return found

@@ -1,0 +1,211 @@
+"""A session with ZooKeeper, by kazoo: many nodes at once, writes that hold their version.
+
+What goes wrong is one line. A new node gets the ZooKeeper ACL of the node above it. This
+module must not know what the nodes hold.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+import kazoo.exceptions as faults  # type: ignore[import-untyped]
+from kazoo.client import KazooClient  # type: ignore[import-untyped]
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
+
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.wire.client.bootstrap import check_anybody_listens
+from metalog.wire.hosts import parse_addresses
+
+CONNECT_S: Final = 5.0
+"""How long an ensemble may take to let us in."""
+ANSWER_S: Final = 10.0
+"""How long it may then take to answer one request."""
+_AT_ONCE: Final = 1000
+_quiet = logging.getLogger(f"{__name__}.kazoo")
+_quiet.addHandler(logging.NullHandler())
+_quiet.propagate = False
+
+
+class Znode(NamedTuple):
+    """``data`` may hold credentials, and is not shown by ``repr``."""
+
+    data: bytes
+    version: int
+
+    def __repr__(self) -> str:
+        return f"Znode(data=[{len(self.data)} bytes], version={self.version})"
+
+
+class Write(NamedTuple):
+    """``data`` at ``path``, if it still has ``version``: None is a node that is not there yet,
+    and None for ``data`` removes it. ``event`` is created with it, numbered by ZooKeeper."""
+
+    path: str
+    data: bytes | None
+    version: int | None
+    event: tuple[str, bytes]
+
+
+class Session:
+    """Connects when first asked; ``close`` ends it, and the next question begins another."""
+
+    def __init__(self, url: str, hosts: str) -> None:
+        self.url = url
+        self._hosts = hosts
+        self._client: Any = None
+        self._node_acls: dict[str, Any] = {}
+
+    def children(self, paths: Sequence[str]) -> dict[str, list[str]]:
+        """Sorted names below each of ``paths`` that is there."""
+        found = self._each("list", paths, lambda client, path: client.get_children_async(path))
+        return {path: sorted(names) for path, names in found.items()}
+
+    def nodes(self, paths: Sequence[str]) -> dict[str, Znode]:
+        """Each of ``paths`` that is there."""
+        found = self._each("read", paths, lambda client, path: client.get_async(path))
+        return {path: Znode(data or b"", stat.version) for path, (data, stat) in found.items()}
+
+    def sync(self) -> None:
+        """What is read from now on is as new as what anybody has written before."""
+        with self._saying("read", "/") as client:
+            client.sync_async("/").get(timeout=ANSWER_S)
+
+    def write(self, writes: Sequence[Write]) -> list[Write]:
+        """Each write with its event, or neither; those whose version was no longer true."""
+        acls = self._acls_above({above for write in writes for above in _above(write)})
+        stale = []
+        for part in _parts(writes):
+            with self._saying("write", part[0].path) as client:
+                sent = [_transaction(client, write, acls) for write in part]
+            for write, result in zip(part, sent, strict=True):
+                with self._saying("write", write.path):
+                    if not self._is_done(result.get(timeout=ANSWER_S)):
+                        stale.append(write)
+        return stale
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        self._node_acls.clear()
+        if client is not None:
+            client.stop()
+            client.close()
+
+    def _each(
+        self, what: str, paths: Sequence[str], ask: Callable[[Any, str], Any]
+    ) -> dict[str, Any]:
+        found = {}
+        for part in _parts(paths):
+            with self._saying(what, part[0]) as client:
+                asked = [ask(client, path) for path in part]
+            for path, answer in zip(part, asked, strict=True):
+                with self._saying(what, path):
+                    try:
+                        found[path] = answer.get(timeout=ANSWER_S)
+                    except faults.NoNodeError:
+                        continue
+        return found
+
+    def _acls_above(self, paths: Iterable[str]) -> dict[str, Any]:
+        """The ZooKeeper ACL of each of ``paths``, which are made where they are not there."""
+        for path in sorted(set(paths) - self._node_acls.keys()):
+            self._node_acls[path] = self._acl_made_sure(path)
+        return self._node_acls
+
+    def _acl_made_sure(self, path: str) -> Any:
+        with self._saying("write", path) as client:
+            try:
+                return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
+            except faults.NoNodeError:
+                pass
+        above = self._acl_made_sure(path.rpartition("/")[0] or "/")
+        with self._saying("write", path) as client:
+            with suppress(faults.NodeExistsError):
+                client.create_async(path, acl=above).get(timeout=ANSWER_S)
+            return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
+
+    def _is_done(self, results: Sequence[Any]) -> bool:
+        for result in results:
+            if isinstance(result, faults.RolledBackError | faults.RuntimeInconsistency):
+                continue
+            if isinstance(
+                result, faults.BadVersionError | faults.NoNodeError | faults.NodeExistsError
+            ):
+                return False
+            if isinstance(result, Exception):
+                raise result
+        return True
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            until = monotonic() + CONNECT_S
+            self._check_anybody_listens()
+            client: Any = KazooClient(self._hosts, timeout=CONNECT_S, logger=_quiet)
+            started = client.start_async()
+            started.wait(timeout=max(0, until - monotonic()))
+            self._client = client
+            if not client.connected:
+                self.close()
+                raise InvalidSource(
+                    f"{self.url}: a connection is taken, and nothing answered within"
+                    f" {CONNECT_S:g} s; is it ZooKeeper, and its port without TLS?"
+                )
+            if client.chroot and client.exists_async("/").get(timeout=ANSWER_S) is None:
+                self.close()
+                raise InvalidSource(f"{self.url}: ZooKeeper has no node {client.chroot}")
+        return self._client
+
+    def _check_anybody_listens(self) -> None:
+        """kazoo tries for as long as it may, and does not tell why in vain."""
+        hosts = self._hosts.partition("/")[0]
+        try:
+            check_anybody_listens(parse_addresses(hosts), CONNECT_S)
+        except InvalidRequest as error:
+            raise InvalidSource(f"{self.url}: {error}; does ZooKeeper run there?") from None
+
+    @contextmanager
+    def _saying(self, what: str, path: str) -> Iterator[Any]:
+        """kazoo's client; what it raises in the block is told in one line."""
+        try:
+            yield self._connected()
+        except (faults.NoNodeError, faults.NodeExistsError):
+            raise
+        except faults.NoAuthError:
+            raise NotAllowed(
+                f"{self.url}: cannot {what} {path}: its ZooKeeper ACL does not let us, who come"
+                " without authentication"
+            ) from None
+        except (faults.KazooException, KazooTimeoutError) as error:
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise InvalidSource(f"{self.url}: cannot {what} {path}: {said}") from None
+
+
+class NotAllowed(InvalidSource):
+    """A node's own ACL in ZooKeeper forbids it."""
+
+
+def _above(write: Write) -> tuple[str, str]:
+    return write.path.rpartition("/")[0], write.event[0].rpartition("/")[0]
+
+
+def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
+    """Both or neither: brokers look at a resource again only where an event names it."""
+    above, events = _above(write)
+    both = client.transaction()
+    if write.data is None:
+        both.delete(write.path, version=write.version)
+    elif write.version is None:
+        both.create(write.path, write.data, acl=acls[above])
+    else:
+        both.set_data(write.path, write.data, version=write.version)
+    path, data = write.event
+    both.create(path, data, acl=acls[events], sequence=True)
+    return both.commit_async()
+
+
+def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]

@@ -1,0 +1,172 @@
+"""Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the one in the environment.
+
+The file is looked for in the working folder, in those above it, then in the user's
+configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``):
+
+    [sources.prod]
+    url = "/var/lib/kafka/metadata"
+    config = "server.properties"
+    command-config = "client.properties"
+
+Files and folders in it are relative to it. In a folder above, a file counts only if it belongs
+to the user or to root: anybody else could say where a password goes. This module must not open
+what a name names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from metalog.errors import InvalidSource
+from metalog.files import Files, read_whole
+from metalog.log.folder.location import unreadable
+
+SOURCE_VARIABLE: Final = "METALOG_SOURCE"
+NAMES_FILE: Final = "metalog.toml"
+
+_MOST_PARTS: Final = 32
+_DEEP_KEY: Final = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
+)
+
+_USER_FOLDER: Final = "metalog"
+_KEYS: Final = {"url", "config", "command-config"}
+
+
+class NamedSource(NamedTuple):
+    """What a name stands for; ``base`` is the folder that a relative url starts from, and
+    ``notes`` name the files that were passed over."""
+
+    url: str
+    base: Path
+    config: Path | None = None
+    command_config: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
+    """What ``text``, which begins with ``@``, stands for."""
+    if text == "@":
+        text = environ.get(SOURCE_VARIABLE, "")
+        if not text or text == "@":
+            raise InvalidSource(f"@ is ${SOURCE_VARIABLE}, which is not set; set it to a SOURCE")
+    if not text.startswith("@"):
+        return NamedSource(text, cwd)
+    return _in_files(text[1:], environ, cwd, files)
+
+
+def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
+    """Every name that can be looked up, but for those in files that cannot be read."""
+    found: dict[str, None] = {}
+    trusted = _trusted(environ)
+    for path in _places(environ, cwd):
+        with suppress(OSError, InvalidSource):
+            if files.is_file(path) and not _others(path, cwd, trusted, files):
+                found.update(dict.fromkeys(_sources(path, files)))
+    return list(found)
+
+
+def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) -> NamedSource:
+    known: list[str] = []
+    read: list[str] = []
+    passed: list[str] = []
+    trusted = _trusted(environ)
+    for path in _places(environ, cwd):
+        if not files.is_file(path):
+            continue
+        others = _others(path, cwd, trusted, files)
+        if others:
+            whose = ", ".join(map(str, sorted(others)))
+            passed.append(f"{path} is passed over: it belongs to user {whose}, not to you or root")
+            continue
+        sources = _sources(path, files)
+        if name in sources:
+            return _named(sources[name], name, path)._replace(notes=tuple(passed))
+        known.extend(sources)
+        read.append(str(path))
+    if passed:
+        raise InvalidSource(f"@{name} is in no {NAMES_FILE} that counts: {'; '.join(passed)}")
+    if not read:
+        places = list(_places(environ, cwd))
+        home = f", nor is {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
+        raise InvalidSource(
+            f"@{name}: no {NAMES_FILE} is in {cwd.absolute()} or above it{home}; "
+            f"write one, with [sources.{name}] and a url"
+        )
+    near = get_close_matches(name, known, 1)
+    has = f"; it has {', '.join(f'@{each}' for each in known)}" if known else ""
+    hint = f"; did you mean @{near[0]}?" if near else has
+    raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
+
+
+def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    here = cwd.absolute()
+    for folder in (here, *here.parents):
+        yield folder / NAMES_FILE
+    if configured := environ.get("XDG_CONFIG_HOME"):
+        yield Path(configured) / _USER_FOLDER / NAMES_FILE
+    elif home := environ.get("HOME"):
+        yield Path(home) / ".config" / _USER_FOLDER / NAMES_FILE
+
+
+def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
+    """Whose file it is, where it is above ``cwd`` and nobody's who is ``trusted``."""
+    is_above = path.parent in cwd.absolute().parents
+    return files.owners(path) - trusted if is_above else frozenset()
+
+
+def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
+    """The user, root, and under sudo whoever called it."""
+    user = os.geteuid()
+    caller = environ.get("SUDO_UID", "")
+    by_sudo = [int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else []
+    return frozenset((0, user, *by_sudo))
+
+
+def _sources(path: Path, files: Files) -> dict[str, Any]:
+    try:
+        return sources_in(read_whole(files, path), path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def sources_in(data: bytes, path: Path) -> dict[str, Any]:
+    """The tables of the names in ``data``, which ``path`` holds; ``InvalidSource`` if it is no
+    TOML. For a key of many parts Python's reader remembers each of its beginnings."""
+    import tomllib
+
+    try:
+        text = data.decode()
+        if _DEEP_KEY.search(text):
+            raise ValueError(f"a key of more than {_MOST_PARTS} parts")
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidSource(f"{path}: not TOML ({' '.join(str(error).split())})") from None
+    sources = document.get("sources", {})
+    if not isinstance(sources, dict):
+        raise InvalidSource(f"{path}: 'sources' is no table; write [sources.NAME]")
+    return sources
+
+
+def _named(entry: Any, name: str, path: Path) -> NamedSource:
+    place = f"{path}: sources.{name}"
+    if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
+        raise InvalidSource(f'{place} is no table of texts; write [sources.{name}] and url = "…"')
+    if unknown := sorted(entry.keys() - _KEYS):
+        near = get_close_matches(unknown[0], _KEYS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(_KEYS))}"
+        raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
+    url = entry.get("url", "")
+    if not url or url.startswith("@"):
+        raise InvalidSource(f"{place} needs a url that is no name itself")
+
+    def file(key: str) -> Path | None:
+        return path.parent / entry[key] if key in entry else None
+
+    return NamedSource(url, path.parent, file("config"), file("command-config"))

@@ -1,0 +1,59 @@
+"""The state of a SOURCE at one moment, for programs: tests, reports, a look into the past.
+
+It is given only where it is certain: a doubt refuses it, as it refuses the verbs that decide.
+This module must not know what is asked of the image.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from metalog.errors import AuthorizerNotReady
+from metalog.image.metadata import MetadataImage
+from metalog.ports import Connected
+from metalog_sources.certainty import refuse_doubts
+from metalog_sources.moment import parse_moment
+from metalog_sources.replay import replay_source
+from metalog_sources.source import open_source
+
+
+def image_at(
+    source: str | Path, moment: str | None = None, *, command_config: str | Path | None = None
+) -> MetadataImage:
+    """Replay a SOURCE up to a moment; nothing is changed there.
+
+    ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by it.
+
+    Args:
+        source: what every reading verb of ``metalog`` takes: a folder, a file, an export,
+            ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
+        moment: as for ``--at``: an offset (``151``: the state before that record), a time
+            (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
+            record. None is the end. What has no history has its end only.
+        command_config: a file of a client's keys, for a SOURCE that speaks to a cluster.
+
+    Returns:
+        The image; ``image.provenance`` says which offset and time it is of.
+
+    Raises:
+        InvalidSource: nothing can be opened there, or it has no history.
+        InvalidMoment: ``moment`` has none of the forms, or the log does not reach it.
+        AuthorizerNotReady: no node has written the log yet, so nothing is decided by it.
+        CorruptLog: the log is damaged, or holds what cannot be read or may be misread.
+    """
+    at = None if moment is None else parse_moment(moment)
+    config = None if command_config is None else Path(command_config)
+    opened = open_source(str(source), environ=os.environ, command_config=config)
+    try:
+        replayed = replay_source(opened, at=at)
+    finally:
+        if isinstance(opened.opened, Connected):
+            opened.opened.close()
+    refuse_doubts(replayed.doubts, salvage=None)
+    if not replayed.ready:
+        raise AuthorizerNotReady(
+            f"{source}: nothing was written before offset {replayed.offset}; an authorizer that"
+            " starts there answers nobody"
+        )
+    return replayed.image

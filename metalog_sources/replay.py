@@ -1,0 +1,330 @@
+"""Replays a SOURCE into an image: the one way by which every verb gets its state.
+
+From the newest snapshot that can be used and the log after it; where a snapshot is
+damaged, from an older one if the log reaches back to it, and it is said. This module
+must not print, and must not know what is asked of the image.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from metalog.errors import CorruptLog, InvalidSource, MetalogError
+from metalog.gc_pause import resting_collector
+from metalog.ids import SnapshotId
+from metalog.image.metadata import MetadataImage
+from metalog.image.policy import name_of
+from metalog.loader import Doubt, Loader, OpenTransaction, Ready, Skipped
+from metalog.log.folder.commit import Proven
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.merged_folders import FoldersLog
+from metalog.log.folder.single_file import CheckpointLog, SegmentLog
+from metalog.log.opening import OpenedLog
+from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
+from metalog.records.acl_fast_decode import AclRun
+from metalog.records.batch import Batch
+from metalog.records.messages import AccessControlEntryRecord
+from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
+from metalog_sources.source import Source
+from metalog_sources.store import Store, image_of
+from snapshot.log_range import read_range
+from snapshot.reader import bases, read_snapshot, salvaged_snapshot
+
+Progress = Callable[[int, int], None]
+"""Told the offset reached and the one aimed at, after every batch."""
+
+_NO_OFFSETS: Final = "a store has no offsets"
+UNPROVEN: Final = "nothing is proven to be committed"
+_BOOTSTRAP: Final = SnapshotId(0, 0)
+
+
+class Replayed(NamedTuple):
+    """A replayed source.
+
+    ``image`` holds what was committed below ``offset``. ``snapshot`` is the one that the
+    replay began with, None where it began with the log. ``skipped`` counts the records
+    that could not be read. ``doubts`` are all the reasons for which no answer may be taken
+    from ``image``: see ``metalog_sources.certainty``.
+    ``problems`` are lines for a person, each about something odd that did not stop the
+    replay. ``ready``: an authorizer would answer from it; never from
+    ``is_bootstrap``, the records of a folder on which no node has started yet.
+    """
+
+    source: Source
+    image: MetadataImage
+    offset: int
+    bounds: LogBounds
+    proven: Proven
+    snapshots: tuple[SnapshotId, ...]
+    snapshot: SnapshotId | None
+    moment: ResolvedMoment | None
+    ready: bool
+    skipped: Mapping[str, Skipped]
+    problems: tuple[str, ...]
+    is_bootstrap: bool = False
+    doubts: tuple[Doubt, ...] = ()
+    unread_users: tuple[Doubt, ...] = ()
+    """On which an answer about SCRAM users rests too; only a store has them."""
+    loader: Loader | None = None
+    """With which the replay of a log can go on."""
+
+    @property
+    def open_transaction(self) -> OpenTransaction | None:
+        return None if self.loader is None else self.loader.open_transaction
+
+    @property
+    def cluster_id(self) -> str | None:
+        """As ``meta.properties`` or the controllers have it; the log itself does not say."""
+        return cluster_id_of(self.source)
+
+    @property
+    def metadata_version(self) -> str | None:
+        """Kafka's name for it, such as 4.3-IV0."""
+        return self.image.features.metadata_version_name
+
+
+def cluster_id_of(source: Source) -> str | None:
+    """Of a log; None where nobody tells it."""
+    log = source.log
+    if source.kind == "quorum":
+        return _told_cluster_id(log)
+    folder = log.source if isinstance(log, FoldersLog) else log
+    return folder.cluster_id if isinstance(folder, DirectoryLog) else None
+
+
+def _told_cluster_id(log: OpenedLog) -> str | None:
+    from metalog.log.quorum.observer import QuorumLog
+
+    return log.cluster_id if isinstance(log, QuorumLog) else None
+
+
+def replay_source(
+    source: Source,
+    *,
+    at: Moment | ResolvedMoment | None = None,
+    committed: bool = False,
+    tolerant: bool = False,
+    salvage: bool = False,
+    publishers: Sequence[Publisher] = (),
+    progress: Progress | None = None,
+    now_ms: int | None = None,
+) -> Replayed:
+    """The state of ``source`` at its end, or ``at`` a moment.
+
+    ``committed`` leaves out what is not proven to be committed. ``tolerant`` counts
+    records that cannot be read and goes on. ``salvage`` takes what can be had of a
+    damaged snapshot or log, up to the damage. ``now_ms`` says what is the future.
+    Raises ``CorruptLog`` at damage, ``InvalidMoment`` where ``at`` cannot be reached,
+    ``InvalidSource`` where the log was cut at either end while it was read.
+    """
+    if source.store is not None and at is None and not committed:
+        return _state_of(source, source.store)
+    log = source.log
+    bounds, proven = log.bounds(), log.proven
+    moment = None
+    limit = bounds.end
+    if at is not None:
+        now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+        moment = at if isinstance(at, ResolvedMoment) else resolve_moment(at, log, now_ms=now_ms)
+        limit = moment.offset
+    unproven: list[str] = []
+    if committed:
+        limit = min(limit, proven.offset)
+    if proven.offset == 0 and (isinstance(log, FoldersLog) or (committed and bounds.end > 0)):
+        unproven.append(f"{UNPROVEN}: {proven.why}")
+    replay = _Replay(log, limit, publishers, tolerant=tolerant, salvage=salvage)
+    if log.damage is not None and at is None and limit == bounds.end:
+        if not salvage:
+            raise log.damage
+        replay.note_damage(log.damage)
+    if log.missing is not None and limit == bounds.end:
+        if not tolerant:
+            raise log.missing
+        replay.doubts.append(Doubt(1, log.missing))
+    with resting_collector():
+        loader = replay.run(progress)
+    return Replayed(
+        source=source,
+        image=loader.image,
+        offset=replay.limit,
+        bounds=bounds,
+        proven=proven,
+        snapshots=tuple(log.snapshots()),
+        snapshot=replay.base,
+        moment=moment,
+        ready=isinstance(loader.state, Ready) and replay.limit > 0,
+        is_bootstrap=replay.is_bootstrap,
+        doubts=(*loader.doubts.values(), *replay.doubts),
+        skipped=loader.skipped,
+        problems=(*log.problems, *unproven, *replay.problems),
+        loader=loader,
+    )
+
+
+def _state_of(source: Source, store: Store) -> Replayed:
+    """What a store holds, as if it had been replayed: committed, ready, and without offsets."""
+    state = store.state()
+    return Replayed(
+        source=source,
+        image=image_of(state.document),
+        offset=0,
+        bounds=LogBounds(0, 0, 0, 0, _NO_OFFSETS),
+        proven=Proven(0, _NO_OFFSETS),
+        snapshots=(),
+        snapshot=None,
+        moment=None,
+        ready=True,
+        is_bootstrap=False,
+        skipped={},
+        problems=state.problems,
+        doubts=state.doubts,
+        unread_users=state.unread_users,
+    )
+
+
+class _Replay:
+    """One replay up to ``limit``: finds a base that is whole, then feeds the log after it."""
+
+    def __init__(
+        self,
+        log: OpenedLog,
+        limit: int,
+        publishers: Sequence[Publisher],
+        *,
+        tolerant: bool,
+        salvage: bool,
+    ) -> None:
+        self._log = log
+        self.limit = limit
+        self._publishers = publishers
+        self._tolerant = tolerant
+        self._salvage = salvage
+        self.base: SnapshotId | None = None
+        self.problems: list[str] = []
+        self.doubts: list[Doubt] = []
+        self.is_bootstrap = False
+
+    def note_damage(self, error: CorruptLog, left: str = "stands before it") -> None:
+        """Says that salvaged is only what is ``left`` of what ``error`` is about."""
+        self.problems = [f"{without_advice(error)}; salvaged is what {left}"]
+        self.doubts = [Doubt(1, error)]
+
+    def run(self, progress: Progress | None) -> Loader:
+        loader = self._from_base()
+        reached = loader.position
+        try:
+            for reached in self._feed(loader):
+                if progress is not None:
+                    progress(reached, self.limit)
+        except CorruptLog as error:
+            if not self._salvage or reached >= self.limit:
+                raise
+            self.limit = reached
+            self.note_damage(error)
+            return self.run(progress)
+        return loader
+
+    def _from_base(self) -> Loader:
+        """A loader that holds the best whole base; if there is none, the first damage."""
+        damage: CorruptLog | InvalidSource | None = None
+        candidates = self._candidates()
+        for base in candidates:
+            try:
+                return self._loaded(base, self._whole)
+            except (CorruptLog, InvalidSource) as error:
+                damage = damage or error
+                self.problems.append(
+                    f"{without_advice(error)}; an older snapshot and the log were used instead"
+                )
+        newest = next((base for base in candidates if base is not None), None)
+        if damage is not None and newest is not None and self._salvage:
+            fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
+            self.note_damage(fault, "can be read of it")
+            return self._loaded(newest, self._left)
+        raise damage or self._nothing_reaches()
+
+    def _candidates(self) -> list[SnapshotId | None]:
+        bounds, snapshots = self._log.bounds(), self._log.snapshots()
+        found = bases(self.limit, bounds, snapshots)
+        is_one_segment = not found and not snapshots and isinstance(self._log, SegmentLog)
+        return [None] if is_one_segment else found
+
+    def _loaded(
+        self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
+    ) -> Loader:
+        loader = Loader(self._publishers, tolerant=self._tolerant)
+        bootstrap = self._log.bootstrap()
+        if bootstrap is not None:
+            loader.load_snapshot(_BOOTSTRAP, bootstrap)
+            self.is_bootstrap = True
+        elif base is not None:
+            loader.load_snapshot(base, batches(base))
+        self.base = base
+        return loader
+
+    def _whole(self, base: SnapshotId) -> Iterator[Batch]:
+        return read_snapshot(self._log, base)
+
+    def _left(self, base: SnapshotId) -> Iterator[Batch]:
+        return salvaged_snapshot(self._log, base)
+
+    def _feed(self, loader: Loader) -> Iterator[int]:
+        """Gives ``loader`` the log up to the limit; yields each offset that it reached."""
+        loader.handle(HighWatermark(self.limit))
+        start = loader.position
+        if self.base is None and (begin := self._log.bounds().start) > start:
+            loader.handle(Gap(start, begin, lost=True))
+            start = begin
+        for event in read_range(self._log, start, self.limit):
+            loader.handle(event)
+            yield event.end if isinstance(event, Gap) else event.batch.next_offset
+
+    def _nothing_reaches(self) -> CorruptLog:
+        bounds = self._log.bounds()
+        return CorruptLog(
+            f"the log begins at offset {bounds.start}, and no snapshot holds what was before",
+            file=str(self._log.path),
+            advice="copy the .checkpoint files too",
+        )
+
+
+def without_advice(error: MetalogError) -> str:
+    """What to say of ``error`` where something else was done than it advises."""
+    if not isinstance(error, CorruptLog):
+        return str(error)
+    return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
+
+
+class Survey(NamedTuple):
+    """The whole log read, what lies below the newest snapshot too (of a snapshot's file the
+    snapshot): records counted by type, and the first damage, if there is any."""
+
+    records_by_type: Mapping[str, int]
+    problem: CorruptLog | None
+
+
+def survey_source(source: Source, progress: Callable[[int], None] = lambda offset: None) -> Survey:
+    """``progress`` is told the offset reached, after every batch."""
+    counts: Counter[str] = Counter()
+    problem = None
+    try:
+        for batch in _all_batches(source.log):
+            for part in batch.parts():
+                if isinstance(part, AclRun):
+                    counts[AccessControlEntryRecord.TYPE_NAME] += len(part.ids)
+                else:
+                    counts[name_of(part)] += 1
+            progress(batch.next_offset)
+    except CorruptLog as error:
+        problem = error
+    return Survey(dict(sorted(counts.items())), problem)
+
+
+def _all_batches(log: OpenedLog) -> Iterator[Batch]:
+    if isinstance(log, CheckpointLog):
+        return log.open_snapshot(log.id)
+    events = log.read(log.bounds().start)
+    return (event.batch for event in events if isinstance(event, Appended))

@@ -1,0 +1,145 @@
+"""Opens a SOURCE: what every reading verb takes as its first argument.
+
+A log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
+``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
+``zookeeper://``), or ``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing. This
+module must not replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metalog.errors import InvalidSource
+from metalog.files import LOCAL_FILES, Files, is_descriptor
+from metalog.log.folder.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
+from metalog.log.folder.location import unreadable
+from metalog.log.opening import (
+    REMOTE,
+    OpenedLog,
+    connected_log,
+    is_log_file,
+    log_on_disk,
+    scheme_of,
+)
+from metalog_sources.source_kinds import ANY, FORMS, LOGS, SourceKinds
+from metalog_sources.store import SUFFIXES as STORE_SUFFIXES
+from metalog_sources.store import FileStore, Store, is_folder_of_yaml
+
+_FORMS: Final = f"{ANY} or @NAME"
+
+
+class Source(NamedTuple):
+    """An opened SOURCE.
+
+    ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" of a log, "file",
+    "files", "cluster" or "zookeeper" of a store; ``describe`` names it for a person. ``config``
+    and ``command_config`` are the files that ``metalog.toml`` gives, and ``notes`` are lines about
+    how the name was looked up.
+    """
+
+    text: str
+    kind: str
+    opened: OpenedLog | Store
+    describe: str
+    config: Path | None
+    command_config: Path | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def log(self) -> OpenedLog:
+        """``InvalidSource`` where the source is a store."""
+        if isinstance(self.opened, Store):
+            raise LOGS.refusal(self.text)
+        return self.opened
+
+    @property
+    def store(self) -> Store | None:
+        """None where the source is a log."""
+        return self.opened if isinstance(self.opened, Store) else None
+
+
+def open_source(
+    text: str,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path | None = None,
+    files: Files = LOCAL_FILES,
+    command_config: Path | None = None,
+    kinds: SourceKinds = ANY,
+) -> Source:
+    """What ``text`` names, opened; ``InvalidSource`` (one line) where nothing can be.
+
+    ``command_config`` has a client's settings; a name's own is used where none is given. What is
+    none of ``kinds`` is refused, and not connected to.
+    """
+    base, url = cwd or Path(), text
+    config = None
+    notes: tuple[str, ...] = ()
+    if text.startswith("@"):
+        from metalog_sources.names import look_up
+
+        url, base, config, named, notes = look_up(text, environ, base, files)
+        command_config = command_config or named
+    scheme = scheme_of(url)
+    if scheme is not None:
+        if scheme not in FORMS:
+            raise InvalidSource(f"{url}: {scheme}:// is not known; give {_FORMS}")
+        kinds.check(scheme, text)
+        remote = _connected(scheme, url, base, command_config, files)
+        return Source(text, scheme, remote, url, config, command_config, notes)
+    kind, opened = _opened(url, base, files)
+    kinds.check(kind, text)
+    return Source(text, kind, opened, f"{kind} {url}", config, command_config, notes)
+
+
+def _opened(url: str, base: Path, files: Files) -> tuple[str, OpenedLog | Store]:
+    path = base / url
+    try:
+        if url and files.is_folder(path) and is_folder_of_yaml(path, files):
+            return "files", FileStore(path, files)
+        if url and is_descriptor(path):
+            return "file", FileStore(path, files)
+        if url and files.is_file(path) and not is_log_file(path):
+            return "file", _opened_file(path, files)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return log_on_disk(url, base, files=files, forms=_FORMS)
+
+
+def _opened_file(path: Path, files: Files) -> Store:
+    if path.suffix in STORE_SUFFIXES:
+        return FileStore(path, files)
+    raise InvalidSource(
+        f"{path}: a file of a kind that is not read; its name tells, by ending in {SEGMENT_SUFFIX}"
+        f" or {CHECKPOINT_SUFFIX} for a log's, in {', '.join(STORE_SUFFIXES)} for a file of ACLs"
+    )
+
+
+def _connected(
+    scheme: str, url: str, base: Path, command_config: Path | None, files: Files
+) -> OpenedLog | Store:
+    if scheme in REMOTE:
+        from metalog_sources.live.client_file import client_properties
+
+        properties = client_properties(command_config, files)
+        return connected_log(url, properties, named=str(command_config), base=base, files=files)
+    if scheme == "cluster":
+        from metalog_sources.live.cluster import ClusterStore
+
+        return ClusterStore.opened(url, command_config, files)
+    return _zookeeper(url)
+
+
+def _zookeeper(url: str) -> Store:
+    try:
+        from metalog_sources.live.zookeeper import ZookeeperStore
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "kazoo":
+            raise
+        raise InvalidSource(
+            f"{url}: needs kazoo, which is not installed; pip install 'kraft-metalog[zookeeper]'"
+        ) from None
+    return ZookeeperStore(url)

@@ -1,0 +1,200 @@
+"""Stores: what holds ACLs and users of this moment only, without offsets or history.
+
+Files of ACLs and folders of YAML are stores. This module must not know what is asked of a store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
+
+from metalog.acl import Acl, ResourcePatternFilter, words_of
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.files import Files, is_descriptor, read_whole
+from metalog.ids import Uuid
+from metalog.image.acls import AclsImage
+from metalog.image.metadata import MetadataImage
+from metalog.image.scram import ScramImage
+from metalog.image.table import Table
+from metalog.loader import Doubt
+from metalog.log.folder.location import unreadable
+from metalog.scram import ScramCredential, ScramMechanism
+from metalog_sources.certainty import MARK, marks_in
+from metalog_sources.formats.document import Document, Entry, ScramUser, joined
+
+if TYPE_CHECKING:
+    from metalog.wire.client.cluster_client import ListedTopic
+
+YAML_SUFFIXES: Final = (".yaml", ".yml")
+_SCRIPT: Final = ".sh"
+"""Read without its byte order mark left out: to bash it is part of the first word."""
+SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
+_LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
+_LOG_SUFFIXES: Final = (".log", ".checkpoint")
+_DEEPEST: Final = 8
+
+
+class State(NamedTuple):
+    """All that a store holds.
+
+    ``problems`` are lines about what is odd about it. ``unread`` tells of ACLs, ``unread_users`` of
+    SCRAM users, that it has, or may have, and that cannot be read.
+    """
+
+    document: Document
+    problems: tuple[str, ...] = ()
+    unread: tuple[Doubt, ...] = ()
+    unread_users: tuple[Doubt, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why no answer about ACLs may be taken from it: also what its files say that they lack.
+        An answer about SCRAM users rests on ``unread_users`` too."""
+        said = (Doubt(1, CorruptLog(line)) for line in self.document.missing)
+        return (*self.unread, *said)
+
+
+@runtime_checkable
+class Store(Protocol):
+    def state(self) -> State:
+        """As of now; each call reads anew."""
+        ...
+
+
+@runtime_checkable
+class NarrowStore(Store, Protocol):
+    """A store that can be asked for the ACLs on some resources alone."""
+
+    def state_about(
+        self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
+    ) -> State:
+        """The ACLs whose resource one of ``patterns`` matches; of ``principals`` also their ACLs
+        on other resources, and their credentials. Each pattern and principal is a request."""
+        ...
+
+
+@runtime_checkable
+class TopicStore(Store, Protocol):
+    """A store that knows topics."""
+
+    def topics(self) -> list[ListedTopic]:
+        """Those that the caller may describe."""
+        ...
+
+
+class FileStore:
+    """One file of ACLs, or the YAML files in a folder and below it, as one. A pipe has no suffix:
+    it may bring YAML or JSON lines."""
+
+    def __init__(self, path: Path, files: Files) -> None:
+        self._path = path
+        self._files = files
+
+    def state(self) -> State:
+        if not self._files.is_folder(self._path):
+            return self._read(self._path)
+        paths = list(yaml_files(self._path, self._files))
+        return State(joined(self._read(path).document for path in paths))
+
+    def _read(self, path: Path) -> State:
+        document, problems, *_ = self._parsed(path)
+        missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
+        return State(document._replace(missing=missing) if missing else document, problems)
+
+    def _parsed(self, path: Path) -> State:
+        try:
+            data = read_whole(self._files, path)
+        except OSError as error:
+            raise unreadable(path, error) from None
+        if path.suffix == ".avro":
+            from metalog_sources.formats.avro import read_avro
+
+            document, problem = read_avro(data, str(path))
+            return State(document, () if problem is None else (problem,))
+        try:
+            text = data.decode("utf-8" if path.suffix == _SCRIPT else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
+        missing = marks_in(text)
+        if missing and path.suffix == ".csv":
+            text = re.sub(f"(?m)^{MARK}.*", "", text)
+        document = _reader(path, text)(text, str(path))
+        return State(document._replace(missing=(*document.missing, *missing)))
+
+
+def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
+    if path.suffix in YAML_SUFFIXES or (is_descriptor(path) and text.lstrip()[:1] != "{"):
+        from metalog_sources.formats.yaml import read_yaml
+
+        return read_yaml
+    if path.suffix == ".csv":
+        from metalog_sources.formats.csv import read_csv
+
+        return read_csv
+    if path.suffix == _SCRIPT:
+        from metalog_sources.formats.kafka_acls import read_kafka_acls
+
+        return read_kafka_acls
+    from metalog_sources.formats.json import read_json
+
+    return read_json
+
+
+def is_folder_of_yaml(folder: Path, files: Files) -> bool:
+    """Whether ``folder`` holds YAML and nothing by which a log's folder is known."""
+    names = files.names(folder)
+    if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
+        return False
+    return next(yaml_files(folder, files), None) is not None
+
+
+def yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
+    """Sorted; what begins with a dot is left alone, as git's own folder."""
+    for name in files.names(folder):
+        path = folder / name
+        if name.startswith("."):
+            continue
+        if files.is_folder(path):
+            if depth < _DEEPEST:
+                yield from yaml_files(path, files, depth + 1)
+        elif path.suffix in YAML_SUFFIXES:
+            yield path
+
+
+def image_of(document: Document) -> MetadataImage:
+    """The image of a cluster that has these ACLs and users, and nothing else.
+
+    A store has no ids: each ACL gets one that is made of what it says, the same every time.
+    """
+    by_id = Table((made_id(acl), acl) for acl in document.acls)
+    mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}
+    for user, mechanism, credential in document.users:
+        mechanisms.setdefault(mechanism, {})[user] = credential
+    scram = Table((mechanism, Table(users.items())) for mechanism, users in mechanisms.items())
+    return MetadataImage(acls=AclsImage(by_id), scram=ScramImage(scram))
+
+
+def document_of(image: MetadataImage) -> Document:
+    """All ACLs and users of ``image``."""
+    acls = dict.fromkeys(image.acls.by_id.values())
+    users = tuple(
+        ScramUser(user, mechanism, credential)
+        for mechanism, found in image.scram.mechanisms.items()
+        for user, credential in found.items()
+    )
+    return Document(tuple(map(Entry, acls)), users=users)
+
+
+def made_id(acl: Acl) -> Uuid:
+    """A version 8 UUID (RFC 9562) made of the ACL."""
+    import hashlib
+
+    digest = bytearray(
+        hashlib.sha256("\0".join(words_of(acl)).encode("utf-8", "replace")).digest()[:16]
+    )
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return Uuid(bytes(digest))

@@ -1,0 +1,1 @@
+"""Where ACLs can be written to: a plan, and how it is applied."""

@@ -1,0 +1,109 @@
+"""A stopped node's folder as a TARGET: its log is claimed and written as its controller would.
+
+Only where the node is the log's only voter, which is looked at before anything is written.
+All that is changed at once is one metadata transaction. This module must not know what is
+wanted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from metalog.acl import Acl
+from metalog.controller.migration import WholeChange, change_whole
+from metalog.controller.result import ControllerResult
+from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
+from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
+from metalog.image.metadata import MetadataImage
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder_writer.ownership import check_ownership
+from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.replica.replica import Replica
+from metalog.scram import ScramMechanism
+from metalog_sources.formats.document import ScramUser
+from metalog_sources.replay import replay_source
+from metalog_sources.source import Source
+from metalog_sources.store import State, document_of
+from metalog_sources.targets.plan import Change, Step
+
+_NAME: Final = "metalog apply"
+
+
+class FolderTarget:
+    """Claimed at the first change, and let go by ``close``."""
+
+    caller: str | None = None
+
+    def __init__(self, source: Source, log: DirectoryLog) -> None:
+        check_ownership(log, None)
+        self._source = source
+        self._path = log.path
+        self._replica: Replica | None = None
+
+    def state(self) -> State:
+        """What the folder's log holds; damage stops it."""
+        replayed = replay_source(self._source)
+        return State(document_of(replayed.image), replayed.problems)
+
+    def why_not(self, acl: Acl) -> str | None:
+        return None
+
+    def change(
+        self,
+        steps: Sequence[Step],
+        users: Sequence[ScramUser],
+        before: Collection[Acl] | None = None,
+    ) -> None:
+        whole = WholeChange(
+            [step.acl for step in steps if step.change is Change.ADD],
+            [step.acl for step in steps if step.change is Change.REMOVE],
+            users,
+        )
+
+        def change(image: MetadataImage) -> ControllerResult[None]:
+            if before is not None and {*image.acls.by_id.values()} != {*before}:
+                raise InvalidRequest("it has changed meanwhile; run it again")
+            return change_whole(image, whole, os.urandom)
+
+        replica = self._opened()
+        try:
+            replica.submit_transaction(_NAME, change).result()
+        except LogFenced as error:
+            raise InvalidTarget(f"{error}; run it again: all of it was done, or nothing") from None
+        except InvalidRequest as error:
+            raise InvalidTarget(f"{self._path}: nothing was changed: {error}") from None
+
+    def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
+        users: dict[str, dict[ScramMechanism, int]] = {}
+        for mechanism, credentials in replay_source(self._source).image.scram.mechanisms.items():
+            for user, credential in credentials.items():
+                users.setdefault(user, {})[mechanism] = credential.iterations
+        return users
+
+    def set_password(
+        self, user: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
+    ) -> None:
+        upsertion = salted_upsertion(user, mechanism, password, salt, iterations)
+        self._alter(AlterScramRequest(upsertions=[upsertion]))
+
+    def delete_credential(self, user: str, mechanism: ScramMechanism) -> None:
+        self._alter(AlterScramRequest(deletions=[ScramDeletion(user, mechanism)]))
+
+    def _alter(self, request: AlterScramRequest) -> None:
+        for error in self._opened().alter_scram(request).result().values():
+            if error:
+                raise InvalidTarget(f"{self._path}: {error.code.name}: {error.message}")
+
+    def close(self) -> None:
+        replica, self._replica = self._replica, None
+        if replica is not None:
+            replica.close()
+
+    def _opened(self) -> Replica:
+        if self._replica is None:
+            replica = Replica(WritableDirectoryLog(self._path))
+            replica.start()
+            self._replica = replica
+        return self._replica

@@ -1,0 +1,102 @@
+"""Who owns what among the files of ACLs: what a file adds outside, and what two files own.
+
+Only files that say what they own are held to it. This module must not know how a finding is
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from metalog.acl import PatternType
+from metalog_sources.formats.document import Claim, Document, Entry, Own, is_owned
+
+
+class Outside(NamedTuple):
+    """An ACL in a file that owns other ACLs only; ``owner`` is where another file owns it."""
+
+    entry: Entry
+    owner: Claim | None
+
+
+class Overlap(NamedTuple):
+    """What two files both own: either, pruned alone, removes what the other one wants."""
+
+    one: Claim
+    other: Claim
+
+
+def added_outside(document: Document) -> list[Outside]:
+    """The entries of each file with ``owns`` that these do not cover, in their order."""
+    owns = _by_file(document.claims)
+    found = []
+    for entry in document.entries:
+        mine = owns.get(entry.place.file) if entry.place is not None else None
+        if mine is None or is_owned(entry.acl, [claim.own for claim in mine]):
+            continue
+        owner = next((each for each in document.claims if each.own.covers(entry.acl)), None)
+        found.append(Outside(entry, owner))
+    return found
+
+
+def owned_twice(document: Document) -> list[Overlap]:
+    """Each claim with the first one of another file that can cover the same ACL, if there is one.
+
+    Only claims of which one name begins with the other are compared.
+    """
+    place = {claim: number for number, claim in enumerate(document.claims)}
+    first: dict[Claim, Claim] = {}
+    for one, other in _candidates(document.claims):
+        early, late = sorted((one, other), key=place.__getitem__)
+        if one.place.file != other.place.file and one.own.overlaps(other.own):
+            first[late] = min(first.get(late, early), early, key=place.__getitem__)
+    return [Overlap(first[claim], claim) for claim in document.claims if claim in first]
+
+
+def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    nameless = [claim for claim in claims if claim.own.name is None]
+    named = [(claim.own.name, claim) for claim in claims if claim.own.name is not None]
+    named.sort(key=itemgetter(0))
+    for number, one in enumerate(nameless):
+        yield from ((one, other) for other in nameless[number + 1 :])
+        yield from ((one, other) for _, other in named)
+    for number, (name, one) in enumerate(named):
+        for at in range(number + 1, len(named)):
+            longer, other = named[at]
+            is_prefix = one.own.pattern_type is PatternType.PREFIXED
+            if longer != name and not (is_prefix and longer.startswith(name)):
+                break
+            yield one, other
+
+
+def outside_said(owner: Claim | None) -> str:
+    """Why an ``Outside`` is one, as a clause about its ACL."""
+    if owner is None:
+        return "its file says what it owns, and does not own this"
+    return f"its file does not own this, but {owner.place} does"
+
+
+def overlap_said(overlap: Overlap) -> str:
+    """The same of an ``Overlap``, about what its second file owns."""
+    return (
+        f"{own_said(overlap.one.own)} are owned by {overlap.one.place} too, and either file, "
+        "pruned alone, removes what the other one wants"
+    )
+
+
+def own_said(own: Own) -> str:
+    """What an entry of ``owns`` covers: ``ACLs on a topic PREFIXED payments-``."""
+    kind = own.resource_type.name.lower().replace("_", " ")
+    said = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"
+    if own.name is not None:
+        said += f" {own.pattern_type.name} {own.name}"
+    return said if own.principal is None else f"{said} of {own.principal}"
+
+
+def _by_file(claims: Collection[Claim]) -> dict[str, list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(claim.place.file, []).append(claim)
+    return found

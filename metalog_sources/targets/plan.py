@@ -1,0 +1,275 @@
+"""What would have to change for a target to hold what is wanted: a pure diff, in a safe order.
+
+DENYs are added first, then ALLOWs; ALLOWs are removed, then DENYs, last: at no moment is
+allowed what neither the state before nor the one after allows. Nothing is removed unless
+it is asked for, and then only what the wanted files own. This module must not know where
+ACLs come from, nor how a change is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from metalog.acl import (
+    ACL_KEYS,
+    Acl,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+    acl_fields,
+)
+from metalog_sources.formats.document import (
+    NO_NOTES,
+    Document,
+    Notes,
+    Own,
+    acl_order,
+    in_order,
+    is_owned,
+)
+from metalog_sources.formats.json_nodes import json_values
+from metalog_sources.formats.nodes import Fields, Node, fault, fields_of, items_of, text_of
+from metalog_sources.formats.rules import NOTE_KEYS, own_fields, read_own, read_rule
+
+VERSION: Final = "3"
+SAVED_BEGINNING: Final = b'{"metalogPlan"'
+"""Of a saved plan as it is written here."""
+_SAVED_KEYS: Final = (
+    "metalogPlan",
+    "target",
+    "superUsers",
+    "allowEveryone",
+    "owns",
+    "before",
+    "steps",
+)
+
+
+class Change(Enum):
+    ADD = "add"
+    REMOVE = "remove"
+
+
+_PHASES: Final = (
+    (Change.ADD, PermissionType.DENY),
+    (Change.ADD, PermissionType.ALLOW),
+    (Change.REMOVE, PermissionType.ALLOW),
+    (Change.REMOVE, PermissionType.DENY),
+)
+
+
+class Step(NamedTuple):
+    change: Change
+    acl: Acl
+    notes: Notes = NO_NOTES
+
+
+class Plan(NamedTuple):
+    """ACLs of the target that nobody wants and that stay are ``unowned``, because no file owns
+    them, or ``unpruned``, because their removal was not asked for."""
+
+    steps: tuple[Step, ...]
+    unowned: tuple[Acl, ...] = ()
+    unpruned: tuple[Acl, ...] = ()
+    owns: tuple[Own, ...] = ()
+
+    @property
+    def removals(self) -> int:
+        return sum(step.change is Change.REMOVE for step in self.steps)
+
+
+def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Plan:
+    """The steps from ``current`` to what is wanted, in the order in which to take them."""
+    wanted_acls = set(wanted.acls)
+    held = set(current)
+    steps = [
+        Step(Change.ADD, entry.acl, entry.notes)
+        for entry in in_order(wanted.entries)
+        if entry.acl not in held
+    ]
+    spare = sorted(held - wanted_acls, key=acl_order)
+    owned = [acl for acl in spare if is_owned(acl, wanted.owns)]
+    unowned = tuple(sorted(set(spare).difference(owned), key=acl_order))
+    if prune:
+        steps += [Step(Change.REMOVE, acl) for acl in owned]
+    unpruned = () if prune else tuple(owned)
+    return Plan(tuple(_in_phases(steps)), unowned, unpruned, wanted.owns)
+
+
+def _in_phases(steps: Sequence[Step]) -> Iterator[Step]:
+    for phase in phases(steps):
+        yield from phase
+
+
+def phases(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps that may be taken together, in the order of the phases; none is empty."""
+    found = [
+        [step for step in steps if (step.change, step.acl.permission_type) == phase]
+        for phase in _PHASES
+    ]
+    return [phase for phase in found if phase]
+
+
+def after(current: Iterable[Acl], steps: Iterable[Step]) -> set[Acl]:
+    """The ACLs once ``steps`` are taken."""
+    acls = set(current)
+    for step in steps:
+        if step.change is Change.ADD:
+            acls.add(step.acl)
+        else:
+            acls.discard(step.acl)
+    return acls
+
+
+class SavedPlan(NamedTuple):
+    """``before`` are the ACLs that the plan depends on, as its target had them: those that its
+    files own (``owns``), and those that reach a resource which one of its steps reaches.
+    ``super_users`` and ``allow_everyone`` are the configuration by which its effect was judged."""
+
+    target: str
+    super_users: tuple[str, ...]
+    allow_everyone: bool
+    owns: tuple[Own, ...]
+    before: tuple[Acl, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def added(self) -> frozenset[Acl]:
+        return frozenset(step.acl for step in self.steps if step.change is Change.ADD)
+
+    @property
+    def removed(self) -> frozenset[Acl]:
+        return frozenset(step.acl for step in self.steps if step.change is Change.REMOVE)
+
+
+def saved(
+    target: str,
+    reached: Iterable[Acl],
+    current: Iterable[Acl],
+    plan: Plan,
+    *,
+    super_users: Iterable[str] = (),
+    allow_everyone: bool = False,
+) -> SavedPlan:
+    """The plan with what it depends on: the configuration, of ``current`` what is owned, and
+    ``reached``."""
+    owned = (acl for acl in current if is_owned(acl, plan.owns))
+    before = tuple(sorted({*reached, *owned}, key=acl_order))
+    users = tuple(sorted(super_users))
+    return SavedPlan(target, users, allow_everyone, plan.owns, before, plan.steps)
+
+
+def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[Step]:
+    """The steps that are still to be taken: an interrupted run has taken others."""
+    held = set(current)
+    return [step for step in plan.steps if (step.acl in held) is (step.change is Change.REMOVE)]
+
+
+def write_saved(plan: SavedPlan) -> str:
+    """A plan as JSON, a line for each step, ACL and thing owned."""
+    fields = {
+        "metalogPlan": VERSION,
+        "target": plan.target,
+        "superUsers": plan.super_users,
+        "allowEveryone": str(plan.allow_everyone).lower(),
+    }
+    head = json.dumps(fields, separators=(",", ":"))
+    lists = {
+        "owns": map(dict, map(own_fields, plan.owns)),
+        "before": map(acl_fields, plan.before),
+        "steps": map(step_fields, plan.steps),
+    }
+    return head[:-1] + "".join(f',"{key}":{_list(lists[key])}' for key in lists) + "}\n"
+
+
+def _list(items: Iterable[object]) -> str:
+    lines = [json.dumps(item, separators=(",", ":")) for item in items]
+    return "[\n" + ",\n".join(lines) + "]" if lines else "[]"
+
+
+def step_fields(step: Step) -> dict[str, str]:
+    """The step in the keys of ``plan --json``."""
+    notes = zip(NOTE_KEYS, step.notes, strict=True)
+    return (
+        {"change": step.change.value}
+        | acl_fields(step.acl)
+        | {key: note for key, note in notes if note is not None}
+    )
+
+
+def read_saved(text: str, file: str) -> SavedPlan | None:
+    """The plan that a file holds; None where it holds something else."""
+    node = next(json_values(text, file), None)
+    if not isinstance(node, Fields) or _SAVED_KEYS[0] not in {key.value for key, _ in node.pairs}:
+        return None
+    version = text_of(fields_of(node, "a saved plan", None)[_SAVED_KEYS[0]], _SAVED_KEYS[0])
+    if version != VERSION:
+        raise fault(
+            node.place,
+            f"a saved plan of version {version}, and this metalog takes version {VERSION}; make a "
+            "new one with metalog plan --save",
+        )
+    found = fields_of(node, "a saved plan", _SAVED_KEYS)
+    for key in _SAVED_KEYS:
+        if key not in found:
+            raise fault(node.place, f"a saved plan has no {key}")
+    return SavedPlan(
+        text_of(found["target"], "target"),
+        tuple(text_of(each, "superUsers") for each in items_of(found["superUsers"], "superUsers")),
+        _read_boolean(found["allowEveryone"], "allowEveryone"),
+        tuple(map(_read_own, items_of(found["owns"], "owns"))),
+        tuple(map(_read_acl, items_of(found["before"], "before"))),
+        tuple(map(_read_step, items_of(found["steps"], "steps"))),
+    )
+
+
+def _read_boolean(node: Node, key: str) -> bool:
+    text = text_of(node, key)
+    if text not in ("true", "false"):
+        raise fault(node.place, f"{key} is {text}; it is true or false")
+    return text == "true"
+
+
+def _read_own(node: Node) -> Own:
+    owns = read_own(node)
+    if len(owns) != 1:
+        raise fault(node.place, "what a saved plan owns is one thing, without lists")
+    return owns[0]
+
+
+def _read_acl(node: Node) -> Acl:
+    """One that the target had; Kafka might refuse to create it."""
+    found = fields_of(node, "an ACL", ACL_KEYS)
+    for key in ACL_KEYS:
+        if key not in found:
+            raise fault(node.place, f"an ACL has no {key}")
+    words = {key: text_of(found[key], key) for key in ACL_KEYS}
+    try:
+        return Acl(
+            ResourceType[words["resourceType"]],
+            words["resourceName"],
+            PatternType[words["patternType"]],
+            words["principal"],
+            words["host"],
+            Operation[words["operation"]],
+            PermissionType[words["permissionType"]],
+        )
+    except KeyError as error:
+        raise fault(node.place, f"no word of Kafka's ACLs: {error}") from None
+
+
+def _read_step(node: Node) -> Step:
+    found = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
+    if "change" not in found:
+        raise fault(node.place, "a step has no change")
+    change = text_of(found["change"], "change")
+    if change not in (Change.ADD.value, Change.REMOVE.value):
+        raise fault(found["change"].place, f"a change is add or remove, not {change!r}")
+    entries = read_rule(node, ignored=("change",))
+    if len(entries) != 1:
+        raise fault(node.place, "a step is one ACL, without lists")
+    return Step(Change(change), entries[0].acl, entries[0].notes)

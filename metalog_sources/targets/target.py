@@ -1,0 +1,183 @@
+"""TARGETs: what ACLs can be written to, and how a plan is carried out there.
+
+As a whole where a target can, else a phase of the plan is done before the next begins. This
+module must not know how a plan was made, and it asks nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, Protocol, runtime_checkable
+
+from metalog.acl import Acl, PatternType, ResourceType
+from metalog.controller.acl import why_not
+from metalog.errors import InvalidRequest, InvalidTarget
+from metalog.log.folder.directory import DirectoryLog
+from metalog.plurals import counted, plural
+from metalog_sources.formats.document import ScramUser
+from metalog_sources.source import Source
+from metalog_sources.source_kinds import ACL_TARGETS
+from metalog_sources.store import State
+from metalog_sources.targets.partly_done import PartlyDone
+from metalog_sources.targets.plan import Change, Step, phases
+
+_AT_ONCE: Final = 500
+"""ACLs in one request; Kafka takes 10,000 changes at most."""
+
+
+_Resource = tuple[ResourceType, str, PatternType]
+
+
+@runtime_checkable
+class _Target(Protocol):
+    """``caller`` is the principal that it sees, if known."""
+
+    caller: str | None
+
+    def state(self) -> State: ...
+
+    def why_not(self, acl: Acl) -> str | None:
+        """Why ``acl`` cannot be written there, or None."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of what was held to write; it may be called again."""
+        ...
+
+
+@runtime_checkable
+class StoreTarget(_Target, Protocol):
+    """A store that is changed by one request after the other."""
+
+    def create(self, acls: Sequence[Acl]) -> None: ...
+
+    def delete(self, acls: Sequence[Acl]) -> None: ...
+
+
+@runtime_checkable
+class LogTarget(_Target, Protocol):
+    """A log, whose changes take effect as a whole."""
+
+    def change(
+        self,
+        steps: Sequence[Step],
+        users: Sequence[ScramUser],
+        before: Collection[Acl] | None = None,
+    ) -> None:
+        """All ``steps``, and these users' credentials, or nothing; nothing too where the ACLs
+        that are there are not those of ``before``."""
+        ...
+
+
+@runtime_checkable
+class LimitedTarget(_Target, Protocol):
+    """A target that holds so many ACLs of one resource and no more."""
+
+    def why_too_many(self, acls: Collection[Acl]) -> str | None:
+        """Why ``acls``, all of one resource, cannot be held together, or None."""
+        ...
+
+
+Target = StoreTarget | LogTarget
+
+
+def target_of(source: Source) -> Target:
+    """The TARGET that an opened SOURCE also is; ``InvalidTarget`` where it is none."""
+    if isinstance(source.opened, StoreTarget):
+        return source.opened
+    if isinstance(source.opened, DirectoryLog):
+        from metalog_sources.targets.folder import FolderTarget
+
+        return FolderTarget(source, source.opened)
+    raise ACL_TARGETS.refusal(source.text)
+
+
+def refused_steps(
+    target: object, steps: Sequence[Step], current: Collection[Acl] = ()
+) -> list[tuple[Step, str]]:
+    """The steps that ``target`` cannot take, each with the reason. What is only a SOURCE is held
+    to what Kafka itself refuses. ``current`` are the ACLs that it has."""
+    found = []
+    full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
+    for step in steps:
+        why = target.why_not(step.acl) if isinstance(target, _Target) else None
+        if why is None and step.change is Change.ADD:
+            why = why_not(step.acl).message or full.get(_resource_of(step.acl))
+        if why is not None:
+            found.append((step, why))
+    return found
+
+
+def _full(
+    target: LimitedTarget, steps: Sequence[Step], current: Collection[Acl]
+) -> dict[_Resource, str]:
+    """The resources that get too many ACLs, at their most: ACLs are removed last."""
+    held: dict[_Resource, set[Acl]] = {
+        _resource_of(step.acl): set() for step in steps if step.change is Change.ADD
+    }
+    for acl in (*current, *(step.acl for step in steps)):
+        if (resource := _resource_of(acl)) in held:
+            held[resource].add(acl)
+    said = ((resource, target.why_too_many(acls)) for resource, acls in held.items())
+    return {resource: why for resource, why in said if why is not None}
+
+
+def _resource_of(acl: Acl) -> _Resource:
+    return acl.resource_type, acl.resource_name, acl.pattern_type
+
+
+def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
+    """``InvalidTarget`` if a step cannot be taken at ``target``, before the first is taken."""
+    for step, why in refused_steps(target, steps):
+        raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
+
+
+def carry_out(
+    target: Target,
+    steps: Sequence[Step],
+    progress: Callable[[int], None] = lambda done: None,
+    users: Sequence[ScramUser] = (),
+    before: Collection[Acl] | None = None,
+) -> None:
+    """Takes all ``steps``; an error says how many were taken before it. ``users`` get their
+    credentials, which only a log takes. ``before`` are the ACLs for which the steps were
+    planned; only a log can be held to them to the last moment."""
+    if isinstance(target, LogTarget):
+        target.change(steps, users, before)
+        progress(len(steps))
+        return
+    if users:
+        raise InvalidTarget("the credentials of SCRAM users can be given to a log only")
+    done = 0
+    for change, acls in _requests(steps):
+        try:
+            if change is Change.ADD:
+                target.create(acls)
+            else:
+                target.delete(acls)
+        except InvalidRequest as error:
+            more = ", perhaps more"
+            if isinstance(error, PartlyDone):
+                done += error.done
+                more = "" if error.is_exact else more
+            raise InvalidTarget(
+                f"{error}; {done:,} of {counted(len(steps), 'change')}"
+                f" {plural(done, 'was', 'were')} made before{more}; "
+                "run it again to finish"
+            ) from None
+        done += len(acls)
+        progress(done)
+
+
+def _requests(steps: Sequence[Step]) -> Iterator[tuple[Change, list[Acl]]]:
+    for phase in phases(steps):
+        for start in range(0, len(phase), _AT_ONCE):
+            part = phase[start : start + _AT_ONCE]
+            yield part[0].change, [step.acl for step in part]
+
+
+def _said(acl: Acl) -> str:
+    return (
+        f"{acl.permission_type.name} {acl.principal} {acl.operation.name} on "
+        f"{acl.resource_type.name} {acl.resource_name}"
+    )

@@ -1,0 +1,129 @@
+"""Many questions from a file: audit lines, grouped and counted, or requests as JSON lines.
+
+A line that is no question is named on stderr and the others go on.
+This module must not know how questions are answered.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from shell.arguments.question import Asked, read_audit_line, read_request
+from shell.output.output import Output
+
+if TYPE_CHECKING:
+    from authorizer.audit.line import AuditLine
+
+_NAMED: Final = 20
+_LINES_A_LOOK: Final = 1000
+
+
+class Group(NamedTuple):
+    """A question, and how many lines of the file ask it; ``line`` is the first of them."""
+
+    asked: Asked
+    times: int
+    line: int
+
+    def as_json(self) -> dict[str, Any]:
+        audit = self.asked.audit
+        if audit is None:
+            return {"line": self.line}
+        return {"count": self.times, "logged": audit.result.value, "ambiguous": audit.ambiguous}
+
+
+class Many:
+    """The questions of ``--audit FILE`` or ``--requests FILE``; ``bad`` counts bad lines."""
+
+    def __init__(self, arguments: Namespace) -> None:
+        if arguments.audit is not None and arguments.requests is not None:
+            raise InvalidRequest("--audit and --requests are two things; ask for one at a time")
+        if arguments.question:
+            raise InvalidRequest("a question and a file of questions; ask for one at a time")
+        self.is_audit = arguments.audit is not None
+        self._name: str = arguments.audit if self.is_audit else arguments.requests
+        self.bad = 0
+
+    def groups(self, output: Output) -> Iterable[Group]:
+        """The most frequent first for audit lines; requests one by one, as they are read."""
+        if not self.is_audit:
+            return (Group(asked, 1, number) for number, asked in self._asked(output))
+        grouped: dict[tuple[Any, ...], Group] = {}
+        for number, asked in self._asked(output):
+            audit = asked.audit
+            key = (asked.question, audit and audit.result)
+            group = grouped.get(key, Group(asked, 0, number))
+            grouped[key] = group._replace(times=group.times + 1)
+        return sorted(grouped.values(), key=lambda group: (-group.times, group.line))
+
+    def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
+        read = read_audit_line if self.is_audit else read_json_line
+        asked = 0
+        with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
+            for number, line in enumerate(lines, 1):
+                if number % _LINES_A_LOOK == 0:
+                    progress.doing = f"reading {self._name}: {counted(number, 'line')}"
+                text = line.decode("utf-8", errors="replace").removesuffix("\n")
+                if not text.strip():
+                    continue
+                asked += 1
+                try:
+                    yield number, read(text)
+                except InvalidRequest as error:
+                    self._complain(number, error, output)
+        if not asked:
+            output.note(f"nothing was asked: {self._name} has no lines")
+        if self.bad > _NAMED:
+            more = counted(self.bad - _NAMED, "more line")
+            output.error(f"{self._name}: {more} cannot be read as questions")
+
+    def _complain(self, number: int, error: InvalidRequest, output: Output) -> None:
+        self.bad += 1
+        if self.bad <= _NAMED:
+            name = "stdin" if self._name == "-" else self._name
+            output.error(f"{name}, line {number}: {error}")
+
+
+def lines_of(groups: Iterable[Group]) -> list[AuditLine]:
+    """The audit lines of ``groups`` that were read at once; requests come one by one, and are
+    none."""
+    if not isinstance(groups, list):
+        return []
+    return [line for group in groups for line in group.asked.lines]
+
+
+def asks_many(arguments: Namespace) -> bool:
+    return arguments.audit is not None or arguments.requests is not None
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(name).open("rb") as file:
+        yield file
+
+
+def read_json_line(text: str) -> Asked:
+    """The question of a line of a requests file; ``InvalidRequest`` where it is none."""
+    from json import JSONDecodeError, loads
+
+    try:
+        request = loads(text)
+    except JSONDecodeError as error:
+        raise InvalidRequest(f"no JSON: {error.msg}") from None
+    except (RecursionError, ValueError) as error:
+        is_deep = isinstance(error, RecursionError)
+        said = "nested too deeply" if is_deep else "a number of too many digits"
+        raise InvalidRequest(f"no JSON: {said}") from None
+    if not isinstance(request, dict):
+        raise InvalidRequest("no JSON object")
+    return read_request(request)

@@ -1,0 +1,137 @@
+"""Expectations as people write them: YAML files with what is to be allowed, and what denied.
+
+The format is in docs/formats/expectations.md. This module must not know what is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from authorizer.analysis.expectations import Expectation
+from authorizer.engine.decide import DEFAULT_ALLOW, DEFAULT_DENY, MATCHING_ACL, SUPER_USER
+from authorizer.trace import Question
+from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
+from metalog.errors import InvalidRequest, InvalidSource
+from metalog.files import LOCAL_FILES, read_whole
+from metalog.principal import parse_principal
+from metalog_sources.formats.document import MAX_ACLS_OF_A_RULE, bounded
+from metalog_sources.formats.nodes import (
+    Node,
+    fault,
+    fields_of,
+    items_of,
+    near,
+    text_of,
+    texts_of,
+)
+from metalog_sources.formats.yaml_nodes import yaml_documents
+from metalog_sources.store import yaml_files
+from shell.arguments.question import as_java_writes
+from shell.arguments.words import parse_operation, parse_resource
+
+if TYPE_CHECKING:
+    from metalog_sources.formats.document import Place
+
+_RESULTS: Final = {"allow": True, "deny": False}
+_KEYS: Final = ("principal", "operation", "resource", "host", "rule", "comment")
+_RULES: Final = {
+    "allow": (MATCHING_ACL, SUPER_USER, DEFAULT_ALLOW),
+    "deny": (MATCHING_ACL, DEFAULT_DENY),
+}
+_Value = TypeVar("_Value")
+
+
+class Expected(NamedTuple):
+    """An expectation, and the entry of the file that it is part of."""
+
+    expectation: Expectation
+    place: Place
+    comment: str | None
+
+
+def read_expectations(paths: list[str]) -> list[Expected]:
+    """All that the files, and the YAML files in the folders, expect; ``InvalidRequest`` with
+    file and line where one cannot be read."""
+    found = [
+        each
+        for path in map(Path, paths)
+        for file in (list(yaml_files(path, LOCAL_FILES)) if path.is_dir() else [path])
+        for each in _of_file(file)
+    ]
+    if not found:
+        raise InvalidRequest(
+            f"{', '.join(paths)}: expects nothing; write entries under allow: or deny:"
+        )
+    return found
+
+
+def _of_file(path: Path) -> Iterator[Expected]:
+    data = read_whole(LOCAL_FILES, path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidSource(f"{path}: no UTF-8; save it as UTF-8") from None
+    yield from expectations_of(text, str(path))
+
+
+def expectations_of(text: str, file: str) -> Iterator[Expected]:
+    """All that one file expects; ``InvalidRequest`` where it means too many."""
+    return bounded(_expected(text, file), len(text), "questions")
+
+
+def _expected(text: str, file: str) -> Iterator[Expected]:
+    for document in yaml_documents(text, file):
+        sections = fields_of(document, "a file of expectations", _RESULTS)
+        for result, entries in sections.items():
+            for entry in items_of(entries, result):
+                yield from _of_entry(entry, result)
+
+
+def _of_entry(entry: Node, result: str) -> Iterator[Expected]:
+    """Every combination of its lists."""
+    found = fields_of(entry, "an expectation", _KEYS)
+    for key in ("principal", "operation", "resource"):
+        if key not in found:
+            raise fault(entry.place, f"an expectation has no {key}")
+    rule = text_of(found["rule"], "rule") if "rule" in found else None
+    if rule is not None and rule not in _RULES[result]:
+        raise fault(
+            found["rule"].place, f"no rule {rule!r} of {result}; {near(rule, _RULES[result])}"
+        )
+    comment = text_of(found["comment"], "comment") if "comment" in found else None
+    principals = _each(found["principal"], "principal", lambda text: str(parse_principal(text)))
+    operations = _each(found["operation"], "operation", parse_operation)
+    resources = _each(found["resource"], "resource", parse_resource)
+    hosts = _each(found["host"], "host", as_java_writes) if "host" in found else [None]
+    lists = principals, resources, operations, hosts
+    if prod(map(len, lists)) > MAX_ACLS_OF_A_RULE:
+        raise fault(
+            entry.place,
+            f"an expectation means more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
+        )
+    for principal, (kind, name), operation, host in product(*lists):
+        for asked in _asked(operation, kind):
+            question = Question(principal, asked, kind, name, host)
+            expectation = Expectation(question, _RESULTS[result], rule)
+            yield Expected(expectation, entry.place, comment)
+
+
+def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
+    values = []
+    for text in texts_of(node, key):
+        try:
+            values.append(read(text.value or ""))
+        except InvalidRequest as error:
+            raise fault(text.place, str(error)) from None
+    return values
+
+
+def _asked(operation: Operation, kind: ResourceType) -> list[Operation]:
+    """ALL is each operation that Kafka asks for on such a resource; it never asks for ALL."""
+    if operation is not Operation.ALL:
+        return [operation]
+    return sorted(SUPPORTED_OPERATIONS.get(kind, (operation,)))

@@ -1,0 +1,47 @@
+"""The options of KIP-11's early draft, as those of kafka-acls that came of them.
+
+``--grantprincipal user:a,group:b --granthost h1,h2 --revokeprincipal … --revokehost …
+--action a1,a2``: lists with commas, where a principal's type is written small. A revocation
+is a DENY. This module must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Final
+
+from metalog_sources.formats.acl_options import Action, Options
+from metalog_sources.formats.kip11 import principal_of
+
+if TYPE_CHECKING:
+    from shell.output.output import Output
+
+DRAFT_OPTIONS: Final = {
+    "--grantprincipal": "--allow-principal",
+    "--granthost": "--allow-host",
+    "--revokeprincipal": "--deny-principal",
+    "--revokehost": "--deny-host",
+    "--action": "--operation",
+}
+
+
+def with_draft(options: Options, arguments: Namespace, output: Output) -> Options:
+    """``options`` and what the draft's among ``arguments`` mean, with a notice of each.
+
+    The draft had no other command than to add.
+    """
+    values = {option: [*given] for option, given in options.values.items()}
+    flags = {*options.flags}
+    for old, new in DRAFT_OPTIONS.items():
+        texts = getattr(arguments, old.removeprefix("--"))
+        if not texts:
+            continue
+        output.note(f"{old} of KIP-11's draft is {new}")
+        found = [word for text in texts for word in text.split(",")]
+        is_principal = old.endswith("principal")
+        values[new] += (
+            [principal_of(word.strip(), is_draft=True) for word in found] if is_principal else found
+        )
+        if not flags & {action.value for action in Action}:
+            flags.add(Action.ADD.value)
+    return Options(values, flags)

@@ -1,0 +1,98 @@
+"""What `lint` looks at: all that a SOURCE holds, and where in its files each ACL stands.
+
+This module must not know what any check looks for.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from authorizer.analysis.lint.finding import Notes, Subject
+from metalog.ids import uuid_text
+from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
+from shell.context import opened_source, read_config, replayed_source, store_document
+from shell.views.pasted_commands import Place as CommandPlace
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+    from metalog.image.acls import AclsImage
+    from metalog_sources.formats.document import Document, Place
+    from metalog_sources.source import Source
+    from shell.output.output import Output
+
+_YAML = (".yaml", ".yml")
+
+
+class Looked(NamedTuple):
+    """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids.
+    Commands that mend a finding go to ``target``."""
+
+    subject: Subject
+    places: Mapping[Acl, Place]
+    acls: AclsImage | None
+    target: CommandPlace
+
+    def ids(self, acl: Acl) -> list[str]:
+        return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
+
+
+def looked_at(arguments: Namespace, output: Output) -> Looked:
+    source = opened_source(arguments, output)
+    config = read_config(arguments, source, output).config
+    if source.store is not None and arguments.at is None and not arguments.committed:
+        return _of_store(source, store_document(source.store, arguments, output), config)
+    image = replayed_source(arguments, output, source).image
+    acls = list(image.acls.by_id.values())
+    subject = Subject(
+        tuple(dict.fromkeys(acls)),
+        config,
+        _today(),
+        _times(acls),
+        is_log=True,
+        topics=image.topics.by_name.keys(),
+        users={user for users in image.scram.mechanisms.values() for user in users},
+    )
+    return Looked(subject, {}, image.acls, CommandPlace.of(source))
+
+
+def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
+    first = {entry.acl: entry for entry in reversed(document.entries)}
+    entries = list(reversed(first.values()))
+    outside = added_outside(document)
+    subject = Subject(
+        tuple(entry.acl for entry in entries),
+        config,
+        _today(),
+        _times([entry.acl for entry in document.entries]),
+        users={user.user for user in document.users},
+        notes={entry.acl: Notes(entry.notes.owner, entry.notes.expires) for entry in entries}
+        if _has_notes(source, document)
+        else None,
+        outside=None
+        if not document.claims
+        else {each.entry.acl: outside_said(each.owner) for each in reversed(outside)},
+        owned_twice=[(str(each.other.place), overlap_said(each)) for each in owned_twice(document)],
+    )
+    places = {each.acl: each.place for each in entries if each.place}
+    places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
+    return Looked(subject, places, None, CommandPlace.of(source))
+
+
+def _has_notes(source: Source, document: Document) -> bool:
+    is_yaml = source.kind == "files" or source.describe.endswith(_YAML)
+    return is_yaml or any(any(entry.notes) for entry in document.entries)
+
+
+def _times(acls: list[Acl]) -> dict[Acl, int]:
+    if len(set(acls)) == len(acls):
+        return {}
+    return {acl: times for acl, times in Counter(acls).items() if times > 1}
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

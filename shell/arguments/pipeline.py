@@ -1,0 +1,186 @@
+"""Where a verb of the pipeline runs, and the folder that it reads: its options, and what they open.
+
+This module must not know what is computed, and it loads Spark only when it is asked to.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkstemp
+from typing import TYPE_CHECKING, Final
+
+from metalog.errors import InvalidRequest, MetalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.folder import Tables
+    from shell.output.output import Output
+
+
+SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
+"""The variables by which Spark may be told to run, or to have its files, elsewhere than here."""
+_EXTRA: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
+_HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
+"""How settings begin that only tell it how to run."""
+
+
+class SparkFailed(MetalogError):
+    """Spark could not do what it was asked to; its own log says more."""
+
+
+def check_installed(output: Output) -> None:
+    """Begins each verb of the pipeline: a terminal shows from now on what it is at.
+    ``InvalidRequest`` where what such a verb imports is not there."""
+    output.begin_progress("looking at what there is")
+    from metalog_spark.session import not_installed
+
+    for name in _EXTRA:
+        if find_spec(name) is None:
+            raise not_installed(ModuleNotFoundError(name=name))
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("where Spark runs")
+    group.add_argument(
+        "--master", metavar="URL", help="Spark's master (default: local[*], all of this machine)"
+    )
+    group.add_argument("--remote", metavar="URL", help="a Spark Connect server: sc://HOST:PORT")
+    group.add_argument(
+        "--spark-conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark's, such as spark.driver.memory=8g",
+    )
+
+
+def add_folder(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="what metalog pipeline build made")
+
+
+@contextmanager
+def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
+    """For as long as the block lasts; one that is there already stays.
+
+    What goes wrong within is one line, with the file that has all that Spark said.
+    """
+    from metalog_spark.session import open_session
+
+    running = _running()
+    if running is not None:
+        yield running
+        return
+    _keep_tracebacks()
+    handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
+    os.close(handle)
+    log = Path(name)
+    try:
+        with output.busy("starting Spark"):
+            session = open_session(
+                master=arguments.master,
+                remote=arguments.remote,
+                settings=_settings(arguments.spark_conf),
+                log=log,
+            )
+        try:
+            with _said_in_a_line(log):
+                yield session
+        finally:
+            session.stop()
+    except SparkFailed:
+        raise
+    except BaseException:
+        _drop(log, unless_written=True)
+        raise
+    _drop(log)
+
+
+def _keep_tracebacks() -> None:
+    """From the terminal, on which py4j would tell of Ctrl-C, at length, if nobody listened."""
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def _drop(log: Path, *, unless_written: bool = False) -> None:
+    if not (unless_written and log.stat().st_size):
+        log.unlink()
+
+
+@contextmanager
+def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
+    """The tables of ``arguments.folder``."""
+    from metalog_spark.folder import Tables
+
+    check_folder(arguments, arguments.folder)
+    with spark_session(arguments, output) as session:
+        with output.busy("opening the tables"):
+            tables = Tables.open(session, arguments.folder)
+        yield tables
+
+
+@contextmanager
+def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
+    """Where ``out`` is here, nobody else writes to it within the block."""
+    from metalog_spark.beforehand import taken
+
+    if not is_here(arguments, out):
+        yield
+        return
+    with taken(out):
+        yield
+
+
+def check_folder(arguments: Namespace, folder: str) -> None:
+    """``InvalidSource`` where ``folder`` is here, and no pipeline's or not whole."""
+    from metalog_spark.beforehand import check_can_be_read
+
+    if is_here(arguments, folder):
+        check_can_be_read(folder)
+
+
+def is_here(arguments: Namespace, path: str) -> bool:
+    """Whether ``path`` is of this machine's disk for Spark, too: it is nowhere told to run, or to
+    have its files, elsewhere."""
+    from metalog_spark.folder import placed
+    from metalog_spark.session import LOCAL, is_local
+
+    told = [each for each in arguments.spark_conf if not each.startswith(_HOW)]
+    is_elsewhere = arguments.remote or told or not is_local(arguments.master or LOCAL)
+    return not is_elsewhere and SET_UP.isdisjoint(os.environ) and placed(path).startswith("/")
+
+
+def _running() -> SparkSession | None:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    return SparkSession.getActiveSession()
+
+
+def _settings(given: list[str]) -> Mapping[str, str]:
+    settings = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InvalidRequest(f"--spark-conf {text}: write it as KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+@contextmanager
+def _said_in_a_line(log: Path) -> Iterator[None]:
+    from metalog_spark.session import error_of_ours, errors_of_spark, first_line
+
+    try:
+        yield
+    except errors_of_spark() as error:
+        ours = error_of_ours(error)
+        if ours is not None:
+            raise ours from None
+        raise SparkFailed(f"Spark: {first_line(error)}; {log} says more") from error

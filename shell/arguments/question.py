@@ -1,0 +1,219 @@
+"""What is asked: from arguments, from one pasted audit line, or from many lines.
+
+A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options,
+or an audit line of Kafka, whole. This module reads; it must not decide or print.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.trace import Question
+from metalog.acl import CLUSTER_NAME, ResourceType
+from metalog.client_host import client_host
+from metalog.errors import InvalidRequest
+from metalog.principal import parse_principal
+from metalog.records.primitives.text import has_half_pair
+from shell.arguments.resources import add_resources, resources
+from shell.arguments.words import parse_operation, parse_resource, parse_word
+
+if TYPE_CHECKING:
+    from authorizer.audit.line import AuditLine
+
+FORM: Final = (
+    "ask with PRINCIPAL OPERATION TYPE:NAME (User:app Write topic:payments), "
+    "with --principal, --operation and --topic, or with one audit line of Kafka in quotes"
+)
+
+_SHOWN: Final = 60
+_MOST_PASTED: Final = 1 << 20
+
+
+class Asked(NamedTuple):
+    """A question, and the audit line that it was read from, if it was."""
+
+    question: Question
+    audit: AuditLine | None = None
+    host_as_typed: str | None = None
+    """Set where Java writes the host otherwise than it was typed."""
+    was_broken: bool = False
+    """Whether line breaks were taken out of a pasted line."""
+    moment: str | None = None
+    """When a pasted line was written, as ``--at`` takes it."""
+
+    @property
+    def request(self) -> str | None:
+        """Kafka's name of the request that was answered, from the audit line."""
+        return None if self.audit is None else self.audit.request_name
+
+    @property
+    def lines(self) -> Sequence[AuditLine]:
+        """The audit line, if there is one."""
+        return () if self.audit is None else (self.audit,)
+
+
+def add_question(parser: ArgumentParser) -> None:
+    """The arguments that make up a question, or a checklist, or many questions."""
+    asked = parser.add_argument_group("question")
+    asked.add_argument(
+        "question",
+        nargs="*",
+        metavar="QUESTION",
+        help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - for one from stdin",
+    )
+    asked.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
+    asked.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(asked)
+    asked.add_argument(
+        "--host",
+        "--allow-host",
+        metavar="ADDRESS",
+        help="the client's address (default: one that no ACL names)",
+    )
+    listed = parser.add_argument_group("checklist: all that Kafka would ask")
+    listed.add_argument(
+        "--producer", action="store_true", help="of a producer (with --transactional-id: of one)"
+    )
+    listed.add_argument("--consumer", action="store_true", help="of a consumer (in --group)")
+    listed.add_argument("--api", metavar="NAME", help="of one request, by Kafka's name for it")
+    many = parser.add_argument_group("many questions")
+    many.add_argument(
+        "--audit", metavar="FILE", help="audit lines of Kafka, equal ones grouped (- is stdin)"
+    )
+    many.add_argument(
+        "--requests", metavar="FILE", help="JSON lines with the keys of --json (- is stdin)"
+    )
+
+
+def read_question(arguments: Namespace) -> Asked:
+    """The one question of ``arguments``; ``InvalidRequest`` where it is none."""
+    words: list[str] = arguments.question
+    audit_line = _standard_input() if words == ["-"] else _pasted(words)
+    if audit_line is not None:
+        return _read_pasted(audit_line)
+    named = resources(arguments)
+    principal = arguments.principal or _next(words, 0)
+    taken = 0 if arguments.principal else 1
+    operation = arguments.operation or _next(words, taken)
+    taken += 0 if arguments.operation else 1
+    if principal is None or operation is None or len(words) > taken + 1:
+        raise InvalidRequest(FORM)
+    if ":" in operation:
+        raise InvalidRequest(f"{operation!r} is no operation; {FORM}")
+    if len(words) > taken:
+        named.append(parse_resource(words[taken]))
+    if not named:
+        raise InvalidRequest(FORM)
+    if len(named) > 1:
+        raise InvalidRequest("a question is about one resource; ask about the others by themselves")
+    return asked(principal, operation, named[0], arguments.host)
+
+
+def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
+    """The principal and resources that a checklist is about."""
+    words: list[str] = arguments.question
+    principal = arguments.principal or _next(words, 0)
+    if principal is None:
+        raise InvalidRequest("a checklist needs a principal, as in: User:app --producer --topic t")
+    rest = words[0 if arguments.principal else 1 :]
+    for text in (principal, *rest):
+        refuse_half_pairs(text)
+    return str(parse_principal(principal)), resources(arguments) + list(map(parse_resource, rest))
+
+
+def asked(
+    principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
+) -> Asked:
+    """A question of typed words, with the host as Java would write it."""
+    resource_type, name = resource
+    for text in (principal, name, host or ""):
+        refuse_half_pairs(text)
+    java_host = as_java_writes(host)
+    question = Question(
+        str(parse_principal(principal)), parse_operation(operation), resource_type, name, java_host
+    )
+    return Asked(question, host_as_typed=host if host != java_host else None)
+
+
+def refuse_half_pairs(text: str) -> None:
+    """``InvalidRequest`` for what is not Unicode: no broker has such a name, so that no answer
+    about it would be one. Bytes of a terminal that are not UTF-8 come as such."""
+    if has_half_pair(text):
+        raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
+
+
+def as_java_writes(host: str | None) -> str | None:
+    """The text that a broker has of a client's address, which is what ACLs are held against."""
+    return None if host is None else client_host(host)
+
+
+def read_audit_line(text: str) -> Asked:
+    """The question that Kafka answered when it wrote ``text``."""
+    from authorizer.audit.layouts import unwrapped
+    from authorizer.audit.line import parse_line
+
+    line = parse_line(unwrapped(text))
+    return Asked(
+        Question(line.principal, line.operation, line.resource_type, line.resource_name, line.host),
+        audit=line,
+    )
+
+
+def _read_pasted(text: str) -> Asked:
+    """A line as a terminal or a ticket gives it: broken where the window ended, say."""
+    text = text.strip()
+    if "Principal = " not in text:
+        raise InvalidRequest(f"{text[:_SHOWN]!r} is no audit line of Kafka, nor a question; {FORM}")
+    if text.count("Principal = ") > 1 and "\n" in text:
+        raise InvalidRequest("several audit lines; give them to --audit FILE, or to --audit -")
+    line = text.replace("\r", "").replace("\n", "")
+    return read_audit_line(line)._replace(was_broken="\n" in text, moment=_moment(line))
+
+
+def _moment(line: str) -> str | None:
+    """When a line was written, in UTC; a time without a zone is taken for that."""
+    from authorizer.audit.layouts import Zone, read_entry
+    from metalog_sources.moment import time_text
+
+    try:
+        return time_text(read_entry(line, Zone("UTC")).micros // 1000)
+    except InvalidRequest:
+        return None
+
+
+def _standard_input() -> str:
+    data = sys.stdin.buffer.read(_MOST_PASTED + 1)
+    if len(data) > _MOST_PASTED:
+        raise InvalidRequest("more than an audit line on stdin; give many to --audit -")
+    return data.decode("utf-8", errors="replace")
+
+
+def read_request(request: Mapping[str, Any]) -> Asked:
+    """A question in the keys of ``--json``; other keys may be there, and are not read."""
+    for key in ("principal", "operation", "resourceType"):
+        if not isinstance(request.get(key), str):
+            raise InvalidRequest(f"no {key}" if key not in request else f"{key} is no string")
+    resource_type = parse_word(ResourceType, request["resourceType"], "resourceType")
+    default_name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else None
+    name, host = request.get("resourceName", default_name), request.get("host")
+    if not isinstance(name, str):
+        raise InvalidRequest("no resourceName" if name is None else "resourceName is no string")
+    if not isinstance(host, str | None):
+        raise InvalidRequest("host is neither a string nor null")
+    return asked(request["principal"], request["operation"], (resource_type, name), host)
+
+
+def _pasted(words: list[str]) -> str | None:
+    """An audit line, in quotes or, if the person's own shell let that pass, without."""
+    if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
+        return words[0]
+    if len(words) > 3 and "=" in words:
+        return " ".join(words)
+    return None
+
+
+def _next(words: list[str], position: int) -> str | None:
+    return words[position] if position < len(words) else None

@@ -1,0 +1,56 @@
+"""The words a person types for Kafka's enums, in any case, and the nearest known word.
+
+``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are one word.
+This module must not know what the words are used for.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, TypeVar
+
+from metalog.acl import CLUSTER_NAME, Operation, ResourceType, camel
+from metalog.errors import InvalidRequest
+
+Word = TypeVar("Word", bound=IntEnum)
+
+_FILTER_WORDS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
+_LITERAL: Final = "LITERAL:"
+
+
+def folded(text: str) -> str:
+    return text.replace("_", "").replace("-", "").replace(" ", "").casefold()
+
+
+def parse_word(kind: type[Word], text: str, what: str, *, filter: bool = False) -> Word:
+    """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
+    known = {folded(word.name): word for word in kind if filter or word.name not in _FILTER_WORDS}
+    found = known.get(folded(text))
+    if found is None:
+        from authorizer.analysis.names import nearest_name
+
+        near = nearest_name(folded(text), known.keys())
+        raise InvalidRequest(
+            f"unknown {what} {text!r}; did you mean {camel(known[near])}?"
+            if near is not None
+            else f"unknown {what} {text!r}; it is one of {', '.join(map(camel, known.values()))}"
+        )
+    return found
+
+
+def parse_operation(text: str) -> Operation:
+    return parse_word(Operation, text, "operation")
+
+
+def parse_resource(text: str) -> tuple[ResourceType, str]:
+    """``TYPE:NAME``; ``TYPE:LITERAL:NAME`` as an audit line has it; ``cluster`` alone."""
+    type_text, colon, name = text.partition(":")
+    if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
+        return ResourceType.CLUSTER, CLUSTER_NAME
+    if not colon and folded(text) not in map(folded, ResourceType.__members__):
+        raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
+    resource_type = parse_word(ResourceType, type_text, "resource type")
+    name = name.removeprefix(_LITERAL)
+    if not name:
+        raise InvalidRequest(f"resource {text!r} has no name; write it as {type_text}:NAME")
+    return resource_type, name

@@ -1,0 +1,1 @@
+"""Writes answers: text, JSON, CSV, reports of build servers, progress."""

@@ -1,0 +1,93 @@
+"""Reports in the forms that build servers read: GitHub's annotations, and JUnit's XML.
+
+GitHub's are workflow commands (``::error file=…,line=…::message``). JUnit's is what its Ant
+task wrote, as far as those who read it agree. This module must not know what is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from shell.output.output import Output
+from shell.output.safe import safe
+
+GITHUB_LEVELS: Final = ("notice", "warning", "error")
+_NOT_XML: Final = re.compile("[\ufffe\uffff]")
+
+
+class Case(NamedTuple):
+    """One thing that was looked at: passed where ``failures`` is empty."""
+
+    name: str
+    failures: Sequence[str] = ()
+    skipped: str | None = None
+
+
+def annotation(
+    level: str, title: str, message: str, file: str = "", line: int = 0, column: int = 0
+) -> str:
+    """One of GitHub's workflow commands; ``level`` is one of ``GITHUB_LEVELS``."""
+    properties = {
+        "file": file,
+        "line": str(line) if line else "",
+        "col": str(column) if column else "",
+        "title": title,
+    }
+    said = ",".join(f"{key}={_property(text)}" for key, text in properties.items() if text)
+    return f"::{level} {said}::{_data(message)}"
+
+
+def print_junit(suite: str, cases: Sequence[Case], output: Output) -> None:
+    failed = sum(bool(case.failures) for case in cases)
+    skipped = sum(case.skipped is not None for case in cases)
+    counts = f'tests="{len(cases)}" failures="{failed}" skipped="{skipped}"'
+    output.line('<?xml version="1.0" encoding="UTF-8"?>')
+    output.line(f"<testsuites {counts}>")
+    output.line(f"  <testsuite name={_attribute(suite)} {counts}>")
+    if output.missing:
+        output.line("    <properties>")
+        for each in output.missing:
+            output.line(f'      <property name="missing" value={_attribute(each)}/>')
+        output.line("    </properties>")
+    for case in cases:
+        for line in _case_lines(suite, case):
+            output.line(line)
+    output.line("  </testsuite>")
+    output.line("</testsuites>")
+
+
+def _case_lines(suite: str, case: Case) -> Iterable[str]:
+    start = f"    <testcase classname={_attribute(suite)} name={_attribute(case.name)}"
+    if case.skipped is not None:
+        yield f"{start}><skipped message={_attribute(case.skipped)}/></testcase>"
+    elif not case.failures:
+        yield f"{start}/>"
+    else:
+        count = len(case.failures)
+        first = case.failures[0] if count == 1 else f"{case.failures[0]} and {count - 1:,} more"
+        yield f"{start}>"
+        yield f"      <failure message={_attribute(first)}>"
+        yield from (escape(_xml(failure)) for failure in case.failures)
+        yield "      </failure>"
+        yield "    </testcase>"
+
+
+def _xml(text: str) -> str:
+    """``text`` in characters that XML 1.0 can hold; ``safe`` escapes the controls."""
+    return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_xml(text))
+
+
+def _data(text: str) -> str:
+    """As GitHub's own toolkit escapes a message."""
+    return safe(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

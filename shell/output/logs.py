@@ -1,0 +1,107 @@
+"""What a node that runs writes down: a line for each thing that happens, and the audit log.
+
+Text is in the layout of Kafka's own logs, so that what reads those reads these, the audit lines
+by ``metalog explain`` too; JSON is one object a line. No line can be forged by a name that it
+tells. All is written by threads, behind bounded queues. This module must not know what happens.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from authorizer.audit.line import LOGGER, TRACE
+from metalog.errors import InvalidRequest
+from shell.output.safe import safe
+
+if TYPE_CHECKING:
+    from metalog_node.ops.log_queue import LogQueue
+
+FORMATS: Final = ("text", "json")
+AUDIT_LEVELS: Final = ("INFO", "DEBUG", "TRACE")
+"""Denials; what is allowed, too; what a client only looks for, too. As of Kafka's own logger."""
+
+_LEVELS: Final = {
+    TRACE: "TRACE",
+    logging.DEBUG: "DEBUG",
+    logging.INFO: "INFO",
+    logging.WARNING: "WARN",
+    logging.ERROR: "ERROR",
+    logging.CRITICAL: "FATAL",
+}
+
+
+def start_logging(
+    format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
+) -> Mapping[str, LogQueue]:
+    """All goes to standard error, warnings and worse alone if ``is_quiet``, but the audit log,
+    from ``audit_level`` on, to ``audit_file`` if that is given. Returns the queues of the node's
+    own lines and of the audit log's, to be closed at the end.
+
+    ``InvalidRequest`` where it cannot be written. A file that is moved away is made anew, as
+    logrotate wants it.
+    """
+    from metalog_node.ops.log_queue import LogQueue
+
+    root = logging.getLogger()
+    everything = logging.StreamHandler(sys.stderr)
+    everything.setFormatter(JsonLines() if format == "json" else KafkaLayout())
+    kept = everything if audit_file is None else _appending(audit_file)
+    queues = {"node": LogQueue(everything), "audit": LogQueue(kept)}
+    root.addHandler(queues["node"])
+    root.setLevel(logging.WARNING if is_quiet else logging.INFO)
+    audit = logging.getLogger(LOGGER)
+    if audit_level is not None:
+        audit.setLevel(TRACE if audit_level == "TRACE" else audit_level)
+    elif audit_file is not None:
+        audit.setLevel(logging.INFO)
+    audit.addHandler(queues["audit"])
+    audit.propagate = False
+    return queues
+
+
+def _appending(audit_file: str) -> logging.Handler:
+    try:
+        kept = WatchedFileHandler(Path(audit_file), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InvalidRequest(
+            f"--audit-log {audit_file}: cannot be written: {error.strerror}"
+        ) from None
+    kept.setFormatter(KafkaLayout())
+    return kept
+
+
+class KafkaLayout(logging.Formatter):
+    """``[%d] %p %m (%c)``, as Kafka's own configuration has it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created).astimezone()
+        time = f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03d}"
+        line = f"[{time}] {_level(record)} {safe(record.getMessage())} ({record.name})"
+        if record.exc_info:
+            line = f"{line}\n{self.formatException(record.exc_info)}"
+        return line
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created, UTC)
+        told = {
+            "time": f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z",
+            "level": _level(record),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told)
+
+
+def _level(record: logging.LogRecord) -> str:
+    return _LEVELS.get(record.levelno, record.levelname)

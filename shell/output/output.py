@@ -1,0 +1,322 @@
+"""Where a verb's answers go: text lines, JSON lines, CSV or Markdown; notes go to stderr.
+
+Text is one item a line, aligned by blanks, without borders, never cut, and streams.
+JSON has one object a line and nothing else on stdout. A verb hands over records;
+this module alone knows streams, colours, the pager and formats.
+
+This module must not know what the records mean.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+
+from shell.output.safe import inert, safe, shown
+
+if TYPE_CHECKING:
+    from shell.output.progress import Progress
+
+__all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
+
+COLORS: Final = ("auto", "always", "never")
+_STYLES: Final = {
+    "good": "32",
+    "bad": "31",
+    "strong": "1",
+    "faint": "2",
+    "warn": "33",
+    "name": "36",
+}
+_MISSING_LEADS: Final = {
+    "markdown": "**missing**: ",
+    "csv": "# missing: ",
+    "commands": "# missing: ",
+    "github": "::warning title=metalog --salvage::missing: ",
+}
+_ROWS_MEASURED: Final = 500
+_WIDEST: Final = 120
+_HANG: Final = 4
+
+
+class Cell(NamedTuple):
+    """Safe text in a style (``good``, ``bad``, ``strong``, ``faint``, ``warn``, ``name``)."""
+
+    text: str
+    style: str | None = None
+
+
+class Output:
+    """What a verb writes to. ``format`` is one that the verb said it has; ``width`` is that of
+    the terminal which shows it, ``err_width`` that of the one which shows notes; None where lines
+    are never broken."""
+
+    def __init__(
+        self,
+        out: TextIO,
+        err: TextIO,
+        *,
+        format: str = "text",
+        color: bool = False,
+        quiet: bool = False,
+        width: int | None = None,
+        err_width: int | None = None,
+        pager: Callable[[], TextIO | None] = lambda: None,
+    ) -> None:
+        self.format = format
+        self.color = color
+        self.quiet = quiet
+        self.width = width
+        self.err = err
+        self._err_width = err_width
+        self._out = out
+        self._pager: Callable[[], TextIO | None] | None = pager
+        self._encode: Callable[[Any], str] | None = None
+        self.missing: tuple[str, ...] = ()
+        self.missing_fields: tuple[Mapping[str, Any], ...] = ()
+        self._has_said_missing = True
+        self._progress: Progress | None = None
+        self._whole: Progress | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.format == "text"
+
+    @property
+    def out(self) -> TextIO:
+        """Standard output, or the pager from the first time that it is asked for."""
+        if self._progress is not None and self._out.isatty():
+            self.end_progress()
+        if self._pager is not None:
+            pager, self._pager = self._pager, None
+            paged = pager()
+            if paged is not None:
+                self._out = paged
+                self.err = paged if self.err.isatty() else self.err
+        return self._out
+
+    def begin_progress(self, doing: str) -> None:
+        """A terminal shows from now on what goes on, each ``busy`` in its turn, until the answer
+        begins to appear there or ``end_progress``."""
+        self._whole = self._shown(doing, patience_s=0.0)
+        self._whole.__enter__()
+
+    def busy(self, doing: str) -> AbstractContextManager[Progress]:
+        """For a ``with`` block that may take long: a terminal shows what it is at."""
+        if self._whole is None:
+            return self._shown(doing)
+        self._whole.doing = doing
+        return nullcontext(self._whole)
+
+    def _shown(self, doing: str, *, patience_s: float | None = None) -> Progress:
+        from shell.output.progress import Progress
+
+        wanted = not self.quiet and self.err.isatty()
+        progress = Progress(self.err, doing, wanted=wanted, patience_s=patience_s)
+        self._progress = progress if wanted else None
+        return progress
+
+    def end_progress(self) -> None:
+        """Nothing is shown of long work from here on, also where it was broken off."""
+        if self._progress is not None:
+            self._progress.stop()
+        self._progress = self._whole = None
+
+    def go_on(self) -> None:
+        """What is written from here on comes as it happens, and is not paged."""
+        self._pager = None
+
+    def line(self, text: str = "") -> None:
+        """One line of text, which is safe already."""
+        self._say_missing_once()
+        self.out.write(text + "\n")
+
+    def prose(self, text: str, indent: int = 0) -> None:
+        """A sentence, on a terminal broken between words; all but the first line indented."""
+        if self.width is None:
+            self.line(text)
+            return
+        from shell.output.wrapping import wrapped
+
+        for line in wrapped(text, self.width, indent):
+            self.line(line)
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        """One JSON object on a line of its own."""
+        if self._encode is None:
+            from json import JSONEncoder
+
+            self._encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        if self.missing_fields:
+            record = {**record, "missing": self.missing_fields}
+            self._has_said_missing = True
+        self.out.write(safe(self._encode(record)) + "\n")
+
+    def raw(self, data: bytes) -> None:
+        """Bytes of a format that is not ours to change, and that itself names the ``missing``."""
+        self._has_said_missing = True
+        self.out.flush()
+        self.out.buffer.write(data)
+
+    def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
+        """What the output lacks, in ``lines`` and as JSON: on stderr, and in the output itself.
+
+        Each JSON object gets the key ``missing``; Markdown, CSV, commands and GitHub's
+        annotations begin with it. SARIF, JUnit and raw bytes take it from ``missing``.
+        """
+        found = tuple(lines)
+        for line in found:
+            self.warn(f"missing in what follows: {line}")
+        self.missing += found
+        self.missing_fields += tuple(fields)
+        self._has_said_missing = False
+
+    def _say_missing_once(self) -> None:
+        if self._has_said_missing:
+            return
+        self._has_said_missing = True
+        lead = _MISSING_LEADS.get(self.format)
+        for line in self.missing if lead is not None else ():
+            self.out.write(f"{lead}{safe(line)}\n")
+
+    def note(self, text: str) -> None:
+        """What a person may want to know beside the answer; ``-q`` leaves it out."""
+        if not self.quiet:
+            self._say(f"note: {text}", "faint")
+
+    def warn(self, text: str) -> None:
+        """What a person must know to read the answer rightly."""
+        self._say(f"warning: {text}", "warn")
+
+    def error(self, text: str) -> None:
+        """What could not be answered, where the verb goes on with the rest."""
+        self._say(f"metalog: {text}", None)
+
+    def _say(self, text: str, style: str | None) -> None:
+        if self._out is not self.err:
+            self._out.flush()
+        lines = [safe(text)]
+        if self._err_width is not None:
+            from shell.output.wrapping import wrapped
+
+            lines = wrapped(lines[0], self._err_width, _HANG // 2)
+        with nullcontext() if self._progress is None else self._progress.aside():
+            self.err.writelines(self.paint(line, style) + "\n" for line in lines)
+            self.err.flush()
+
+    def paint(self, text: str, style: str | None) -> str:
+        if not self.color or style is None:
+            return text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[m"
+
+    def records(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Each row under ``keys``, in JSON, CSV or Markdown as chosen."""
+        if self.format == "json":
+            for row in rows:
+                self.record(dict(zip(keys, row, strict=True)))
+        elif self.format == "csv":
+            self._csv(keys, rows)
+        else:
+            self._markdown(keys, rows)
+
+    def aligned(
+        self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
+    ) -> None:
+        """Rows in columns as wide as their widest cell among the first hundreds of rows.
+
+        A cell that is wider than most terminals leave room for moves its own row only. On a
+        terminal a row that does not fit goes on in the next line, unless it stays ``whole``.
+        """
+        source = iter(rows)
+        head = list(islice(source, _ROWS_MEASURED))
+        widths = [
+            max((width for width in map(text_width, column) if width <= _WIDEST), default=0)
+            for column in zip(*head, strict=True)
+        ]
+        for row in chain(head, source):
+            cells = self._aligned_cells(row, widths)
+            line = (indent + "  ".join(cells)).rstrip()
+            if whole or self.width is None or len(line) <= self.width:
+                self.line(line)
+                continue
+            from shell.output.wrapping import wrapped_row
+
+            cells[0] = indent + cells[0]
+            for part in wrapped_row(cells, self.width, len(indent) + _HANG):
+                self.line(part)
+
+    def _aligned_cells(self, row: Sequence[Cell | str], widths: list[int]) -> list[str]:
+        parts = []
+        last = len(row) - 1
+        for number, cell in enumerate(row):
+            text, style = cell if isinstance(cell, Cell) else (cell, None)
+            width = text_width(cell)
+            gap = widths[number] - width
+            if gap < 0 and width <= _WIDEST:
+                widths[number] -= gap
+            parts.append(self.paint(text, style) + (" " * gap if number != last else ""))
+        return parts
+
+    def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        import csv
+
+        self._say_missing_once()
+        writer = csv.writer(self.out, lineterminator="\n")
+        writer.writerow(keys)
+        writer.writerows(map(inert, row) for row in rows)
+
+    def _markdown(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self.line(f"| {' | '.join(keys)} |")
+        self.line("|" + " --- |" * len(keys))
+        for row in rows:
+            self.line(f"| {' | '.join(in_markdown(value) for value in row)} |")
+
+    def flush(self) -> None:
+        if self.format == "json" and not self._has_said_missing:
+            self.record({})
+        self._say_missing_once()
+        self._out.flush()
+        self.err.flush()
+
+
+def in_markdown(value: object) -> str:
+    """``value`` as plain text in Markdown, where nothing in it can become markup."""
+    text = safe(str(value))
+    for special in "\\|*_`<":
+        text = text.replace(special, "\\" + special)
+    return text
+
+
+def text_width(cell: Cell | str) -> int:
+    text = cell.text if isinstance(cell, Cell) else cell
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text
+    )
+
+
+def colored(choice: str, stream: TextIO) -> bool:
+    """Whether to colour, by ``--color``, https://no-color.org and the terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def prepare_streams(json: bool) -> tuple[TextIO, TextIO]:
+    """Standard output and error that can hold any name; JSON is UTF-8 whatever the locale."""
+    out = sys.stdout if sys.stdout is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
+    err = sys.stderr if sys.stderr is not None else open(os.devnull, "w")  # noqa: SIM115, PTH123
+    for stream in (out, err):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace", encoding="utf-8" if json else None)
+    return out, err

@@ -1,0 +1,108 @@
+"""What a command is at, on a terminal's stderr, while it keeps a person waiting.
+
+A thread of its own looks at it twice a second, so that a long step shows life too, such as a
+sort, which can say nothing meanwhile. It ends where the answer begins to appear on the same
+terminal. It writes by a descriptor of its own, since standard error may be lent to a process that
+starts meanwhile. This module must not know what is being done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
+from time import monotonic
+from types import TracebackType
+from typing import Final, TextIO
+
+from shell.output.safe import safe
+from shell.output.wrapping import terminal_width, visible_width
+
+PATIENCE_S = 1.0
+"""So long nothing is shown, since most commands are done by then."""
+_INTERVAL_S: Final = 0.5
+_CUT: Final = "…"
+
+
+class Progress:
+    """A line that is drawn over and over while the ``with`` block lasts.
+
+    ``doing`` says what goes on, and may be set as often as one likes.
+    """
+
+    def __init__(
+        self, err: TextIO, doing: str, *, wanted: bool, patience_s: float | None = None
+    ) -> None:
+        self.doing = doing
+        self._err = _own(err) if wanted else err
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
+        self._since = monotonic()
+        self._over = Event()
+        self._drawing = Lock()
+        self._is_drawn = False
+        self._thread = Thread(target=self._watch, daemon=True) if wanted else None
+
+    def __enter__(self) -> Progress:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def reached(self, doing: str, offset: int, aim: int) -> None:
+        self.doing = f"{doing}: offset {offset:,} of {aim:,}"
+
+    def stop(self) -> None:
+        """Wipe the line away; no other follows."""
+        with self._drawing:
+            is_first = not self._over.is_set()
+            self._over.set()
+            self._wipe()
+            if is_first and self._thread is not None:
+                self._err.close()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The line is away within the block, for something else to be written in its place."""
+        with self._drawing:
+            self._wipe()
+            yield
+
+    def _line(self) -> str:
+        """As much as one line of the terminal holds: only one can be wiped away."""
+        text = safe(f"{self.doing} ({monotonic() - self._since:.0f} s)")
+        width = terminal_width(self._err)
+        if width is None or visible_width(text) < width:
+            return text
+        kept = text[: max(0, width - len(_CUT) - 1)]
+        while visible_width(kept) + len(_CUT) >= width and kept:
+            kept = kept[:-1]
+        return kept + _CUT
+
+    def _wipe(self) -> None:
+        if self._is_drawn:
+            self._err.write("\r\x1b[K")
+            self._err.flush()
+            self._is_drawn = False
+
+    def _watch(self) -> None:
+        wait = self._patience_s
+        while not self._over.wait(wait):
+            wait = _INTERVAL_S
+            with self._drawing:
+                if not self._over.is_set():
+                    self._err.write(f"\r{self._line()}\x1b[K")
+                    self._err.flush()
+                    self._is_drawn = True
+
+
+def _own(terminal: TextIO) -> TextIO:
+    descriptor = os.dup(terminal.fileno())
+    return os.fdopen(descriptor, "w", encoding=terminal.encoding, errors=terminal.errors)

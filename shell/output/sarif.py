@@ -1,0 +1,72 @@
+"""Findings as SARIF 2.1.0, which code scanning reads.
+
+This module must not know how a finding came about.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from authorizer.analysis.lint.checks import Found
+from authorizer.analysis.lint.finding import Finding, Severity
+from shell.arguments.lint_input import Looked
+from shell.output.output import Output
+from shell.output.safe import safe, shown
+from shell.version import VERSION
+from shell.views.acls import sentence
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def print_sarif(results: Sequence[Found], looked: Looked, output: Output) -> None:
+    rules = [
+        {"id": result.check.id, "shortDescription": {"text": result.check.title}}
+        for result in results
+    ]
+    found = [
+        _result(number, result.check.id, finding, looked)
+        for number, result in enumerate(results)
+        for finding in result.found or ()
+    ]
+    driver = {"name": "metalog lint", "semanticVersion": VERSION, "rules": rules}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints"}
+    if output.missing:
+        run["invocations"] = [_invocation(output.missing)]
+    run["results"] = found
+    report = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    output.line(safe(json.dumps(report, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _invocation(missing: Sequence[str]) -> dict[str, Any]:
+    notifications = [
+        {"level": "warning", "message": {"text": f"missing: {line}"}} for line in missing
+    ]
+    return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
+
+
+def _result(rule: int, check: str, finding: Finding, looked: Looked) -> dict[str, Any]:
+    subject = shown(finding.name) if finding.acl is None else sentence(finding.acl)
+    return {
+        "ruleId": check,
+        "ruleIndex": rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{subject}: {finding.message}"},
+        "locations": [_location(subject, finding, looked)],
+    }
+
+
+def _location(subject: str, finding: Finding, looked: Looked) -> dict[str, Any]:
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": subject}]}
+    place = None if finding.acl is None else looked.places.get(finding.acl)
+    if place is not None:
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file)}}
+        if place.line:
+            physical["region"] = {"startLine": place.line}
+            if place.column:
+                physical["region"]["startColumn"] = place.column
+        location["physicalLocation"] = physical
+    return location

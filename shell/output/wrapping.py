@@ -1,0 +1,78 @@
+"""Lines that fit a terminal: broken between words or columns, and never inside either.
+
+Text that is not for a terminal is never broken. This module must not know what is said.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Final, TextIO
+
+_WORDS: Final = re.compile(r"\s+|\S+")
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_GAP: Final = "  "
+_SIGN: Final = 2
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """The columns of the terminal that ``stream`` is; None where it is none, or tells none."""
+    if not stream.isatty():
+        return None
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def visible_width(text: str) -> int:
+    """The columns that ``text`` takes, which may be styled."""
+    from shell.output.output import text_width
+
+    return text_width(_STYLE.sub("", text))
+
+
+def wrapped(text: str, width: int, indent: int) -> list[str]:
+    """``text`` in lines of at most ``width`` columns, all but the first indented.
+
+    A word that is longer than a line stays whole.
+    """
+    if visible_width(text) <= width:
+        return [text]
+    lines: list[str] = []
+    line = ""
+    for word in _WORDS.findall(text):
+        has_words = bool(line.strip())
+        if word.isspace():
+            line += word if has_words or not lines else ""
+        elif has_words and visible_width(line) + visible_width(word) > width:
+            lines.append(line.rstrip())
+            line = " " * indent + word
+        else:
+            line += word
+    return [*lines, line.rstrip()]
+
+
+def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
+    """The columns of a row, those that do not fit on lines of their own; then by words.
+
+    A sign goes with what it is a sign of. One word that no line has room for stays.
+    """
+    lines: list[list[str]] = [[]]
+    used = 0
+    for cell in cells:
+        line, columns = lines[-1], visible_width(cell)
+        can_fit = columns <= width - indent or " " in cell.strip()
+        if line and used + columns > width and can_fit:
+            is_sign = len(line) > 1 and visible_width(line[-1].strip()) <= _SIGN
+            lines.append([line.pop()] if is_sign else [])
+            used = indent + sum(visible_width(each) + len(_GAP) for each in lines[-1])
+        lines[-1].append(cell)
+        used += columns + len(_GAP)
+    texts = [_GAP.join(line).rstrip() for line in lines]
+    hung = [texts[0], *(" " * indent + text for text in texts[1:])]
+    return [line for text in hung for line in wrapped(text, width, indent)]

@@ -1,0 +1,66 @@
+"""ACLs and users of any SOURCE as a document, for the verbs that move them in and out.
+
+This module must not know formats.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.controller.acl import why_not
+from metalog.errors import InvalidSource
+from metalog.plurals import counted
+from metalog_sources.store import document_of
+from shell.context import opened_text, replayed_source, store_document
+from shell.output.output import Output
+from shell.views.acls import sentence
+
+if TYPE_CHECKING:
+    from metalog.image.metadata import MetadataImage
+    from metalog_sources.formats.document import Document
+    from metalog_sources.source import Source
+
+_NAMED = 5
+
+
+class Held(NamedTuple):
+    """What a SOURCE holds; a store's own document, with its notes and what it owns."""
+
+    source: Source
+    document: Document
+    image: MetadataImage | None
+
+
+def held_by(
+    text: str,
+    arguments: Namespace,
+    output: Output,
+    *,
+    is_whole: bool = False,
+    rests_on_users: bool = False,
+) -> Held:
+    """All that ``text`` holds as of now, or of a log's ``--at``; what is odd about it is said.
+
+    ``rests_on_users``: the SCRAM users are used, and not only the ACLs. ACLs that Kafka would
+    refuse to create, which an odd log may hold, are left out of the document unless it
+    ``is_whole``; the image has them.
+    """
+    source = opened_text(text, arguments, output)
+    if source.store is not None and arguments.at is None and not arguments.committed:
+        store = source.store
+        document = store_document(store, arguments, output, rests_on_users=rests_on_users)
+        return Held(source, document, None)
+    image = replayed_source(arguments, output, source).image
+    document = document_of(image)
+    if is_whole:
+        return Held(source, document, image)
+    refused = [acl for acl in document.acls if why_not(acl)]
+    for acl in refused[:_NAMED]:
+        output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
+    if len(refused) > _NAMED:
+        output.warn(f"left out like these: {counted(len(refused) - _NAMED, 'more ACL')}")
+    entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
+    if refused and not entries:
+        raise InvalidSource(f"{text}: Kafka would refuse to create any of its ACLs; none is left")
+    return Held(source, document._replace(entries=entries), image)

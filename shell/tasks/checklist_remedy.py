@@ -1,0 +1,96 @@
+"""What makes all of a checklist pass: found need by need, and asked again with all of it applied.
+
+This module must not know how a checklist is read or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from authorizer.analysis.explain import explain
+from authorizer.analysis.remedies import Remedy
+from authorizer.trace import Question
+from metalog.acl import Acl, Operation
+from shell.output.output import Output
+from shell.tasks.checklist import Checklist, Line, check
+from shell.views.acls import sentence
+from shell.views.pasted_commands import command_lines, place_lines
+
+if TYPE_CHECKING:
+    from shell.tasks.queries import Judge
+
+
+def checklist_remedy(checklist: Checklist, judge: Judge) -> Remedy | None:
+    """The changes with which nothing that the task needs is denied; None where there are none, or
+    where none need be made."""
+    acls = dict.fromkeys(judge.acls)
+    powers: dict[str, None] = {}
+    shuts_out = False
+    needs = len(checklist.steps)
+    for _ in range(needs + 1):
+        lines = check(checklist, judge.assuming(acls.keys()))
+        missing = [line for line in lines if line.required and not line.decision.result]
+        if not missing:
+            before = frozenset(judge.acls)
+            add = tuple(acl for acl in acls if acl not in before)
+            remove = tuple(acl for acl in dict.fromkeys(judge.acls) if acl not in acls)
+            found = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
+            return found if add or remove else None
+        missing.sort(key=_weakest_last)
+        remedy = _remedy_of(missing[0], checklist, judge, tuple(acls))
+        if remedy is None:
+            return None
+        shuts_out = shuts_out or remedy.ends_default
+        powers |= dict.fromkeys(remedy.powers)
+        for acl in remedy.remove:
+            del acls[acl]
+        acls.update(dict.fromkeys(remedy.add))
+    return None
+
+
+def _weakest_last(line: Line) -> tuple[bool, bool]:
+    """READ and WRITE bring DESCRIBE, and WRITE on the topic is WRITE on some topic."""
+    return line.any_name, line.question.operation is Operation.DESCRIBE
+
+
+def _remedy_of(
+    line: Line, checklist: Checklist, judge: Judge, acls: tuple[Acl, ...]
+) -> Remedy | None:
+    """The least of what meets the need, if it can be, by none that makes a super user."""
+    found = [
+        remedy
+        for question in _alternatives(line, checklist)
+        for remedy in explain(acls, judge.context.config, question).remedies
+        if remedy.mends is None and remedy.use is None and remedy.commands is not None
+    ]
+    return min(found, key=lambda each: (bool(each.powers), each.ends_default), default=None)
+
+
+def _alternatives(line: Line, checklist: Checklist) -> Iterator[Question]:
+    """The ways to meet the need on resources that are named."""
+    if line.any_name:
+        name = checklist.named.get(line.question.resource_type)
+        if name is not None:
+            yield line.question._replace(resource_name=name)
+    else:
+        yield line.question
+    for permission in line.denied:
+        yield line.question._replace(
+            operation=permission.operation,
+            resource_type=permission.resource_type,
+            resource_name=checklist.named[permission.resource_type],
+        )
+
+
+def checklist_remedy_lines(remedy: Remedy, judge: Judge, output: Output) -> Iterator[str]:
+    """In words and commands."""
+    yield "all of it, asked again with this done:"
+    for power in remedy.powers:
+        yield f"  beware: {power}; better have somebody do it who may already"
+    if remedy.ends_default:
+        yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
+    for acl in remedy.remove:
+        yield f"  it takes away: {sentence(acl)}"
+    yield from command_lines(remedy.commands or (), judge.place, output, own=True)
+    yield from place_lines(judge.place)

@@ -1,0 +1,145 @@
+"""What happened to ACLs and users in a log, as far back as it goes, and to an answer.
+
+This module must not know how an answer is found or shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from authorizer.analysis.changes import Change, changes
+from authorizer.analysis.since import Since, since
+from authorizer.history.timeline import AclChange
+from metalog.errors import CorruptLog
+from metalog.image.policy import readable_of
+from metalog.loader import Doubt, Loader
+from metalog.ports import Appended, HighWatermark
+from metalog.records.acl_codes import acl_of
+from metalog.records.messages import AccessControlEntryRecord
+from snapshot.log_range import read_range
+from snapshot.reader import read_snapshot
+
+if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
+    from authorizer.trace import Question
+    from metalog.acl import Acl
+    from metalog.ids import SnapshotId, Uuid
+    from metalog.records.batch import Batch
+    from metalog_sources.replay import Replayed
+
+Result = TypeVar("Result")
+
+
+class History(NamedTuple):
+    """``changes`` come in log order from offset ``start``, at which ``base`` was bound.
+
+    ``doubts`` are about the records from there on.
+    """
+
+    start: int
+    base: dict[Uuid, Acl]
+    changes: list[Change]
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def of_acls(self) -> Iterator[AclChange]:
+        return (each for each in self.changes if isinstance(each, AclChange))
+
+
+def history_of(replayed: Replayed) -> History | None:
+    """As far back as the log can be read; None where it is too damaged, or is none."""
+
+    def found(start: int, base: SnapshotId | None) -> History:
+        acls, doubts = dict(_snapshot_acls(replayed, base)), _doubts(replayed, start, base)
+        return History(start, acls, list(_changes(replayed, start)), doubts)
+
+    return _as_far_back_as_possible(replayed, found)
+
+
+def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
+    """When the answer began, as far back as there is no doubt; None where the log is too
+    damaged to say, or is none."""
+
+    def found(start: int, base: SnapshotId | None) -> Since:
+        if base != replayed.snapshot and (doubts := _doubts(replayed, start, base)):
+            raise doubts[0].fault
+        acls = dict(_snapshot_acls(replayed, base))
+        of_acls = (each for each in _changes(replayed, start) if isinstance(each, AclChange))
+        return since(start, acls.items(), of_acls, config, question)
+
+    return _as_far_back_as_possible(replayed, found)
+
+
+def _as_far_back_as_possible(
+    replayed: Replayed, read: Callable[[int, SnapshotId | None], Result]
+) -> Result | None:
+    if replayed.source.store is not None:
+        return None
+    for base in _bases(replayed):
+        start = replayed.bounds.start if base is None else base.end_offset
+        try:
+            return read(start, base)
+        except CorruptLog:
+            continue
+    return None
+
+
+def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Doubt, ...]:
+    """Those about the records from ``start`` on; the replay itself may have begun later."""
+    if base == replayed.snapshot:
+        return replayed.doubts
+    loader = Loader(tolerant=True)
+    loader.handle(HighWatermark(replayed.offset))
+    if base is not None:
+        loader.load_snapshot(base, read_snapshot(replayed.source.log, base))
+    for event in read_range(replayed.source.log, start, replayed.offset):
+        loader.handle(event)
+    found = [*loader.doubts.values(), *replayed.doubts]
+    return tuple({(each.fault.file, each.offset): each for each in found}.values())
+
+
+def time_of(replayed: Replayed, offset: int) -> int | None:
+    """When the record at ``offset`` was written, in epoch milliseconds."""
+    for batch in _batches(replayed, offset):
+        return batch.max_timestamp
+    return None
+
+
+def _bases(replayed: Replayed) -> list[SnapshotId | None]:
+    """From where the ACLs can be followed, the longest history first."""
+    bounds = replayed.bounds
+    reaching = [
+        each for each in replayed.snapshots if bounds.start <= each.end_offset <= replayed.offset
+    ]
+    return [None, *reaching] if bounds.start == 0 else [*reaching]
+
+
+def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tuple[Uuid, Acl]]:
+    if base is None:
+        return
+    for batch in read_snapshot(replayed.source.log, base):
+        for message in batch.messages():
+            if isinstance(message, AccessControlEntryRecord):
+                yield message.id, acl_of(message)
+
+
+def _changes(replayed: Replayed, start: int) -> Iterator[Change]:
+    """What happened to ACLs and users from offset ``start`` up to where the replay ended."""
+    return changes(_records(_batches(replayed, start), start, replayed.offset))
+
+
+def _records(batches: Iterable[Batch], start: int, end: int) -> Iterator[tuple[int, int, Any]]:
+    """Those between two offsets, each with the latest time of any batch so far."""
+    time_ms = 0
+    for batch in batches:
+        time_ms = max(time_ms, batch.max_timestamp)
+        for offset, message in enumerate(batch.messages(), batch.base_offset):
+            if start <= offset < end:
+                yield offset, time_ms, readable_of(message) or message
+
+
+def _batches(replayed: Replayed, start: int) -> Iterator[Batch]:
+    for event in read_range(replayed.source.log, start, replayed.offset):
+        if isinstance(event, Appended):
+            yield event.batch

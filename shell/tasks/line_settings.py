@@ -1,0 +1,58 @@
+"""What audit lines tell of the configuration of the broker that wrote them.
+
+The rule on a line says whether its principal was a super user, and DefaultAllow that
+``allow.everyone.if.no.acl.found`` was true. Where nobody gave a configuration, this stands in
+for it; where somebody did, what differs is said. This module must not know what is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
+from shell.context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY, Context
+from shell.output.safe import shown
+
+if TYPE_CHECKING:
+    from authorizer.audit.line import AuditLine
+    from shell.output.output import Output
+
+
+def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
+    """``context`` with what ``lines`` tell in place of what was assumed."""
+    super_users: set[str] = set()
+    others: set[str] = set()
+    allow_everyone = False
+    for line in lines:
+        if line.rule is not None:
+            (super_users if line.rule == SUPER_USER else others).add(line.principal)
+            allow_everyone = allow_everyone or line.rule == DEFAULT_ALLOW
+    config = context.config
+    kept = []
+    for each in context.assumed:
+        key = each.partition("=")[0]
+        if key == SUPER_USERS_KEY and super_users:
+            config = config._replace(super_users=config.super_users | super_users)
+            output.note(f"{_listed(super_users)}: a super user, as the line says itself")
+            each = f"{key}={';'.join(sorted(super_users))}"
+        elif key == ALLOW_EVERYONE_KEY and allow_everyone:
+            config = config._replace(allow_everyone=True)
+            output.note(f"{key}=true, as the line says itself")
+            each = f"{key}=true"
+        kept.append(each)
+    for principal in sorted(super_users - config.super_users):
+        _say_differs(f"{shown(principal)} was a super user there, and is none here", output)
+    for principal in sorted(others & config.super_users):
+        _say_differs(f"{shown(principal)} is a super user here, and was none there", output)
+    if allow_everyone and not config.allow_everyone:
+        _say_differs(f"{ALLOW_EVERYONE_KEY} was true there, and is false here", output)
+    return context._replace(config=config, assumed=tuple(kept))
+
+
+def _listed(principals: Iterable[str]) -> str:
+    return ", ".join(map(shown, sorted(principals)))
+
+
+def _say_differs(how: str, output: Output) -> None:
+    output.warn(f"the configuration differs from that of the broker that wrote the line: {how}")

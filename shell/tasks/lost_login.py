@@ -1,0 +1,92 @@
+"""Whether deleting SCRAM credentials takes away the login by which ACLs and users are changed.
+
+This module must not know how a credential is deleted.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.acl import CLUSTER_NAME, PatternType, ResourcePatternFilter, ResourceType
+from metalog.errors import InvalidRequest
+from metalog.scram import ScramMechanism
+from metalog_sources.store import NarrowStore, Store
+from shell.context import read_config, state_document
+from shell.output.safe import shown
+from shell.tasks.plan_checks import caller_of
+
+if TYPE_CHECKING:
+    from metalog.acl import Acl
+    from metalog_sources.source import Source
+    from metalog_sources.targets.credentials import CredentialTarget
+    from shell.output.output import Output
+
+_CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
+_ALL_THE_SAME = "--allow-lockout does it all the same"
+
+
+class Deletion(NamedTuple):
+    """``users`` are all that there are, each with its mechanisms."""
+
+    user: str
+    mechanisms: Sequence[ScramMechanism]
+    users: Mapping[str, Mapping[ScramMechanism, int]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the user has no credential left."""
+        return set(self.mechanisms) >= self.users[self.user].keys()
+
+
+def refuse_lost_login(
+    source: Source,
+    target: CredentialTarget,
+    deletion: Deletion,
+    arguments: Namespace,
+    output: Output,
+) -> None:
+    """``InvalidRequest`` where it takes the caller's login, or the last one of a SCRAM user that
+    may alter ACLs."""
+    user = deletion.user
+    if caller_of(source, arguments) == f"User:{user}":
+        by = getattr(target, "caller_mechanism", None)
+        if deletion.is_whole or by in {each.mechanism_name for each in deletion.mechanisms}:
+            raise InvalidRequest(
+                f"this takes from {shown(user)} (who asks for it) its login; {_ALL_THE_SAME}"
+            )
+    if deletion.is_whole and _is_last(source, target, deletion, arguments, output):
+        raise InvalidRequest(
+            f"{shown(user)} is the last SCRAM user that may alter ACLs; name --super-users if "
+            f"others log in, or {_ALL_THE_SAME}"
+        )
+
+
+def _is_last(
+    source: Source,
+    target: CredentialTarget,
+    deletion: Deletion,
+    arguments: Namespace,
+    output: Output,
+) -> bool:
+    from shell.tasks.lockout import who_may_alter
+
+    try:
+        acls = _cluster_acls(target, arguments, output)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            f"{error}; whether somebody can alter ACLs then is not known, {_ALL_THE_SAME}"
+        ) from None
+    config = read_config(arguments, source, output).config
+    could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])
+    return could == {f"User:{deletion.user}"}
+
+
+def _cluster_acls(
+    target: CredentialTarget, arguments: Namespace, output: Output
+) -> tuple[Acl, ...]:
+    if isinstance(target, NarrowStore):
+        return state_document(target.state_about([_CLUSTER]), arguments, output).acls
+    assert isinstance(target, Store)
+    return state_document(target.state(), arguments, output).acls

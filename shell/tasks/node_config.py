@@ -1,0 +1,84 @@
+"""What a node's server.properties says of its folders and its quorum.
+
+Keys and defaults are Kafka's. This module must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
+
+
+class NodeConfig(NamedTuple):
+    """``directories`` in the order given, ``metadata_dir`` among them; ``controller`` is the
+    (name, host, port) of its controller listener, None where it has none, and
+    ``controller_listener`` the name by which it knows those of all controllers."""
+
+    node_id: int
+    roles: frozenset[str]
+    metadata_dir: Path | None
+    directories: tuple[Path, ...]
+    has_static_voters: bool
+    controller: tuple[str, str, int] | None
+    controller_listener: str | None
+    has_authorizer: bool
+
+
+def node_config(properties: Mapping[str, str], file: str) -> NodeConfig:
+    """``InvalidRequest`` where it is no KRaft node's configuration."""
+    if "zookeeper.connect" in properties:
+        raise InvalidRequest(
+            f"{file}: zookeeper.connect; nodes of Kafka 4 keep their metadata in a log of their own"
+        )
+    roles = frozenset(_words(properties.get("process.roles", "")))
+    if not roles:
+        raise InvalidRequest(f"{file}: no process.roles; a node is a broker, a controller or both")
+    node_id = properties.get("node.id", properties.get("broker.id", "")).strip()
+    if not node_id.isascii() or not node_id.isdigit():
+        raise InvalidRequest(f"{file}: node.id must be a number from 0 on")
+    directories = [Path(text) for text in _words(_first(properties, "log.dirs", "log.dir"))]
+    metadata = properties.get("metadata.log.dir", "").strip()
+    metadata_dir = Path(metadata) if metadata else next(iter(directories), None)
+    if metadata_dir is not None and metadata_dir not in directories:
+        directories.append(metadata_dir)
+    return NodeConfig(
+        int(node_id),
+        roles,
+        metadata_dir,
+        tuple(directories),
+        bool(properties.get("controller.quorum.voters", "").strip()),
+        _controller(properties, file) if "controller" in roles else None,
+        next(iter(_controller_listeners(properties)), None),
+        bool(properties.get("authorizer.class.name", "").strip()),
+    )
+
+
+def _first(properties: Mapping[str, str], *keys: str) -> str:
+    return next((properties[key] for key in keys if properties.get(key, "").strip()), "")
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _controller_listeners(properties: Mapping[str, str]) -> list[str]:
+    return _words(properties.get("controller.listener.names", ""))
+
+
+def _controller(properties: Mapping[str, str], file: str) -> tuple[str, str, int]:
+    names = _controller_listeners(properties)
+    if not names:
+        raise InvalidRequest(f"{file}: a controller needs controller.listener.names")
+    for key in (ADVERTISED, LISTENERS):
+        try:
+            named = dict(named_addresses(key, properties.get(key, "")))
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{file}: {error}") from None
+        address = named.get(names[0].upper())
+        if address is not None:
+            return names[0], address.host or "localhost", address.port
+    raise InvalidRequest(f"{file}: listeners has none called {names[0]}")

@@ -1,0 +1,92 @@
+"""Which real requests a plan would answer otherwise, of audit lines or of JSON lines.
+
+This module must not know how that is shown.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.plurals import counted
+from shell.output.output import Output
+from shell.output.safe import shown
+
+if TYPE_CHECKING:
+    from authorizer.trace import Question
+    from metalog.acl import Acl
+    from shell.arguments.batch_questions import Group
+    from shell.tasks.planning import Planned
+
+
+class Turned(NamedTuple):
+    """Requests of the audit log that would get another answer than now."""
+
+    group: Group
+    was: bool
+
+
+class Audit(NamedTuple):
+    turned: list[Turned]
+    requests: int
+    bad: int
+
+    @property
+    def broken(self) -> list[Turned]:
+        """The requests that are allowed now and would be denied."""
+        return [each for each in self.turned if each.was]
+
+    def said(self) -> str:
+        times = sum(each.group.times for each in self.turned)
+        return f"{times:,} of {counted(self.requests, 'request')} would get another answer."
+
+
+def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
+    """Each question once, however it was answered when it was logged."""
+    from shell.arguments.batch_questions import Many
+
+    many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
+    before, after = (_decider(acls, made) for acls in (made.current, made.after))
+    turned: dict[Question, Turned] = {}
+    requests = 0
+    for group in many.groups(output):
+        requests += group.times
+        was = before(group)
+        if was is not after(group):
+            known = turned.get(group.asked.question, Turned(group._replace(times=0), was)).group
+            times = known.times + group.times
+            turned[group.asked.question] = Turned(known._replace(times=times), was)
+    found = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
+    return Audit(found, requests, many.bad)
+
+
+def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:
+    from authorizer.api import Action, RequestContext, ResourcePattern
+    from authorizer.standard import StandardAuthorizer
+
+    config = made.config
+    authorizer = StandardAuthorizer.from_acls(
+        acls,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+        tolerant=True,
+    )
+
+    def allowed(group: Group) -> bool:
+        question = group.asked.question
+        resource = ResourcePattern(question.resource_type, question.resource_name)
+        context = RequestContext(question.principal, question.host or "")
+        return authorizer.is_allowed(context, Action(question.operation, resource))
+
+    return allowed
+
+
+def asked_words(turned: Turned) -> Iterator[str]:
+    """Who asks, for what, and from where."""
+    question = turned.group.asked.question
+    yield shown(question.principal)
+    yield f"{question.operation.name} on {question.resource_type.name} " + shown(
+        question.resource_name
+    )
+    yield f"from {shown(question.host or '')}"

@@ -1,0 +1,133 @@
+"""What speaks against a plan: limits that refuse it, and findings that a reviewer should see.
+
+A refused plan is shown all the same, with the steps for which it was refused. This module
+must not know how a plan is shown, nor change a target.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
+from metalog_sources.targets.plan import Change, Step, after
+from metalog_sources.targets.target import refused_steps
+from shell.views.acls import resource_kind, sentence
+
+if TYPE_CHECKING:
+    from metalog_sources.formats.document import Document, Place
+    from metalog_sources.source import Source
+    from shell.tasks.planning import Planned
+
+
+class Refusal(NamedTuple):
+    """Why a plan is not to be applied, and the steps for which."""
+
+    message: str
+    steps: tuple[Step, ...]
+
+
+class PlanFinding(NamedTuple):
+    """What a reviewer should see; ``acl`` is None where it is about no step."""
+
+    message: str
+    acl: Acl | None = None
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f"{self.place}: "
+        what = "" if self.acl is None else f"{sentence(self.acl)}: "
+        return f"{where}{what}{self.message}"
+
+
+def add_lockout(parser: ArgumentParser) -> None:
+    """What ``lockout_of`` and ``caller_of`` go by, beside the broker's configuration."""
+    group = parser.add_argument_group("who may alter ACLs")
+    group.add_argument(
+        "--allow-lockout",
+        action="store_true",
+        help="even if the caller, or everyone, can then alter no ACLs",
+    )
+    group.add_argument(
+        "--caller", metavar="TYPE:NAME", help="who asks (default: the user of --command-config)"
+    )
+
+
+def refusal_of(made: Planned, arguments: Namespace, target: object) -> Refusal | None:
+    """Why the plan is refused: what ``target`` cannot hold, too many removals, a lock-out."""
+    return _unwritable(made, target) or _too_many(made, arguments) or _locked_out(made, arguments)
+
+
+def _unwritable(made: Planned, target: object) -> Refusal | None:
+    refused = refused_steps(target, made.plan.steps, made.current)
+    if not refused:
+        return None
+    step, why = refused[0]
+    more = f" (and {len(refused) - 1:,} more)" if len(refused) > 1 else ""
+    message = f"the target cannot {step.change.value} {sentence(step.acl)}: {why}{more}"
+    return Refusal(message, tuple(step for step, _ in refused))
+
+
+def _too_many(made: Planned, arguments: Namespace) -> Refusal | None:
+    limit = arguments.max_removals
+    if limit is not None and limit < 0:
+        raise InvalidRequest(f"--max-removals {limit}: a number from 0 on")
+    if limit is None or made.plan.removals <= limit:
+        return None
+    removals = [step for step in made.plan.steps if step.change is Change.REMOVE]
+    said = f"{counted(len(removals), 'ACL')} would be removed, more than --max-removals {limit}"
+    return Refusal(said, tuple(removals[limit:]))
+
+
+def _locked_out(made: Planned, arguments: Namespace) -> Refusal | None:
+    from shell.tasks.lockout import lockout_said
+
+    if arguments.allow_lockout:
+        return None
+    caller = caller_of(made.source, arguments)
+    said = lockout_said(made.current, made.after, made.config, caller)
+    if said is None:
+        return None
+    acls = set(made.current)
+    for step in made.plan.steps:
+        acls = after(acls, [step]) if step.acl.resource_type is ResourceType.CLUSTER else acls
+        if lockout_said(made.current, acls, made.config, caller) is not None:
+            return Refusal(said, (step,))
+    return Refusal(said, ())
+
+
+def caller_of(source: Source, arguments: Namespace) -> str | None:
+    """The principal that asks: ``--caller``, else the user as whom the target is reached."""
+    from metalog.principal import parse_principal
+
+    if arguments.caller is not None:
+        return str(parse_principal(arguments.caller))
+    return getattr(source.opened, "caller", None)
+
+
+def findings_of(steps: tuple[Step, ...], wanted: Document) -> Iterator[PlanFinding]:
+    """What is added outside what its file owns, owned by two files, or never asked for."""
+    added = {step.acl for step in steps if step.change is Change.ADD}
+    for entry, owner in added_outside(wanted):
+        if entry.acl in added:
+            yield PlanFinding(outside_said(owner), entry.acl, entry.place)
+    for overlap in owned_twice(wanted):
+        yield PlanFinding(overlap_said(overlap), None, overlap.other.place)
+    for step in steps:
+        if why := _never_asked(step):
+            yield PlanFinding(why, step.acl)
+
+
+def _never_asked(step: Step) -> str:
+    operation, resource_type = step.acl.operation, step.acl.resource_type
+    supported = SUPPORTED_OPERATIONS.get(resource_type)
+    if step.change is not Change.ADD or operation is Operation.ALL or supported is None:
+        return ""
+    if operation in supported:
+        return ""
+    kind = resource_kind(resource_type)
+    return f"Kafka never asks for {operation.name} on a {kind}, and kafka-acls refuses it"

@@ -1,0 +1,231 @@
+"""Answers to questions, from one image and one configuration.
+
+This module must not know how a question was typed or how an answer is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.analysis.json import answer_json
+from authorizer.trace import Question, Trace, trace
+from metalog.acl import Acl
+from metalog.errors import AuthorizerNotReady
+from metalog.ids import Uuid, uuid_text
+from shell.context import (
+    Context,
+    opened_source,
+    read_config,
+    refuse_doubts_of,
+    replayed_source,
+)
+from shell.tasks.unknown_names import Unknown, unknown_names
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from authorizer.analysis.explain import Explanation
+    from authorizer.api import RequestContext
+    from authorizer.audit.line import AuditLine
+    from authorizer.engine.decide import Decision
+    from authorizer.standard import StandardAuthorizer
+    from metalog_sources.replay import Replayed
+    from metalog_sources.source import Source
+    from shell.output.output import Output
+    from shell.views.pasted_commands import Place
+
+
+BY_RESOURCE_TYPE: Final = "ByResourceType"
+"""The rule of an answer about any one resource of a type, for which Kafka names none."""
+_HARDCODE: Final = "hardcode"
+"""The name under which Kafka asks first when any name will do."""
+
+
+class Judge:
+    """Decides, traces and explains under the ACLs of what was replayed.
+
+    ``refuse_doubts`` raises where no answer may be taken from it. Super users are answered all
+    the same, since no ACL is asked for them.
+    """
+
+    def __init__(
+        self, replayed: Replayed, context: Context, refuse_doubts: Callable[[], None]
+    ) -> None:
+        self.image = replayed.image
+        self.acls: Collection[Acl] = replayed.image.acls.by_id.values()
+        self.context = context
+        self._refuse_doubts = refuse_doubts
+        self._replayed = replayed
+
+    @property
+    def source(self) -> Source:
+        return self._replayed.source
+
+    @property
+    def may_go_back(self) -> bool:
+        """Whether the same may be asked of an earlier moment: nobody has chosen one yet."""
+        return self._replayed.source.store is None and self._replayed.moment is None
+
+    def trace(self, question: Question) -> Trace:
+        """One question, with all that was considered."""
+        self.check_ready(question)
+        return trace(self.acls, self.context.config, question)
+
+    def explain(
+        self, question: Question, *, since: bool = True, request: str | None = None
+    ) -> Explanation:
+        """All there is to say about one question that came of ``request``; ``since`` reads the log
+        once more."""
+        from authorizer.analysis.explain import explain
+        from shell.tasks.history import answer_since
+
+        self.check_ready(question)
+        explanation = explain(
+            self.acls,
+            self.context.config,
+            question,
+            assumed=self.context.assumed,
+            request=request,
+        )
+        if not since:
+            return explanation
+        began = answer_since(self._replayed, self.context.config, question)
+        return explanation._replace(since=began)
+
+    def time_of(self, offset: int) -> str | None:
+        """When the record at ``offset`` was written."""
+        from metalog_sources.moment import time_text
+        from shell.tasks.history import time_of
+
+        epoch_ms = time_of(self._replayed, offset)
+        return None if epoch_ms is None else time_text(epoch_ms)
+
+    def decide(self, question: Question) -> Decision:
+        """One of many questions: the ACLs are indexed at the first."""
+        from authorizer.api import Action, ResourcePattern
+
+        self.check_ready(question)
+        resource = ResourcePattern(question.resource_type, question.resource_name)
+        return self._authorizer.decide(
+            self._request(question), Action(question.operation, resource)
+        )
+
+    def decide_by_resource_type(self, question: Question) -> Decision:
+        """Whether the operation is allowed on at least one resource of the type (KIP-679)."""
+        from authorizer.engine.decide import Decision
+
+        for_hardcode = self.decide(question._replace(resource_name=_HARDCODE))
+        if for_hardcode.result:
+            return for_hardcode
+        result = self._authorizer.authorize_by_resource_type(
+            self._request(question), question.operation, question.resource_type
+        )
+        return Decision(result, BY_RESOURCE_TYPE)
+
+    def _request(self, question: Question) -> RequestContext:
+        from authorizer.api import RequestContext
+
+        host = self._unnamed_host if question.host is None else question.host
+        return RequestContext(
+            question.principal, host, additional_principals=question.additional_principals
+        )
+
+    @cached_property
+    def _authorizer(self) -> StandardAuthorizer:
+        from authorizer.standard import StandardAuthorizer
+
+        config = self.context.config
+        return StandardAuthorizer.from_acls(
+            self.acls,
+            super_users=config.super_users,
+            allow_everyone=config.allow_everyone,
+            tolerant=True,
+        )
+
+    @property
+    def place(self) -> Place:
+        """Where commands go that change what was read."""
+        from shell.views.pasted_commands import Place
+
+        return Place.of(self._replayed.source)
+
+    def assuming(self, acls: Collection[Acl]) -> Judge:
+        """One that answers by ``acls`` in the place of those that were read."""
+        other = Judge(self._replayed, self.context, self._refuse_doubts)
+        other.acls = acls
+        return other
+
+    @cached_property
+    def _unnamed_host(self) -> str:
+        """A host that no ACL names."""
+        named = {acl.host for acl in self.acls}
+        host = ""
+        while host in named:
+            host += "\0"
+        return host
+
+    def check_ready(self, question: Question) -> None:
+        """Before the first committed record only super users are answered, as by Kafka."""
+        if question.principal in self.context.config.super_users:
+            return
+        if not self._replayed.ready:
+            raise AuthorizerNotReady(
+                "no committed record was read, so no authorizer could answer yet; "
+                "metalog status says what there is"
+            )
+        self._refuse_doubts()
+
+    def id_of(self, acl: Acl) -> Uuid | None:
+        """The lowest id that ``acl`` is bound to; a store has no ids."""
+        if self._replayed.source.store is not None:
+            return None
+        return next(iter(self.image.acls.ids(acl)), None)
+
+    def ids(self, acls: Iterable[Acl]) -> dict[Acl, str]:
+        found = {acl: self.id_of(acl) for acl in acls}
+        return {acl: uuid_text(uuid) for acl, uuid in found.items() if uuid is not None}
+
+    def unknown(self, question: Question) -> list[Unknown]:
+        """Names of the question that nobody knows."""
+        return unknown_names(question, self.image, self.context.config.super_users)
+
+    def answer_json(self, question: Question, decision: Decision) -> dict[str, Any]:
+        """The answer with the keys that ``can`` and ``explain`` share."""
+        answer = answer_json(question, decision, self.context.assumed, self.id_of)
+        return answer | self.extent_json()
+
+    def extent_json(self) -> dict[str, int | None]:
+        """How far the log was read, and how far it is proven to be committed, as in ``status``."""
+        has_offsets = self._replayed.source.store is None
+        return {
+            "readTo": self._replayed.offset if has_offsets else None,
+            "provenCommit": self._replayed.proven.offset if has_offsets else None,
+        }
+
+
+def judge_of(
+    arguments: Namespace,
+    output: Output,
+    lines: Sequence[AuditLine] = (),
+    questions: Iterable[Question] | None = None,
+    pointed_out: Collection[Question] = (),
+) -> Judge:
+    """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
+    given, and of what is not known of those ``pointed_out``.
+
+    Audit ``lines`` that it is asked about tell something of the configuration.
+    """
+    source = opened_source(arguments, output)
+    context = read_config(arguments, source, output, decides=True)
+    if lines:
+        from shell.tasks.line_settings import context_of_lines
+
+        context = context_of_lines(context, lines, output)
+    if questions is not None:
+        from shell.tasks.narrow_source import for_questions
+
+        source = for_questions(source, questions, context.config.super_users, pointed_out)
+    replayed = replayed_source(arguments, output, source, shows=True)
+    return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

@@ -1,0 +1,158 @@
+"""Saved plans: read, made, and held against the target as it is now.
+
+A plan stays good while what its files own is as it was, and while it turns the same answers by
+the same super users and default rule.
+This module must not change a target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.files import LOCAL_FILES, is_descriptor, opened, read_whole
+from metalog.plurals import counted
+from metalog_sources.formats.document import acl_order, is_owned
+from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
+from shell.context import read_config
+from shell.output.safe import shown
+from shell.views.acls import resource_kind, sentence
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from authorizer.analysis.effect import OtherEffect
+    from authorizer.config import AuthorizerConfig
+    from metalog.acl import Acl
+    from metalog_sources.source import Source
+    from metalog_sources.targets.plan import Plan
+    from shell.output.output import Output
+
+_NAMED: Final = 20
+_ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
+
+
+class Since(NamedTuple):
+    """An ACL that came or went since a plan was made, and why the plan depends on it."""
+
+    acl: Acl
+    came: bool
+    why: str
+
+    def __str__(self) -> str:
+        return f"{sentence(self.acl)} was {'added' if self.came else 'removed'}: {self.why}"
+
+
+def saved_plan(name: str) -> SavedPlan | None:
+    """The plan that the file ``name`` holds, whatever it is called; None where it holds none."""
+    path = Path(name)
+    if not (path.is_file() or is_descriptor(path)):
+        return None
+    if path.suffix != ".json" and not _begins_as_plan(path):
+        return None
+    try:
+        return read_saved(read_whole(LOCAL_FILES, path).decode(), name)
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{name}: no UTF-8") from None
+
+
+def _begins_as_plan(path: Path) -> bool:
+    with opened(LOCAL_FILES, path) as file:
+        return file.read_at(0, len(SAVED_BEGINNING)) == SAVED_BEGINNING
+
+
+def plan_to_save(
+    target: str, current: Collection[Acl], plan: Plan, config: AuthorizerConfig
+) -> SavedPlan:
+    from authorizer.analysis.effect import reached_by
+
+    reached = reached_by(current, [step.acl for step in plan.steps])
+    return saved(
+        target,
+        reached,
+        current,
+        plan,
+        super_users=config.super_users,
+        allow_everyone=config.allow_everyone,
+    )
+
+
+def config_of(
+    plan: SavedPlan, source: Source, arguments: Namespace, output: Output
+) -> AuthorizerConfig:
+    """The configuration by which ``plan`` was judged; ``InvalidRequest`` where the caller gives
+    another one, by which lock-out and effect would have been judged otherwise."""
+    from authorizer.config import AuthorizerConfig
+
+    made_with = AuthorizerConfig(frozenset(plan.super_users), plan.allow_everyone)
+    options = arguments.config, arguments.super_users, arguments.allow_everyone
+    if source.config is None and options == (None, None, None):
+        return made_with
+    config = read_config(arguments, source, output).config
+    if made_with[:2] != config[:2]:
+        raise InvalidRequest(
+            f"this plan was made with {_config_said(made_with)}, and now there is "
+            f"{_config_said(config)}; make a new one with metalog plan"
+        )
+    return config
+
+
+def _config_said(config: AuthorizerConfig) -> str:
+    users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
+    return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
+
+
+def refuse_changed(
+    plan: SavedPlan,
+    current: Collection[Acl],
+    config: AuthorizerConfig,
+    output: Output,
+    advice: str = "make a new one with metalog plan",
+) -> None:
+    """``InvalidRequest`` where something has changed that ``plan`` depends on; each is named."""
+    found = list(changed_since(plan, current, config))
+    for each in found[1:_NAMED]:
+        output.warn(f"since this plan was made, {each}")
+    if found:
+        more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
+        raise InvalidRequest(
+            f"the target has changed since this plan was made: {found[0]}{more}; {advice}"
+        )
+
+
+def changed_since(
+    plan: SavedPlan, current: Collection[Acl], config: AuthorizerConfig
+) -> Iterator[Since]:
+    """What came or went that the files own, then what gives the plan another effect.
+
+    Steps that an interrupted run has taken are undone first, so that they are no change.
+    """
+    from authorizer.analysis.effect import AclChange, other_effects, reached_by
+
+    change = AclChange(plan.added, plan.removed)
+    steps = change.added | change.removed
+    now = change.undone(current)
+    before = {*plan.before}
+    owned = {acl for acl in now if is_owned(acl, plan.owns)}
+    owned_before = {acl for acl in before if is_owned(acl, plan.owns)}
+    for acl in sorted(owned ^ owned_before, key=acl_order):
+        yield Since(acl, acl in owned, "the plan's files own it")
+    unowned = {*reached_by(now, steps)} - owned
+    for effect in other_effects(before, owned_before | unowned, change, config):
+        yield Since(effect.acl, effect.acl in now, _said(effect))
+
+
+def _said(effect: OtherEffect) -> str:
+    question = effect.question
+    if question is None:
+        return "too many requests would have to be looked at to tell that nothing else turns"
+    who = "others" if "\0" in question.principal else shown(question.principal)
+    name = question.resource_name
+    what = f"names that begin with {shown(name[:-1])}" if name.endswith("\0") else shown(name)
+    asked = f"{question.operation.name} on {resource_kind(question.resource_type)} {what} for {who}"
+    then = _ANSWERS[effect.now[1]]
+    if effect.planned[0] is effect.planned[1]:
+        return f"{asked} would become {then}, which was not planned"
+    return f"{asked} was to become {_ANSWERS[effect.planned[1]]}, and would be {then}"

@@ -1,0 +1,90 @@
+"""Names in a question that neither the ACLs nor the log know: most denials are a typo.
+
+This module must not know what is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.analysis.names import nearest_name, nearest_principal
+from authorizer.trace import Question
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
+from shell.output.safe import shown
+
+if TYPE_CHECKING:
+    from metalog.image.metadata import MetadataImage
+
+_IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
+
+
+class Unknown(NamedTuple):
+    """``name``, of a principal, topic or group, is not known; ``near`` is, and looks like it.
+
+    ``is_listed``: the source lists what there is of its kind, as a log does with its topics.
+    """
+
+    what: str
+    name: str
+    near: str | None
+    is_listed: bool = False
+
+    def __str__(self) -> str:
+        name = shown(self.name)
+        if self.what == "principal":
+            said = f"no ACL and no SCRAM user is called {name}"
+        elif self.is_listed:
+            said = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
+        else:
+            said = f"no ACL but those on * reaches {self.what} {name}"
+        return said if self.near is None else f"{said}; did you mean {shown(self.near)}?"
+
+    def as_json(self) -> dict[str, str | None]:
+        return {"what": self.what, "name": self.name, "nearest": self.near}
+
+
+def unknown_names(
+    question: Question, image: MetadataImage, super_users: Collection[str]
+) -> list[Unknown]:
+    """What to point out about ``question`` before a person believes the answer."""
+    acls = image.acls.by_id.values()
+    found = [_unknown_principal(question.principal, image, acls, super_users)]
+    if question.resource_type in _IN_THE_LOG:
+        found.append(_unknown_resource(question, image, acls))
+    return [each for each in found if each is not None]
+
+
+def _unknown_principal(
+    principal: str, image: MetadataImage, acls: Iterable[Acl], super_users: Collection[str]
+) -> Unknown | None:
+    known = {acl.principal for acl in acls}
+    for users in image.scram.mechanisms.values():
+        known.update(f"User:{user}" for user in users)
+    known.update(super_users)
+    if principal in known:
+        return None
+    near = nearest_principal(principal, known - {WILDCARD_PRINCIPAL})
+    return Unknown("principal", principal, near)
+
+
+def _unknown_resource(
+    question: Question, image: MetadataImage, acls: Iterable[Acl]
+) -> Unknown | None:
+    kind, name = question.resource_type, question.resource_name
+    listed = _names_in_the_log(image, kind)
+    known = set(listed)
+    for acl in acls:
+        if acl.resource_type is not kind:
+            continue
+        if acl.pattern_type is PatternType.PREFIXED and name.startswith(acl.resource_name):
+            return None
+        if acl.resource_name != WILDCARD:
+            known.add(acl.resource_name)
+    if name in known:
+        return None
+    return Unknown(_IN_THE_LOG[kind], name, nearest_name(name, known), bool(listed))
+
+
+def _names_in_the_log(image: MetadataImage, kind: ResourceType) -> Collection[str]:
+    return image.topics.by_name.keys() if kind is ResourceType.TOPIC else ()

@@ -1,0 +1,134 @@
+"""What ``metalog pipeline build`` and ``follow`` say in the end of what they made.
+
+This module must not know Spark, nor how anything is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from metalog.plurals import counted, plural
+from shell.output.output import Cell, Output
+from shell.output.safe import safe
+
+if TYPE_CHECKING:
+    from metalog_spark.findings.window import Seen
+    from metalog_spark.summary import Summary, Tally
+
+_AN_HOUR: Final = timedelta(hours=1)
+_WIDE: Final = 13
+_CAUSES: Final = (
+    "; a few around a change of ACLs are usual, many come of super users that no --config names,"
+    " or of another --zone"
+)
+
+
+def show_built(found: Summary, output: Output) -> None:
+    if not output.is_text:
+        output.record(
+            {
+                "allowed": found.allowed,
+                "denied": found.denied,
+                "brokers": found.brokers,
+                "from": None if found.first is None else _hour(found.first),
+                "to": None if found.last is None else _hour(found.last + _AN_HOUR),
+                "hours": {
+                    "both": found.seen.hours - found.seen.without_allowed,
+                    "denialsOnly": found.seen.without_allowed - found.seen.without_any,
+                    "nothing": found.seen.without_any,
+                    "controller": found.seen.clock_hours - found.seen.without_controller,
+                },
+                "rejected": {"notAudit": found.not_audit, "broken": found.broken},
+                "halves": found.halves,
+                "upgraded": found.upgraded,
+                "questions": found.questions,
+                "disagree": found.disagree,
+                "notKnown": found.not_known,
+                "later": 0 if found.later is None else found.later.requests,
+                "acls": found.lives,
+                "aclsInForce": found.in_force,
+                "gaps": found.gaps,
+                "damages": found.damages,
+            }
+        )
+        return
+    requests = found.allowed + found.denied
+    rows = [
+        ("requests", requests, f"{found.allowed:,} allowed, {found.denied:,} denied{_when(found)}"),
+        (
+            "rejected",
+            found.not_audit + found.broken,
+            f"{counted(found.not_audit, 'that is no audit line', 'that are no audit lines')}, "
+            f"{found.broken:,} broken",
+        ),
+        ("coverage", found.seen.hours, _coverage_said(found.seen)),
+        (
+            "acl_changelog",
+            found.lives,
+            f"{found.in_force:,} in force at the end; {counted(found.gaps, 'gap')} in the log",
+        ),
+        (
+            "decisions",
+            requests,
+            f"{found.disagree:,} answered otherwise by the broker, {found.not_known:,} not known"
+            f"{_CAUSES if found.disagree else ''}",
+        ),
+        ("usage", found.questions, "different questions and answers, day by day"),
+    ]
+    output.aligned(
+        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
+    )
+    if found.later is not None:
+        output.note(found.later.said())
+    for said in _forms_said(found):
+        output.note(said)
+
+
+def _forms_said(found: Summary) -> Iterator[str]:
+    if found.upgraded:
+        names = ", ".join(map(safe, found.upgraded))
+        yield (
+            f"lines of {names} have no rule at first, and have one later: Kafka was upgraded, and"
+            " each line is read as of its own Kafka"
+        )
+    if found.halves:
+        yield (
+            f"{counted(found.halves, 'line')} ended sooner than others of the broker did by then,"
+            f" and {plural(found.halves, 'counts as a half line', 'count as half lines')}; if"
+            " Kafka was rolled back, give the logs of then another"
+            " broker's name by --broker-from"
+        )
+
+
+def followed_said(before: Tally, now: Tally) -> str:
+    """What one run came to, in a line."""
+    decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
+    return (
+        f"in this run {counted(decided, 'request')} decided, {counted(rejected, 'line')} rejected,"
+        f" {counted(alerts, 'alert')}; {counted(now.waiting, 'request')} waiting now"
+    )
+
+
+def _coverage_said(seen: Seen) -> str:
+    from metalog_spark.findings.window import broker_said
+
+    worst = f" ({broker_said(seen.worst)} lacks most, {seen.worst_hours:,})"
+    return (
+        f"hours of brokers: what was allowed is known in {seen.hours - seen.without_allowed:,},"
+        f" only what was denied in {seen.without_allowed - seen.without_any:,}, nothing in"
+        f" {seen.without_any:,}{worst if seen.without_allowed else ''}; what controllers allowed in"
+        f" {seen.clock_hours - seen.without_controller:,} of {seen.clock_hours:,}"
+    )
+
+
+def _when(found: Summary) -> str:
+    if found.first is None or found.last is None:
+        return ""
+    brokers = f"{plural(len(found.brokers), 'broker')} {', '.join(found.brokers)}"
+    return f"; {_hour(found.first)} to {_hour(found.last + _AN_HOUR)}; {brokers}"
+
+
+def _hour(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%MZ}"

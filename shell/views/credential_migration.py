@@ -1,0 +1,107 @@
+"""SCRAM credentials that are moved along with ACLs: which they are, and how that is said.
+
+They are copied as they are, so that users keep their passwords; none is ever removed. No
+part of one is shown but its iterations. This module must not know how they are written.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog_sources.formats.document import ScramUser, users_in_order
+from metalog_sources.targets.target import LogTarget
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from metalog_sources.targets.target import Target
+
+
+class Move(NamedTuple):
+    """``replaces``: the target has another credential of that user for that mechanism."""
+
+    user: ScramUser
+    replaces: bool
+
+    def said(self) -> str:
+        user, mechanism, credential = self.user
+        another = "another " if self.replaces else ""
+        return (
+            f"{another}{mechanism.mechanism_name} credential of {shown(user)}, "
+            f"{credential.iterations} iterations"
+        )
+
+    def fields(self) -> dict[str, object]:
+        """The keys of ``users --json``."""
+        user, mechanism, credential = self.user
+        return {
+            "change": "set",
+            "user": user,
+            "mechanism": mechanism.name,
+            "iterations": credential.iterations,
+        }
+
+
+def add_credentials(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--include-credentials",
+        action="store_true",
+        help="SCRAM users' salts and keys too, to a folder: they keep their passwords",
+    )
+
+
+def moves(
+    wanted: Sequence[ScramUser], target: Target, arguments: Namespace, output: Output
+) -> tuple[Move, ...]:
+    """The credentials that ``target`` is to get: those of ``wanted`` that it has not."""
+    if not arguments.include_credentials:
+        if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
+            output.note(f"{_counted(found)} not moved; --include-credentials moves them too")
+        return ()
+    if not isinstance(target, LogTarget):
+        raise InvalidRequest(
+            f"{arguments.source}: takes no credentials, only a stopped node's folder does; set "
+            "passwords with metalog passwd"
+        )
+    for user, mechanism, credential in wanted:
+        if not credential.salt:
+            output.warn(
+                f"left out: {mechanism.mechanism_name} of SCRAM user {shown(user)}: "
+                "its credential is not in the source"
+            )
+    return tuple(_moves(wanted, target))
+
+
+def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Move]:
+    held = {user[:2]: user for user in target.state().document.users}
+    found: dict[object, ScramUser] = {}
+    for user in users_in_order(wanted):
+        if not user.credential.salt:
+            continue
+        if found.setdefault(user[:2], user) != user:
+            raise InvalidRequest(
+                f"SCRAM user {shown(user.user)} is wanted with two credentials for "
+                f"{user.mechanism.mechanism_name}; leave one out"
+            )
+    for key, user in found.items():
+        if held.get(user[:2]) != user:
+            yield Move(user, key in held)
+
+
+def rows(credentials: Sequence[Move]) -> Iterator[list[Cell | str]]:
+    for each in credentials:
+        yield [Cell("~", "bad") if each.replaces else Cell("+", "good"), each.said(), ""]
+
+
+def _counted(found: Sequence[Move]) -> str:
+    return counted(len(found), "SCRAM credential is", "SCRAM credentials are")
+
+
+def said_in_summary(credentials: Sequence[Move]) -> str:
+    return f"{counted(len(credentials), 'SCRAM credential')} to set"

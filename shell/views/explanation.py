@@ -1,0 +1,331 @@
+"""An explanation in words, for a person who has been woken by it.
+
+The answer first, then why, what nearly matched, and what to type. One item a line,
+never cut; commands stand alone on their line so that they can be copied.
+
+This module must not know how the explanation was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.kinds import NearMissKind
+from authorizer.analysis.since import Cause
+from authorizer.engine.decide import SUPER_USER
+from authorizer.trace import Attribute, Candidate, Question, Standing
+from metalog.plurals import counted, plural
+from shell.arguments.question import Asked
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.tasks.unknown_names import Unknown
+from shell.views.acls import host_said, permission_cell, resource_kind, sentence
+from shell.views.pasted_commands import CommandLine
+from shell.views.remedy_lines import remedy_lines
+
+if TYPE_CHECKING:
+    from authorizer.analysis.explain import Explanation
+    from authorizer.analysis.near_misses import NearMiss
+    from authorizer.trace import Trace
+    from shell.tasks.queries import Judge
+
+_USER: Final = "User:"
+_GUTTER: Final = 10
+_INDENT: Final = " " * _GUTTER
+_CANDIDATES_SHOWN: Final = 12
+_NEAR_MISSES_SHOWN: Final = 4
+_OTHERS_SHOWN: Final = 2
+
+_PARTS: Final = {
+    Attribute.PRINCIPAL: "principal",
+    Attribute.HOST: "host",
+    Attribute.OPERATION: "operation",
+    Attribute.PATTERN: "name",
+    Attribute.RESOURCE_TYPE: "resource type",
+}
+
+_NEAR: Final = {
+    NearMissKind.DENY_OVERRIDES: "it matches, but a DENY that matches too overrides it",
+    NearMissKind.HOST_TEXT: "its host is {host} in a spelling that Java never uses, "
+    "so it matches nobody",
+    NearMissKind.HOST_FAMILY: "its host is the same machine in the other address family",
+    NearMissKind.HOST_SCOPE: "its host is the same address with another IPv6 scope",
+    NearMissKind.HOST_BLANK: "its host has blanks around it",
+    NearMissKind.PRINCIPAL_CASE: "its principal differs in upper and lower case",
+    NearMissKind.PRINCIPAL_BLANK: "its principal has blanks around it",
+    NearMissKind.PRINCIPAL_TYPE: "its principal has the same name under another type",
+    NearMissKind.PRINCIPAL_DN: "its principal is the same distinguished name, written otherwise; "
+    "Kafka compares the text",
+    NearMissKind.PRINCIPAL_SHORT_NAME: "its principal is the short name of the same; look at the "
+    "principal mapping rules",
+    NearMissKind.PRINCIPAL_STAR: "the * in its principal is a plain character; only User:* is all",
+    NearMissKind.NAME_CASE: "its name differs in upper and lower case",
+    NearMissKind.NAME_BLANK: "its name has blanks around it",
+    NearMissKind.LITERAL_STAR: "it is LITERAL, so its * is a plain character; PREFIXED was meant",
+    NearMissKind.LITERAL_PREFIX: "it is LITERAL; PREFIXED would reach {name}",
+    NearMissKind.PREFIXED_STAR: "it is PREFIXED, so its * is a plain character",
+    NearMissKind.PREFIX_ONE_OFF: "its prefix is one character off",
+    NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
+    NearMissKind.HOST_RANGE: "its host is a range; Kafka compares hosts as text, "
+    "so it matches nobody",
+    NearMissKind.HOST_NAME: "its host is no address, and a client's always is, "
+    "so it matches nobody",
+    NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",
+    NearMissKind.NAME_TYPO: "its name is one character off",
+    NearMissKind.OPERATION_NOT_IMPLIED: "{acl_operation} does not imply {operation}",
+    NearMissKind.OPERATION: "its operation is {acl_operation}, not {operation}",
+    NearMissKind.HOST: "its host is {acl_host}, not {host}",
+    NearMissKind.NAME: "its name only begins alike",
+    NearMissKind.RESOURCE_TYPE: "it is on a {acl_kind}, not on a {kind}",
+    NearMissKind.PRINCIPAL: "its principal is {acl_principal}",
+}
+
+
+def result_cell(allowed: bool) -> Cell:
+    return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
+
+
+def changed_since(asked: Asked, allowed: bool) -> str:
+    """What to say where Kafka answered otherwise when it wrote the line."""
+    if asked.audit is None or bool(asked.audit.result) is allowed:
+        return ""
+    return "ALLOWED then" if asked.audit.result else "DENIED then"
+
+
+def doubted(asked: Asked) -> str:
+    """What to say of a line that a hostile name may have forged."""
+    if asked.audit is None:
+        return ""
+    if asked.audit.is_cut:
+        return "cut off"
+    return "readable in two ways" if asked.audit.ambiguous else ""
+
+
+def point_out(
+    asked: Asked,
+    unknown: Iterable[Unknown],
+    allowed: bool,
+    output: Output,
+    *,
+    may_go_back: bool,
+) -> None:
+    """What a person should know before believing the answer, on stderr."""
+    if asked.host_as_typed is not None:
+        output.note(
+            f"{asked.host_as_typed} is {asked.question.host} to a broker, and was asked as that"
+        )
+    principal, host = asked.question.principal, asked.question.host
+    if asked.audit is None and not principal.startswith(_USER):
+        output.note(
+            f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a "
+            "principal.builder.class that makes it"
+        )
+    if host is not None and asked.audit is None and not can_be_a_client(host):
+        output.note(
+            f"no client's host is {shown(host)}: brokers compare the text of an IP address, "
+            "no name, range or star"
+        )
+    if asked.was_broken:
+        output.note("the pasted line was read without its line breaks")
+    if asked.audit is not None and asked.audit.is_cut:
+        output.note("the line is cut off at its end: by what Kafka decided is not in it")
+    elif asked.audit is not None and asked.audit.ambiguous:
+        output.warn(
+            "the line can be read in two ways, and a name in it may have been made for that"
+        )
+    then = changed_since(asked, allowed)
+    if then:
+        output.warn(
+            f"Kafka said {then.split()[0]} when it wrote the line: the ACLs were others then, or "
+            "super.users and allow.everyone.if.no.acl.found are"
+        )
+    if asked.moment is not None and may_go_back:
+        output.note(f"to ask as it was when the line was written: --at {asked.moment}")
+    for each in unknown:
+        output.note(str(each))
+
+
+def headline(question: Question, allowed: bool, output: Output) -> str:
+    """The answer and the question in one line."""
+    answer = output.paint(*result_cell(allowed))
+    who = output.paint(shown(question.principal), "strong")
+    what = f"{question.operation.name} on {resource_said(question)}"
+    return f"{answer}  {who}  {output.paint(what, 'strong')}  from {asked_from(question)}"
+
+
+def asked_from(question: Question) -> str:
+    return "a host that no ACL names" if question.host is None else shown(question.host)
+
+
+def resource_said(question: Question) -> str:
+    return f"{resource_kind(question.resource_type)} {shown(question.resource_name)}"
+
+
+def because(question: Question, traced: Trace) -> str:
+    """Why the answer is what it is, in one sentence, with Kafka's name for the rule."""
+    decision = traced.decision
+    if decision.rule == SUPER_USER:
+        return f"{shown(question.principal)} is a super user, for whom no ACL is asked."
+    if decision.acl is not None:
+        return f"This ACL matches: {sentence(decision.acl)}."
+    count = len(traced.candidates)
+    if count == 0:
+        said = f"allow.everyone.if.no.acl.found is {str(traced.allowed).lower()}"
+        return f"No ACL reaches {resource_said(question)}, and {said} ({decision.rule})."
+    reach = "One ACL reaches" if count == 1 else counted(count, "ACL reaches", "ACLs reach")
+    match = plural(count, "it does not match", "none of them matches")
+    return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
+
+
+def render(explanation: Explanation, judge: Judge, output: Output, *, whole: bool) -> None:
+    """The whole explanation on ``output``; what matters most comes first."""
+    question, traced = explanation.question, explanation.trace
+    output.prose(headline(question, traced.allowed, output))
+    section("why", [because(question, traced)], output)
+    _hosts(explanation, output)
+    _near_misses(explanation, judge, output, whole)
+    _since(explanation, judge, output)
+    _remedies(explanation, judge, output, whole)
+    _candidates(explanation, output, whole)
+
+
+def section(label: str, lines: Iterable[str], output: Output) -> None:
+    """``lines`` under ``label``, which stands before the first."""
+    output.line()
+    gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
+    for line in lines:
+        if isinstance(line, CommandLine):
+            output.line(gutter + line)
+        else:
+            below = len(line) - len(line.lstrip())
+            output.prose((gutter + line).rstrip(), _GUTTER + below + 2)
+        gutter = _INDENT
+
+
+def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
+    candidates = explanation.trace.candidates
+    if not candidates:
+        return
+    numbered = list(enumerate(candidates, 1))
+    kept = numbered if whole else _telling(numbered)
+    order = ", in the order in which Kafka asks them" if len(candidates) > 1 else ""
+    resource = resource_said(explanation.question)
+    section("asked", [f"all that reaches {resource}{order}:"], output)
+    digits = len(str(len(candidates)))
+    rows = ([f"{number:>{digits}}", *_candidate_cells(each)] for number, each in kept)
+    output.aligned(rows, indent="  ")
+    left_out = len(candidates) - len(kept)
+    if left_out:
+        output.line(f"  … and {left_out:,} more that differ in more (--all)")
+
+
+def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+    """The candidates that differ least, in their order."""
+    if len(numbered) <= _CANDIDATES_SHOWN:
+        return numbered
+    least = sorted(numbered, key=lambda pair: (len(pair[1].mismatches), pair[0]))
+    return sorted(least[:_CANDIDATES_SHOWN])
+
+
+def _candidate_cells(candidate: Candidate) -> list[Cell | str]:
+    acl = candidate.acl
+    return [
+        permission_cell(acl.permission_type),
+        Cell(shown(acl.principal), _doubt(candidate, Attribute.PRINCIPAL)),
+        Cell(acl.operation.name, _doubt(candidate, Attribute.OPERATION)),
+        f"{acl.pattern_type.name} {shown(acl.resource_name)}",
+        Cell(host_said(acl.host), _doubt(candidate, Attribute.HOST)),
+        _standing(candidate),
+    ]
+
+
+def _doubt(candidate: Candidate, attribute: Attribute) -> str | None:
+    return "warn" if attribute in candidate.mismatches else None
+
+
+def _standing(candidate: Candidate) -> Cell:
+    if candidate.standing is Standing.DECIDED:
+        return Cell("decides", "strong")
+    if candidate.standing is Standing.OVERRIDDEN:
+        return Cell("matches, but the DENY overrides it")
+    if candidate.standing is Standing.ALSO_MATCHES:
+        return Cell("matches too")
+    return Cell("other " + ", ".join(_PARTS[each] for each in candidate.mismatches), "warn")
+
+
+def _hosts(explanation: Explanation, output: Output) -> None:
+    """What a question without a host would be answered for the hosts that ACLs name."""
+    if not explanation.hosts:
+        return
+    lines = [
+        f"{shown(answer.host)}: {'ALLOWED' if answer.allowed else 'DENIED'}, {sentence(answer.acl)}"
+        for answer in explanation.hosts
+    ]
+    section("but from", lines, output)
+
+
+def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
+    near = explanation.near_misses
+    kept = near if whole else _nearest(explanation)
+    if not kept:
+        return
+    ids = judge.ids(miss.acl for miss in kept)
+    lines = []
+    for miss in kept:
+        path = f"  /acl/id/{ids[miss.acl]}" if miss.acl in ids else ""
+        lines += [sentence(miss.acl) + output.paint(path, "faint")]
+        lines += [output.paint(f"  {near_said(miss, explanation.question)}", "warn")]
+    if len(near) > len(kept):
+        lines.append(f"… and {len(near) - len(kept)} less near (--all)")
+    section("nearly", lines, output)
+
+
+def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
+    """The telling ones; for a question that no ACL decides, else the first few others."""
+    near, decision = explanation.near_misses, explanation.trace.decision
+    if decision.acl is not None and not decision.result:
+        return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]
+    telling = [miss for miss in near if miss.kind.rank < NearMissKind.OPERATION_NOT_IMPLIED.rank]
+    if telling or decision.result:
+        return telling[:_NEAR_MISSES_SHOWN]
+    return [miss for miss in near if miss.kind is not NearMissKind.PRINCIPAL][:_OTHERS_SHOWN]
+
+
+def near_said(miss: NearMiss, question: Question) -> str:
+    """Why ``miss`` does not match, in a clause."""
+    return _NEAR[miss.kind].format(
+        host=asked_from(question),
+        name=shown(question.resource_name),
+        kind=resource_kind(question.resource_type),
+        operation=question.operation.name,
+        acl_host=shown(miss.acl.host),
+        acl_kind=resource_kind(miss.acl.resource_type),
+        acl_operation=miss.acl.operation.name,
+        acl_principal=shown(miss.acl.principal),
+    )
+
+
+def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
+    since = explanation.since
+    if since is None or explanation.trace.decision.rule == SUPER_USER:
+        return
+    if since.acl is None:
+        section("since", [f"as far back as the log goes, offset {since.offset:,}"], output)
+        return
+    did = "added" if since.cause is Cause.ADDED else "removed"
+    time = judge.time_of(since.offset)
+    when = f"--at {since.at}" + (f", {time}" if time else "")
+    said = [f"{when}, when this was {did}:", f"  {sentence(since.acl)}"]
+    section("since", [*said, f"  --at {since.at - 1} shows how it was before"], output)
+
+
+def _remedies(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
+    if not explanation.remedies and not explanation.trace.allowed:
+        said = "no narrow change does: ask about one principal and one operation"
+        section("to allow", [said], output)
+    elif explanation.remedies:
+        label = "to deny" if explanation.trace.allowed else "to allow"
+        remedies, question = explanation.remedies, explanation.question
+        section(label, remedy_lines(remedies, question, judge.place, output, whole=whole), output)

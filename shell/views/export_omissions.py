@@ -1,0 +1,68 @@
+"""What an export leaves out, gathered over all files that it writes and said in one line.
+
+This module must not know formats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from metalog.plurals import counted
+from shell.output.safe import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from metalog.acl import Acl
+    from shell.output.output import Output
+
+_NAMED: Final = 3
+
+
+class LeftOut:
+    """Call ``say`` once all is written."""
+
+    def __init__(self) -> None:
+        self._acls: dict[str, Counter[str]] = {}
+        self._users: dict[str, Counter[str]] = {}
+        self._parts: dict[str, None] = {}
+        self._advice: dict[str, None] = {}
+
+    def acls(self, found: Iterable[tuple[Acl, str]]) -> None:
+        """ACLs, each with the reason."""
+        for acl, why in found:
+            self._acls.setdefault(why, Counter())[acl.principal] += 1
+
+    def users(self, found: Iterable[tuple[str, str]]) -> None:
+        """SCRAM users, each with the reason."""
+        for user, why in found:
+            self._users.setdefault(why, Counter())[user] += 1
+
+    def part(self, what: str) -> None:
+        """A part of the source that the format has no place for."""
+        self._parts[what] = None
+
+    def advise(self, text: str) -> None:
+        """What else a reader of the export must know."""
+        self._advice[text] = None
+
+    def say(self, output: Output) -> None:
+        """One warning where ACLs or users are missing, else one note."""
+        lacking = [
+            f"{counted(names.total(), what)} ({_some(names)}): {why}"
+            for what, found in (("ACL", self._acls), ("SCRAM user", self._users))
+            for why, names in found.items()
+        ]
+        parts = [f"{', '.join(self._parts)}: {output.format} has no place for it"]
+        left_out = [*lacking, *(parts if self._parts else ())]
+        said = [f"left out: {'; '.join(left_out)}"] if left_out else []
+        if said or self._advice:
+            (output.warn if lacking else output.note)("; ".join([*said, *self._advice]))
+
+
+def _some(names: Counter[str]) -> str:
+    ordered = sorted(names)
+    said = ", ".join(map(shown, ordered[:_NAMED]))
+    more = len(ordered) - _NAMED
+    return said if more <= 0 else f"{said} and {more:,} more"

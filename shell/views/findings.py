@@ -1,0 +1,202 @@
+"""What the verbs that show findings share: the window, and words for what a row says.
+
+This module must not know Spark, nor how anything is found.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from metalog.acl import ACL_KEYS, Acl
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from shell.arguments.pipeline import add_folder
+from shell.output.output import Cell, Output
+from shell.output.safe import safe, shown
+from shell.views.acls import sentence
+
+if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
+    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.folder import Tables
+
+_PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
+STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
+
+
+class Asked(NamedTuple):
+    """What a finding is of, and the share of hours that may be without allowed lines."""
+
+    tables: Tables
+    window: Window
+    tolerated: float
+
+
+def add_window(parser: ArgumentParser) -> None:
+    """DIR, and which part of its traffic is looked at."""
+    add_folder(parser)
+    group = parser.add_argument_group("which requests")
+    group.add_argument(
+        "--from",
+        dest="start",
+        type=_moment,
+        metavar="MOMENT",
+        help="from then on: ISO 8601, @MILLIS, -90d (before the audit logs end), or an offset "
+        "(default: where the audit logs begin)",
+    )
+    group.add_argument(
+        "--to",
+        dest="end",
+        type=_moment,
+        metavar="MOMENT",
+        help="before then (default: where they end)",
+    )
+
+
+def _moment(text: str) -> str:
+    """As it is, once it was seen to be one: Spark takes long to start."""
+    from metalog_sources.moment import parse_moment
+
+    parse_moment(text)
+    return text
+
+
+def add_tolerance(group: _ArgumentGroup) -> None:
+    group.add_argument(
+        "--tolerate",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="so many of the brokers' hours may be without allowed lines, such as 0.5%% "
+        "(default: none)",
+    )
+
+
+def share(text: str) -> float:
+    """``0.5%`` or ``0.005``; 1 alone, which may be meant for one percent, is refused."""
+    match = _PERCENT.fullmatch(text)
+    found = float(match[1]) / (100 if match[2] else 1) if match else 2.0
+    if found > 1 or (found == 1 and not (match and match[2])):
+        raise InvalidRequest(f"{text} is no share; write it as 0.5% or 0.005")
+    return found
+
+
+def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
+    from metalog_spark.findings.waiting import uncounted_in, waiting_in
+    from metalog_spark.findings.window import window_of
+
+    with output.busy("looking for the window"):
+        window = window_of(tables, arguments.start, arguments.end)
+    output.note(f"requests of {window}")
+    if waiting := waiting_in(tables):
+        output.warn(waiting.said_of_uses())
+    if uncounted := uncounted_in(tables):
+        output.warn(uncounted.said_of_uses())
+    return window
+
+
+def whole_command(
+    tables: Tables, window: Window, tolerated: float, meant: Tables | None = None
+) -> str:
+    """What prints all of a report's table, but for the name of the table."""
+    from metalog_sources.moment import time_text
+
+    start, end = (time_text(us // 1000) for us in window)
+    words = ["metalog", "pipeline", "report", str(tables.path), "--from", start, "--to", end]
+    if tolerated:
+        words += ["--tolerate", _percent(tolerated)]
+    if meant is not None:
+        words += ["--meant", str(meant.path)]
+    return shlex.join([*words, "-o", "csv", "--section"])
+
+
+def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
+    """What a person must know of the coverage to read the answer rightly."""
+    for said in _missing(seen, tolerated):
+        output.warn(said)
+
+
+def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
+    from metalog_spark.findings.window import tolerance
+
+    if seen.broken:
+        yield f"{seen.said_broken()}; metalog pipeline report DIR --section unseen says where"
+    if seen.ambiguous:
+        yield f"{seen.said_ambiguous()}: no grant that one of them may have used is called unused"
+    if seen.later is not None:
+        yield seen.later.said()
+    if seen.unled > tolerated:
+        yield seen.said_of_kept()
+    if not seen.without_allowed:
+        return
+    if seen.missing > tolerated:
+        advice = f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts it"
+    else:
+        advice = "which --tolerate accepts"
+    yield f"{seen.said()}, {advice}"
+
+
+def print_basis(
+    asked: Asked, seen: Seen, requests: int, unknown: Iterable[str], output: Output
+) -> None:
+    """What commands are based on, as comments above them: they are mailed without the rest."""
+    tables, window, tolerated = asked
+    answers = counted(requests, "answer")
+    output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
+    if tolerated:
+        hours = f"{_percent(tolerated)} of the brokers' hours"
+        output.line(f"# Tolerated: {hours} may be without allowed lines.")
+    behind = (each for each in (seen.waiting, seen.uncounted) if each is not None)
+    for said in (*_missing(seen, tolerated), *(each.said_of_uses() for each in behind), *unknown):
+        output.line(f"# Not known: {safe(said)}.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g}%"
+
+
+def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The columns of an ACL under Kafka's keys."""
+    from metalog_spark.findings.lives import ACL_COLUMNS
+
+    if acl is None:
+        return None
+    return dict(zip(ACL_KEYS, (acl[name] for name in ACL_COLUMNS), strict=True))
+
+
+def acl_said(acl: Mapping[str, Any]) -> str:
+    return sentence(acl_in(acl))
+
+
+def acl_in(row: Mapping[str, Any]) -> Acl:
+    from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+
+    return acl_of(row[name] for name in ACL_COLUMNS)
+
+
+def severity_cell(word: str) -> Cell:
+    return Cell(word.lower(), STYLES[word])
+
+
+def day_said(us: int | None) -> str:
+    """The day of a time in microseconds since 1970."""
+    from metalog_sources.moment import time_text
+
+    return "never" if us is None else time_text(us // 1000)[:10]
+
+
+def time_json(us: int | None) -> str | None:
+    from metalog_sources.moment import time_text
+
+    return None if us is None else time_text(us // 1000)
+
+
+def print_remedies(remedies: Iterable[str | None], output: Output) -> None:
+    """Their commands, each once; what no command says is a comment."""
+    for line in dict.fromkeys(line for each in remedies for line in (each or "").splitlines()):
+        output.line(line if line.startswith(("kafka-acls ", "# ")) else f"# {line}")

@@ -1,0 +1,131 @@
+"""How it is shown who may do something, and by which ACL.
+
+This module must not know how it is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from authorizer.analysis.hosts import HostAnswer
+from authorizer.analysis.json import acl_json
+from authorizer.analysis.who_can import Holder, WhoCan
+from metalog.acl import WILDCARD_PRINCIPAL, Acl
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.views.acls import sentence
+from shell.views.explanation import resource_said
+
+if TYPE_CHECKING:
+    from authorizer.trace import Question
+    from shell.tasks.queries import Judge
+
+_HOSTS_SHOWN: Final = 3
+
+
+def print_holders(
+    question: Question, found: WhoCan, super_users: Sequence[str], output: Output
+) -> None:
+    """``found`` in lines; of ``super_users`` it is said that they may everything."""
+    *named, everyone = found.holders
+    may = [each for each in named if each.may and each._replace(principal=None) != everyone]
+    may += [everyone] if everyone.may else []
+    what = output.paint(f"{question.operation.name} on {resource_said(question)}", "strong")
+    where = "" if question.host is None else f" from {shown(question.host)}"
+    if found.by_default:
+        output.line(f"Everyone may {what}{where}: no ACL reaches it (DefaultAllow).")
+    elif may:
+        output.line(f"{what}{where} is allowed to")
+        rows = (row for holder in may for row in _rows(holder, question))
+        output.aligned(rows, indent="  ")
+    else:
+        but = " but super users" if super_users else ""
+        output.line(f"Nobody{but} may {what}{where}.")
+    denied = [holder for holder in found.holders if holder.is_overridden]
+    if denied:
+        output.line("denied, though an ALLOW matches")
+        output.aligned((_denied_row(holder) for holder in denied), indent="  ")
+    if super_users:
+        output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
+
+
+def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
+    """The principal with the hosts from which it may, and the ACLs that say so."""
+    who = Cell(_who(holder), "strong")
+    if holder.allowed:
+        denied = _hosts(holder.hosts)
+        where = f"from any host but {denied}" if denied else "from any host"
+        by = Cell("" if holder.acl is None else sentence(holder.acl), "faint")
+        yield [who, where, by] if question.host is None else [who, by]
+        return
+    by_acl: dict[Acl, list[HostAnswer]] = {}
+    for answer in holder.hosts:
+        if answer.allowed:
+            by_acl.setdefault(answer.acl, []).append(answer)
+    for acl, answers in by_acl.items():
+        yield [who, f"from {_hosts(answers)}", Cell(sentence(acl), "faint")]
+
+
+def _denied_row(holder: Holder) -> list[Cell | str]:
+    allowed = _hosts([answer for answer in holder.hosts if answer.allowed])
+    return [
+        Cell(_who(holder), "strong"),
+        Cell("" if holder.acl is None else sentence(holder.acl), "faint"),
+        f"but not from {allowed}" if allowed else "",
+    ]
+
+
+def _who(holder: Holder) -> str:
+    return "everyone else" if holder.principal is None else shown(holder.principal)
+
+
+def _hosts(answers: Iterable[HostAnswer]) -> str:
+    listed = list(answers)
+    more = len(listed) - _HOSTS_SHOWN
+    said = ", ".join(shown(answer.host) for answer in listed[:_HOSTS_SHOWN])
+    return f"{said} and {more:,} more" if more > 0 else said
+
+
+def holder_records(
+    question: Question, found: WhoCan, super_users: Sequence[str], judge: Judge
+) -> Iterator[dict[str, Any]]:
+    """``found`` as JSON objects, super users first."""
+    rule = "DefaultAllow" if found.by_default else "MatchingAcl"
+    asked = {
+        "operation": question.operation.name,
+        "resourceType": question.resource_type.name,
+        "resourceName": question.resource_name,
+        "host": question.host,
+    }
+    for principal in super_users:
+        yield {
+            "principal": principal,
+            **asked,
+            "result": "ALLOWED",
+            "rule": "SuperUser",
+            "acl": None,
+            "hosts": [],
+            "assumed": list(judge.context.assumed),
+        }
+    for holder in found.holders:
+        yield {
+            "principal": holder.principal or WILDCARD_PRINCIPAL,
+            **asked,
+            "result": _result(holder.allowed),
+            "rule": "DefaultDeny" if holder.acl is None and not found.by_default else rule,
+            "acl": None if holder.acl is None else acl_json(holder.acl, judge.id_of),
+            "hosts": [
+                {
+                    "host": answer.host,
+                    "result": _result(answer.allowed),
+                    "acl": acl_json(answer.acl, judge.id_of),
+                }
+                for answer in holder.hosts
+            ],
+            "assumed": list(judge.context.assumed),
+        }
+
+
+def _result(allowed: bool) -> str:
+    return "ALLOWED" if allowed else "DENIED"

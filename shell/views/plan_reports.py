@@ -1,0 +1,70 @@
+"""A plan for build servers: GitHub's annotations beside the lines of the files, and JUnit's XML.
+
+This module must not know how a plan is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shell.output.ci_reports import Case, annotation, print_junit
+from shell.tasks.plan_audit import asked_words
+from shell.tasks.planning import summary
+from shell.views.acls import sentence
+
+if TYPE_CHECKING:
+    from metalog_sources.targets.plan import Step
+    from shell.output.output import Output
+    from shell.tasks.plan_audit import Audit, Turned
+    from shell.tasks.plan_checks import Refusal
+    from shell.tasks.planning import Planned
+
+_TITLE = "metalog plan"
+
+
+def print_annotations(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
+    """The summary, each step as a notice, findings and broken requests as warnings, and the
+    refusal as an error."""
+    places = {entry.acl: entry.place for entry in reversed(made.wanted.entries)}
+    output.line(annotation("notice", _TITLE, summary(made.plan.steps)))
+    if refusal is not None:
+        output.line(annotation("error", _TITLE, refusal.message))
+    for finding in made.findings:
+        message = str(finding._replace(place=None))
+        output.line(annotation("warning", _TITLE, message, *(finding.place or ())))
+    for each in audit.broken if audit is not None else ():
+        output.line(annotation("warning", f"{_TITLE}: broken", _broken_said(each)))
+    for step in made.plan.steps:
+        place = places.get(step.acl) or ()
+        output.line(annotation("notice", f"{_TITLE}: {step.change.value}", step_said(step), *place))
+
+
+def print_cases(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
+    """A case for each step, failed where it is refused or has findings; one for what is about no
+    step, and one for the requests."""
+    refused = frozenset(() if refusal is None else refusal.steps)
+    said: dict[object, list[str]] = {}
+    for finding in made.findings:
+        said.setdefault(finding.acl, []).append(str(finding))
+    whole = [*said.pop(None, ()), *(() if refusal is None else (refusal.message,))]
+    cases = [Case(summary(made.plan.steps), whole)]
+    for step in made.plan.steps:
+        failures = [*said.get(step.acl, ())]
+        if refusal is not None and step in refused:
+            failures.append(refusal.message)
+        cases.append(Case(step_said(step), failures))
+    if audit is not None:
+        cases.append(Case("requests", [_broken_said(each) for each in audit.broken]))
+    print_junit(_TITLE, cases, output)
+
+
+def step_said(step: Step) -> str:
+    return f"{step.change.value} {sentence(step.acl)}"
+
+
+def _broken_said(turned: Turned) -> str:
+    return f"{turned.group.times:,} x {' '.join(asked_words(turned))}: ALLOWED -> DENIED"

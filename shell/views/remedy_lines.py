@@ -1,0 +1,118 @@
+"""What turns an answer, in words and as commands.
+
+This module must not know how a remedy is found, nor where its commands go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from authorizer.trace import Attribute, Question, is_allow
+from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
+from shell.output.output import Output
+from shell.output.safe import shown
+from shell.views.acls import host_said, resource_kind
+from shell.views.pasted_commands import Place, command_lines, place_lines
+
+if TYPE_CHECKING:
+    from authorizer.analysis.remedies import Remedy
+
+_SHOWN: Final = 3
+_ANONYMOUS: Final = "User:ANONYMOUS"
+_USES: Final = {
+    (Operation.READ, ResourceType.TOPIC): "if it reads the topic",
+    (Operation.WRITE, ResourceType.TOPIC): "if it writes to the topic",
+    (Operation.DELETE, ResourceType.TOPIC): "if it deletes the topic",
+    (Operation.READ, ResourceType.GROUP): "if it joins the group",
+    (Operation.WRITE, ResourceType.TRANSACTIONAL_ID): "if it writes in transactions",
+}
+
+
+def remedy_lines(
+    remedies: Sequence[Remedy], question: Question, place: Place, output: Output, *, whole: bool
+) -> Iterator[str]:
+    """All of ``remedies``, or the first few."""
+    shown_ones = remedies if whole else remedies[:_SHOWN]
+    if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
+        yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
+    if shown_ones and shown_ones[0].powers:
+        yield "let somebody do it who already may: each change below gives more than an"
+        yield "  application should have"
+    elif shown_ones and shown_ones[0].use is not None:
+        kind = resource_kind(question.resource_type)
+        yield f"clients look a {kind} up before they use it, and DESCRIBE lets them do no more;"
+        if shown_ones[0].use is Operation.DELETE:
+            yield "  deleting it is asked for next"
+        else:
+            yield "  --producer or --consumer gives all that an application needs"
+    for number, remedy in enumerate(shown_ones):
+        yield f"{_change_said(remedy)}{_caution(remedy, question)}"
+        for power in remedy.powers:
+            yield f"  beware: {power}"
+        if remedy.commands is None:
+            yield "  (kafka-acls has no command for that)"
+            continue
+        own = number == 0 or remedy.use is not None
+        yield from command_lines(remedy.commands, place, output, own=own)
+    yield from place_lines(place)
+
+
+def _added(remedies: Iterable[Remedy]) -> Iterator[Acl]:
+    return (acl for remedy in remedies for acl in remedy.add)
+
+
+def _change_said(remedy: Remedy) -> str:
+    if remedy.use is not None and remedy.mends is None:
+        return f"{_USES[remedy.use, remedy.add[0].resource_type]}: add one ALLOW"
+    if remedy.mends is not None and remedy.remove:
+        return "replace what nearly matched by what was probably meant"
+    if remedy.mends is not None:
+        return "add what was probably meant"
+    if not remedy.add:
+        return f"remove {_several(remedy.remove)}"
+    if not remedy.remove:
+        return f"add {_several(remedy.add)}"
+    return f"add {_several(remedy.add)}, and remove {_several(remedy.remove)}"
+
+
+def _several(acls: Sequence[Acl]) -> str:
+    kinds = {acl.permission_type for acl in acls}
+    kind = "ACL" if len(kinds) > 1 else next(iter(kinds)).name
+    return f"the {len(acls)} {kind}s" if len(acls) > 1 else f"one {kind}"
+
+
+def _caution(remedy: Remedy, question: Question) -> str:
+    """In what the change does more than was asked for."""
+    more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
+    if remedy.ends_default:
+        where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"
+        more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
+    return f", which {' and '.join(more)}" if more else ", no wider than the question"
+
+
+def _beyond(attribute: Attribute, remedy: Remedy, question: Question) -> str:
+    acls = (*remedy.add, *remedy.remove)
+    if attribute is Attribute.HOST:
+        hosts = {acl.host for acl in acls} - {question.host}
+        return f"is for {' and '.join(sorted(map(host_said, hosts)))}"
+    if attribute is Attribute.PATTERN:
+        reach = {_reach(acl) for acl in acls if not _is_exact(acl)}
+        return f"reaches {' and '.join(sorted(reach))}"
+    if attribute is Attribute.PRINCIPAL:
+        who = {shown(acl.principal) for acl in acls} - {shown(question.principal)}
+        return f"is about {' and '.join(sorted(who))}"
+    if attribute is Attribute.OPERATION:
+        what = {acl.operation.name for acl in acls} - {question.operation.name}
+        return f"is about {' and '.join(sorted(what))}"
+    return "is about another resource type"
+
+
+def _is_exact(acl: Acl) -> bool:
+    return acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
+
+
+def _reach(acl: Acl) -> str:
+    if acl.pattern_type is PatternType.PREFIXED:
+        return f"all names that begin with {shown(acl.resource_name)}"
+    return "all names"

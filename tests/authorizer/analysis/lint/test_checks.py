@@ -1,0 +1,382 @@
+"""Each check on a case worked out by hand, and the laws of those that call something needless.
+
+A case is a few ACLs in a line of words each, of which those behind ``!`` are to be found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+from itertools import product
+from typing import Any
+
+import pytest
+from cases import REPOSITORY
+from hypothesis import given
+from hypothesis import strategies as st
+from small_world import HOSTS, NAMES, OPERATIONS, PRINCIPALS
+from small_world import acls as small_acls
+
+from authorizer import spec
+from authorizer.analysis import coverage
+from authorizer.analysis.lint.checks import CHECKS, Found, lint
+from authorizer.analysis.lint.finding import Check, Finding, Need, Notes, Severity, Subject
+from authorizer.analysis.lint.idle_deny import idle
+from authorizer.analysis.lint.incomplete_client import HALVES
+from authorizer.analysis.lint.overridden_allow import overridden
+from authorizer.analysis.lint.redundant import redundant
+from authorizer.config import AuthorizerConfig
+from authorizer.trace import is_allow
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from shell.arguments.acl_line import parse_acl_line
+
+TODAY = date(2026, 11, 21)
+BY_ID = {check.id: check for check in CHECKS}
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "everyone": (
+        """! ALLOW User:* Write topic:payments
+        ! ALLOW User:* All group:g --host 10.0.0.1
+        ! ALLOW User:* Read topic:payments
+        ALLOW User:* Describe topic:* ; ALLOW User:* Read group:g
+        ALLOW User:* IdempotentWrite cluster ; DENY User:* Write topic:audit""",
+        {},
+    ),
+    "internal-topic": (
+        """! ALLOW User:a Write topic:__consumer_offsets
+        ! ALLOW User:a All topic:__ --prefixed
+        ! ALLOW User:a Alter topic:__t --prefixed
+        ALLOW User:a Read topic:__consumer_offsets ; ALLOW User:a Write topic:*
+        DENY User:a Write topic:__consumer_offsets ; ALLOW User:a Write group:__consumer_offsets""",
+        {},
+    ),
+    "super-user-like": (
+        """! ALLOW User:a Alter cluster
+        ! ALLOW User:a All cluster:*
+        ! ALLOW User:a ClusterAction cluster
+        ! ALLOW User:a CreateTokens user:*
+        ALLOW User:a Describe cluster ; ALLOW User:a Alter topic:* ; DENY User:a Alter cluster
+        ALLOW User:root Alter cluster ; ALLOW User:a CreateTokens user:User:b
+        ALLOW User:a Alter cluster:other""",
+        {"config": AuthorizerConfig(frozenset({"User:root"}))},
+    ),
+    "all-topics": (
+        """! ALLOW User:a Write topic:*
+        ! ALLOW User:a Read topic:*
+        ALLOW User:* Write topic:* ; ALLOW User:a Write topic:w --prefixed
+        DENY User:a Write topic:* ; ALLOW User:a Read group:*""",
+        {},
+    ),
+    "deny-misses-star": (
+        """! DENY User:a Read group:*
+        DENY User:b Read group:* ; DENY User:a Read topic:* ; DENY User:a Write group:*
+        ALLOW User:a Read group:*x --prefixed ; ALLOW User:b Read group:*""",
+        {},
+    ),
+    "super-user-acl": (
+        """! DENY User:root Write topic:audit
+        ! ALLOW User:root All topic:*
+        ALLOW User:a Write topic:audit""",
+        {"config": AuthorizerConfig(frozenset({"User:root"}))},
+    ),
+    "host-form": (
+        """! ALLOW User:a Read topic:t --host 10.0.0.0/8
+        ! DENY User:a Read topic:t --host 10.0.0.*
+        ! ALLOW User:a Read topic:t --host db.example.org
+        ! ALLOW User:a Read topic:t --host ::1
+        ! ALLOW User:a Read topic:t --host ' 10.0.0.1'
+        ALLOW User:a Read topic:t --host 0:0:0:0:0:0:0:1
+        ALLOW User:a Read topic:t --host 10.0.0.1 ; ALLOW User:a Read topic:t""",
+        {},
+    ),
+    "principal-form": (
+        """! ALLOW alice Read topic:t
+        ! ALLOW user:alice Read topic:t
+        ! DENY USER:* Read topic:t
+        ! ALLOW 'User: alice' Read topic:t
+        ! ALLOW User:team-* Read topic:t
+        ! ALLOW Group:* Read topic:t
+        ! ALLOW User: Read topic:t
+        ALLOW User:* Read topic:t ; ALLOW User:a*b Read topic:t ; ALLOW Group:ops Read topic:t
+        ALLOW 'User:CN=a, O=b' Read topic:t""",
+        {},
+    ),
+    "principal-type": (
+        """! ALLOW Group:ops Read topic:t
+        ALLOW Group:ops Read topic:u ; ALLOW user:a Read topic:t ; ALLOW alice Read topic:t""",
+        {},
+    ),
+    "star-in-name": (
+        """! ALLOW User:a Read topic:pay*
+        ! ALLOW User:a Read topic:pay* --prefixed
+        ! ALLOW User:a Read topic:* --prefixed
+        ! ALLOW User:a Read group:g-*
+        ALLOW User:a Read topic:* ; ALLOW User:a Read topic:pay --prefixed
+        ALLOW User:a Read group:a*b""",
+        {},
+    ),
+    "impossible-topic": (
+        f"""! ALLOW User:a Read 'topic:pay ments'
+        ! ALLOW User:a Read topic:ümlaut --prefixed
+        ! ALLOW User:a Read topic:..
+        ! ALLOW User:a Read topic:{"x" * 250}
+        ALLOW User:a Read topic:.. --prefixed ; ALLOW User:a Read 'group:pay ments'
+        ALLOW User:a Read topic:A-z_0.9 ; ALLOW User:a Read topic:{"x" * 249}""",
+        {},
+    ),
+    "cluster-name": (
+        """! ALLOW User:a Alter cluster:prod
+        ! ALLOW User:a Alter cluster:prod --prefixed
+        ALLOW User:a Alter cluster ; ALLOW User:a Alter cluster:*
+        ALLOW User:a Alter cluster:kafka --prefixed""",
+        {},
+    ),
+    "operation": (
+        """! ALLOW User:a Write group:g
+        ! ALLOW User:a Read cluster
+        ALLOW User:a All group:g ; ALLOW User:a Read group:g ; ALLOW User:a Alter cluster""",
+        {},
+    ),
+    "overridden-allow": (
+        """! ALLOW User:a Create topic:pay
+        ! ALLOW User:a Read topic:pay --host 10.0.0.1
+        ALLOW User:a Read topic:* ; ALLOW User:b Create topic:pay
+        DENY User:a Create topic:pay ; DENY User:* Read topic:p --prefixed --host 10.0.0.1
+        DENY User:a Describe topic:* --host 10.0.0.1""",
+        {},
+    ),
+    "open-ended-prefix": (
+        """! ALLOW User:a Read topic:pay --prefixed
+        ! ALLOW User:a Read topic:orders --prefixed
+        ALLOW User:a Read topic:payments. --prefixed ; ALLOW User:a Read topic:audit --prefixed
+        ALLOW User:a Read topic:orders""",
+        {"topics": ["payments", "payments.eu", "orders", "orders-eu", "audit-log"]},
+    ),
+    "bound-twice": (
+        """! ALLOW User:a Read topic:t
+        ALLOW User:a Write topic:t""",
+        {"times": {parse_acl_line("ALLOW User:a Read topic:t")[0]: 2}, "is_log": True},
+    ),
+    "unknown-topic": (
+        """! ALLOW User:a Read topic:paymnets
+        ! ALLOW User:a Read topic:gone
+        ! ALLOW User:a Read topic:zz --prefixed
+        ALLOW User:a Read topic:payments ; ALLOW User:a Read topic:pay --prefixed
+        ALLOW User:a Read topic:* ; ALLOW User:a Read group:gone""",
+        {"topics": ["payments", "audit"]},
+    ),
+    "principal-without-user": (
+        """! ALLOW User:alise Read topic:t
+        ! ALLOW User:zebra Read topic:t
+        ALLOW User:alice Read topic:t ; ALLOW User:* Describe topic:t
+        ALLOW User:CN=bob Read topic:t ; ALLOW User:ANONYMOUS Read topic:t""",
+        {"users": {"alice"}},
+    ),
+    "idle-deny": (
+        """! DENY User:contractor All topic:*
+        ! DENY User:a Write topic:pay
+        DENY User:a Read topic:p --prefixed ; ALLOW User:a Read topic:payments
+        DENY User:* Describe topic:* ; ALLOW User:a Read group:pay""",
+        {},
+    ),
+    "redundant": (
+        """! ALLOW User:a Read topic:payments
+        ! ALLOW User:b Read topic:pay --prefixed --host 10.0.0.1
+        ! DENY User:a Write topic:audit --host 10.0.0.1
+        ALLOW User:a All topic:pay --prefixed ; ALLOW User:b Read topic:*
+        DENY User:* Write topic:a --prefixed
+        ALLOW User:c Write topic:t ; ALLOW User:c Describe topic:t
+        ALLOW User:d Read group:*x ; ALLOW User:d Read group:*""",
+        {},
+    ),
+    "incomplete-client": (
+        """! ALLOW User:reader Read topic:t
+        ! ALLOW User:grouped Read group:g
+        ! ALLOW User:transactor Write transactional-id:x
+        ALLOW User:app Read topic:t ; ALLOW User:app Read group:g
+        ALLOW User:app Write transactional-id:x ; ALLOW User:app Write topic:t""",
+        {},
+    ),
+}
+SAID: dict[str, Severity] = {"no-owner": INFO, "expired": ERROR}
+
+
+def worked(text: str) -> tuple[list[Acl], list[Acl]]:
+    """All ACLs of a case, and those to be found."""
+    known, wanted = [], []
+    for line in re.split(r"\n|;", text):
+        marked = line.strip().startswith("!")
+        acls = parse_acl_line(line.strip().removeprefix("!"))
+        known += acls
+        wanted += acls if marked else []
+    return known, wanted
+
+
+def subject(acls: Iterable[Acl], **more: Any) -> Subject:
+    return Subject(tuple(acls), more.pop("config", AuthorizerConfig()), TODAY, **more)
+
+
+def found(check: Check, what: Subject) -> list[Finding]:
+    [result] = lint(what, [check])
+    assert result.found is not None
+    return list(result.found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_worked_case(name: str) -> None:
+    text, more = CASES[name]
+    acls, wanted = worked(text)
+    findings = found(BY_ID[name], subject(acls, **more))
+    assert {each.acl for each in findings} == set(wanted)
+    assert len(findings) == len(wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_finding_advises_ends_it(name: str) -> None:
+    text, more = CASES[name]
+    acls, _ = worked(text)
+    for finding in found(BY_ID[name], subject(acls, **more)):
+        if finding.remove or finding.add:
+            mended = {each: None for each in [*acls, *finding.add] if each not in finding.remove}
+            left = found(BY_ID[name], subject(mended, **{**more, "times": {}}))
+            assert finding.acl not in {each.acl for each in left}
+
+
+def test_every_check_has_a_case_and_a_paragraph_in_the_guide() -> None:
+    elsewhere = {"open-by-default", "user-without-acl", "unknown-code", "expired", "no-owner"}
+    elsewhere |= {"owned-twice", "outside-owned"}
+    assert set(BY_ID) == {*CASES, *elsewhere}
+    guide = (REPOSITORY / "docs" / "guide" / "lint.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z-]+)` \|", guide, re.MULTILINE)
+    assert sorted(listed) == sorted(BY_ID)
+
+
+def test_what_is_open_by_default_is_said_once() -> None:
+    assert found(BY_ID["open-by-default"], subject([])) == []
+    [finding] = found(
+        BY_ID["open-by-default"], subject([], config=AuthorizerConfig(allow_everyone=True))
+    )
+    assert finding.severity is WARNING
+
+
+def test_users_that_no_acl_names() -> None:
+    acls = parse_acl_line("ALLOW User:alice Read topic:t")
+    config = AuthorizerConfig(frozenset({"User:root"}))
+    what = subject(acls, users={"alice", "bob", "root"}, config=config)
+    assert [each.name for each in found(BY_ID["user-without-acl"], what)] == ["User:bob"]
+
+
+def test_codes_that_kafka_does_not_know() -> None:
+    [acl] = parse_acl_line("DENY User:a Read topic:t")
+    odd = [
+        acl._replace(operation=Operation.UNKNOWN),
+        acl._replace(permission_type=PermissionType.UNKNOWN),
+        acl._replace(pattern_type=PatternType.UNKNOWN),
+        acl._replace(resource_type=ResourceType.UNKNOWN),
+    ]
+    findings = found(BY_ID["unknown-code"], subject([acl, *odd]))
+    assert [each.acl for each in findings] == odd
+
+
+def test_an_acl_expires_at_the_end_of_its_day() -> None:
+    texts = ["2026-11-20", "2026-11-21", "2026-11-20T23:59:59Z", "2026-11-21T00:30:00+02:00", None]
+    [acl] = parse_acl_line("ALLOW User:a Read topic:t")
+    notes = {acl._replace(resource_name=str(text)): Notes("team", text) for text in texts}
+    expired = found(BY_ID["expired"], subject(notes, notes=notes))
+    assert [each.acl.resource_name for each in expired if each.acl] == [
+        "2026-11-20",
+        "2026-11-20T23:59:59Z",
+        "2026-11-21T00:30:00+02:00",
+    ]
+
+
+def test_an_acl_needs_an_owner_where_notes_can_be_written() -> None:
+    owned, nobodys = parse_acl_line("ALLOW User:a Read,Write topic:t")
+    notes = {owned: Notes("team"), nobodys: Notes()}
+    assert [each.acl for each in found(BY_ID["no-owner"], subject(notes, notes=notes))] == [nobodys]
+
+
+def test_a_check_without_what_it_needs_is_left_out() -> None:
+    acls = parse_acl_line("ALLOW User:a Read topic:t")
+    left_out = {result.check.needs for result in lint(subject(acls)) if result.found is None}
+    assert left_out == {Need.TOPICS, Need.USERS, Need.NOTES, Need.OWNS, Need.SUPER_USERS}
+    closed = Found(BY_ID["idle-deny"], None)
+    assert closed in lint(subject(acls, config=AuthorizerConfig(allow_everyone=True)))
+
+
+@pytest.mark.parametrize("task", HALVES)
+def test_both_halves_are_needed_for_the_task(task: Any) -> None:
+    asked = {
+        (permission.operation, permission.resource_type)
+        for step in task
+        for permission in step.need.one_of
+    }
+    for half in HALVES[task]:
+        assert {half.one, half.other} <= asked
+
+
+QUESTIONS = list(
+    product(
+        [each for each in PRINCIPALS if each != "User:*"],
+        [each for each in HOSTS if each != "*"],
+        [each for each in OPERATIONS if each is not Operation.ALL],
+        [*NAMES, "", "aab", "*ab"],
+    )
+)
+several = st.lists(
+    small_acls.map(lambda acl: acl._replace(resource_type=ResourceType.TOPIC)), max_size=8
+).map(lambda acls: tuple(dict.fromkeys(acls)))
+
+
+def answers(acls: Iterable[Acl], default: bool = False) -> list[object]:
+    known = list(acls)
+    return [
+        spec.decide(known, ({who}, host), operation, ResourceType.TOPIC, name, default).result
+        for who, host, operation, name in QUESTIONS
+    ]
+
+
+@pytest.fixture(scope="module", params=[0, coverage.FEW], ids=["looked up", "looked through"])
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = coverage.FEW
+    coverage.FEW = request.param
+    yield
+    coverage.FEW = before
+
+
+@pytest.mark.usefixtures("few")
+@given(several, st.booleans())
+def test_without_the_redundant_every_answer_is_the_same(
+    acls: tuple[Acl, ...], default: bool
+) -> None:
+    needless = {acl for acl, _ in redundant(acls)} | {acl for acl, _ in overridden(acls)}
+    if needless:
+        assert answers(set(acls) - needless, default) == answers(acls, default)
+
+
+@given(several)
+def test_a_deny_is_idle_if_no_request_meets_it_and_an_allow(acls: tuple[Acl, ...]) -> None:
+    needless = set(idle(acls))
+    for deny in acls:
+        if is_allow(deny):
+            continue
+        meets = any(
+            spec.reaches(deny, ResourceType.TOPIC, name)
+            and spec.matches(deny, ({who}, host), operation)
+            and answers_one([deny], acls, (who, host, operation, name))
+            for who, host, operation, name in QUESTIONS
+        )
+        assert meets is (deny not in needless)
+    assert answers(set(acls) - needless) == answers(acls)
+
+
+def answers_one(
+    denies: list[Acl], acls: Iterable[Acl], question: tuple[str, str, Operation, str]
+) -> bool:
+    """Whether it would be allowed by the ALLOWs alone."""
+    who, host, operation, name = question
+    allows = [acl for acl in acls if is_allow(acl)]
+    decided = spec.decide(allows, ({who}, host), operation, ResourceType.TOPIC, name, False)
+    return bool(decided.result)

@@ -1,0 +1,143 @@
+"""Who may do what, asked from either side: every claim is what the specification decides."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_world import HOSTS, NAMES, OPERATIONS, PRINCIPALS, configs
+from small_world import acls as small_acls
+
+from authorizer import spec
+from authorizer.analysis.access import Access, access
+from authorizer.analysis.allowed_patterns import OnPattern
+from authorizer.analysis.hosts import can_be_a_client
+from authorizer.analysis.who_can import WhoCan, who_can
+from authorizer.config import AuthorizerConfig
+from metalog.acl import Acl, Operation, PatternType, ResourceType
+from shell.arguments.acl_line import parse_acl_line
+
+TOPIC = ResourceType.TOPIC
+UNNAMED = "192.0.2.1"
+CLIENTS = [UNNAMED, *filter(can_be_a_client, HOSTS)]
+PEOPLE = [*(each for each in PRINCIPALS if each != "User:*"), "User:zoe"]
+ASKED = [each for each in OPERATIONS if each is not Operation.ALL]
+EVERY_NAME = [*NAMES, "aab", "*ab", "z"]
+several = st.lists(small_acls.map(lambda acl: acl._replace(resource_type=TOPIC)), max_size=8)
+
+
+def decided(
+    acls: list[Acl], config: AuthorizerConfig, who: str, host: str, operation: Operation, name: str
+) -> bool:
+    if who in config.super_users:
+        return True
+    default = config.allow_everyone
+    return bool(spec.decide(acls, ({who}, host), operation, TOPIC, name, default).result)
+
+
+def claimed(found: WhoCan, config: AuthorizerConfig, who: str, host: str) -> bool:
+    if who in config.super_users:
+        return True
+    by_principal = {each.principal: each for each in found.holders}
+    holder = by_principal.get(who, by_principal[None])
+    return {each.host: each.allowed for each in holder.hosts}.get(host, holder.allowed)
+
+
+@given(several, configs, st.sampled_from(ASKED), st.sampled_from(EVERY_NAME))
+def test_who_can_is_the_specification_asked_from_the_other_side(
+    acls: list[Acl], config: AuthorizerConfig, operation: Operation, name: str
+) -> None:
+    found = who_can(acls, config, operation, TOPIC, name)
+    for who, host in product(PEOPLE, CLIENTS):
+        asked = decided(acls, config, who, host, operation, name)
+        assert claimed(found, config, who, host) is asked
+        from_there = who_can(acls, config, operation, TOPIC, name, host)
+        assert claimed(from_there, config, who, host) is asked
+
+
+@given(several)
+def test_each_holder_is_named_with_the_acl_that_decides(acls: list[Acl]) -> None:
+    found = who_can(acls, AuthorizerConfig(), Operation.READ, TOPIC, "ab")
+    for holder in found.holders:
+        who = ({holder.principal or "User:zoe"}, UNNAMED)
+        decision = spec.decide(acls, who, Operation.READ, TOPIC, "ab", False)
+        assert holder.acl == decision.acl
+        denied_alone = holder.acl is not None and not holder.allowed
+        allows = [acl for acl in acls if acl.permission_type.name == "ALLOW"]
+        without = spec.decide(allows, who, Operation.READ, TOPIC, "ab", False)
+        assert holder.is_overridden is (denied_alone and bool(without.result))
+
+
+def on_names(found: list[Access], host: str, name: str) -> frozenset[Operation]:
+    general, *others = ({each.name: each.operations for each in part.names} for part in found)
+    for part, differing in zip(found[1:], others, strict=True):
+        if part.host == host and name in differing:
+            return differing[name]
+    return general.get(name, frozenset())
+
+
+def on_patterns(found: list[Access], host: str) -> list[OnPattern]:
+    here = {each[:3]: each for each in found[0].patterns}
+    for part in found[1:]:
+        if part.host == host:
+            here |= {each[:3]: each for each in part.patterns}
+    return list(here.values())
+
+
+def allowed_by_patterns(patterns: list[OnPattern], operation: Operation, name: str) -> bool:
+    def reach(pattern_type: PatternType, own: str) -> bool:
+        [acl] = parse_acl_line("ALLOW User:x Read topic:x")
+        acl = acl._replace(pattern_type=pattern_type, resource_name=own)
+        return spec.reaches(acl, TOPIC, name)
+
+    reaching = [each for each in patterns if reach(each.pattern_type, each.name)]
+    return any(
+        operation in each.operations
+        and not any(
+            reach(deny.pattern_type, deny.resource_name)
+            and deny.operation in (Operation.ALL, operation)
+            for deny in each.exceptions
+        )
+        for each in reaching
+    )
+
+
+@settings(max_examples=40)
+@given(several, st.booleans(), st.sampled_from(PEOPLE))
+def test_what_a_principal_may_is_what_the_specification_decides(
+    acls: list[Acl], default: bool, who: str
+) -> None:
+    config = AuthorizerConfig(allow_everyone=default)
+    found = access(acls, config, who, {TOPIC: EVERY_NAME})
+    for host in CLIENTS:
+        [there] = access(acls, config, who, {TOPIC: EVERY_NAME}, host)
+        patterns = on_patterns(found, host)
+        for name, operation in product(EVERY_NAME, ASKED):
+            asked = decided(acls, config, who, host, operation, name)
+            assert (operation in on_names(found, host, name)) is asked
+            assert (operation in on_names([there], host, name)) is asked
+            if not default:
+                assert allowed_by_patterns(patterns, operation, name) is asked
+                assert allowed_by_patterns(list(there.patterns), operation, name) is asked
+
+
+def test_a_deny_is_an_exception_only_where_it_takes_something() -> None:
+    acls = [
+        acl
+        for line in (
+            "ALLOW User:a Write topic:pay --prefixed",
+            "DENY User:* Write topic:payroll",
+            "DENY User:a Read topic:payments",
+            "DENY User:a Write topic:audit",
+        )
+        for acl in parse_acl_line(line)
+    ]
+    [found] = access(acls, AuthorizerConfig(), "User:a", {TOPIC: ["payroll", "payments", "audit"]})
+    [on] = found.patterns
+    assert on.operations == {Operation.WRITE, Operation.DESCRIBE}
+    assert on.exceptions == (acls[1],)
+    assert [(each.name, len(each.operations)) for each in found.names] == [
+        ("payments", 2),
+        ("payroll", 1),
+    ]

@@ -1,0 +1,225 @@
+"""``cluster://`` before anything is sent, and what a node of ours answers it.
+
+What Kafka answers is in ``tests/compat/test_cluster.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import product
+from pathlib import Path
+
+import pytest
+from command import Run
+from kio.schema.errors import ErrorCode as KafkaErrorCode
+from running_node import running_in
+from small_acls import BOB, allow, deny
+from wire_peers import SPOKEN, answering
+from written_log import formatted
+
+from metalog.acl import (
+    CLUSTER_NAME,
+    Operation,
+    PatternType,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from metalog.errors import InvalidSource, InvalidTarget
+from metalog.wire.schema import response_parts
+from metalog.wire.versions import VersionRange
+from metalog_sources.live.cluster import ClusterStore
+from metalog_sources.source import open_source
+from metalog_sources.targets.plan import Change, Step
+from metalog_sources.targets.target import carry_out
+
+SETTINGS = (
+    "bootstrap.servers=elsewhere:1\n"
+    "security.protocol=SASL_SSL\n"
+    "sasl.mechanism=SCRAM-SHA-512\n"
+    "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\\n"
+    '  username="app" password="top-secret";\n'
+)
+
+
+def opened(url: str, folder: Path, settings: str | None = None) -> ClusterStore:
+    file = None
+    if settings is not None:
+        file = folder / "client.properties"
+        file.write_text(settings)
+    store = open_source(url, environ={}, cwd=folder, command_config=file).store
+    assert isinstance(store, ClusterStore)
+    return store
+
+
+def test_opening_connects_to_nothing(tmp_path: Path) -> None:
+    store = opened("cluster://a:9092,b:9092", tmp_path, SETTINGS)
+    assert (store.url, store.caller) == ("cluster://a:9092,b:9092", "User:app")
+    assert "top-secret" not in repr(store)
+    assert opened("cluster://a:9092", tmp_path).caller is None
+
+
+def test_by_name_with_its_own_settings(tmp_path: Path) -> None:
+    (tmp_path / "c.properties").write_text(SETTINGS)
+    (tmp_path / "metalog.toml").write_text(
+        '[sources.prod]\nurl = "cluster://a:9092"\ncommand-config = "c.properties"\n'
+    )
+    assert opened("@prod", tmp_path).caller == "User:app"
+    assert opened("@prod", tmp_path, SETTINGS.replace("app", "me")).caller == "User:me"
+
+
+@pytest.mark.parametrize(
+    ("url", "settings", "said"),
+    [
+        ("cluster://", None, "cluster://: '' is no HOST:PORT; give cluster://HOST:PORT"),
+        ("cluster://a:1/t", None, "'a:1/t' is no HOST:PORT; give cluster://HOST:PORT"),
+        ("cluster://a:1", "ssl.x=secret", "client.properties: ssl.x is not known here"),
+        ("cluster://a:1", "a=\\u12", "client.properties: line 1: "),
+        ("cluster://a:1", "security.protocol=nonsense", "client.properties: security.protocol: "),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, url: str, settings: str | None, said: str) -> None:
+    with pytest.raises(InvalidSource) as raised:
+        opened(url, tmp_path, settings)
+    assert said in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+ACL = allow("payments")
+OF_EACH_KIND = (
+    ACL,
+    deny("payments", Operation.WRITE),
+    allow("pay", prefixed=True),
+    allow("billing", kind=ResourceType.GROUP),
+    allow(CLUSTER_NAME, Operation.IDEMPOTENT_WRITE, kind=ResourceType.CLUSTER),
+    allow("tx", Operation.TWO_PHASE_COMMIT, kind=ResourceType.TRANSACTIONAL_ID),
+    allow("token", Operation.DESCRIBE, kind=ResourceType.DELEGATION_TOKEN),
+    allow("User:other", Operation.CREATE_TOKENS, kind=ResourceType.USER),
+)
+"""All of Kafka's resource types."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ClusterStore]:
+    """A node of ours that has an ACL of each kind."""
+    with running_in(formatted(tmp_path)) as node:
+        store = opened(f"cluster://{node.addresses['PLAINTEXT']}", tmp_path)
+        store.delete(store.state().document.acls)
+        store.create(OF_EACH_KIND)
+        yield store
+        store.close()
+
+
+def test_acls_of_each_kind_are_written_and_read(store: ClusterStore) -> None:
+    state = store.state()
+    assert set(state.document.acls) == set(OF_EACH_KIND)
+    assert (state.problems, state.doubts) == ((), ())
+    store.delete([*OF_EACH_KIND[1:], allow("not there")])
+    assert store.state().document.acls == (ACL,)
+
+
+def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
+    """Kafka creates the others of a request; where it says so of each, the count is exact."""
+    wrong = ACL._replace(principal="nobody")
+    added = Step(Change.ADD, allow("more")), Step(Change.ADD, wrong)
+    with pytest.raises(InvalidTarget) as raised:
+        carry_out(store, added)
+    said = str(raised.value)
+    assert said.startswith(f"{store.url}: cannot create ACLs: INVALID_")
+    assert said.endswith("; 1 of 2 changes was made before; run it again to finish")
+    assert allow("more") in store.state().document.acls
+
+
+def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Path) -> None:
+    """The second of two requests is sent once, and not answered."""
+    parts = response_parts(30, 3)
+    done = parts.AclCreationResult(error_code=KafkaErrorCode.none, error_message=None)
+    answers = [
+        parts.CreateAclsResponse(throttle_time=timedelta(), results=(done,) * 500),
+        None,
+    ]
+    steps = [Step(Change.ADD, allow(f"t-{number}")) for number in range(501)]
+    with answering(lambda request: answers.pop(0)) as (address, asked):
+        store = opened(f"cluster://{address}", tmp_path)
+        with pytest.raises(InvalidTarget) as raised:
+            carry_out(store, steps)
+    assert asked == ["CreateAcls"] * 2
+    assert str(raised.value) == (
+        f"{store.url}: cannot create ACLs: {address}: it hung up; whether it was done is not known;"
+        " 500 of 501 changes were made before, perhaps more; run it again to finish"
+    )
+
+
+def test_what_an_older_broker_does_not_know_is_said_when_planning(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KIP-373 came with version 3 of CreateAcls, in Kafka 3.3."""
+    wanted = tmp_path / "wanted.yaml"
+    words = "principal: User:a, operation: {}, resourceType: {}, resourceName: n"
+    none = response_parts(29, 2).DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(),
+    )
+    refused = (("CreateTokens", "User"), ("DescribeTokens", "User"))
+    for operation, kind in (*refused, ("Read", "Topic")):
+        wanted.write_text(f"- {{{words.format(operation, kind)}}}\n")
+        for newest in (2, 3):
+            monkeypatch.setitem(SPOKEN, 30, VersionRange(1, newest))
+            monkeypatch.setitem(SPOKEN, 29, VersionRange(1, 2))
+            with answering(lambda request: none) as (address, asked):
+                done = run("plan", f"cluster://{address}", wanted, "-q")
+            assert set(asked) <= {"DescribeAcls", "DescribeUserScramCredentials"}
+            is_refused = newest == 2 and kind == "User"
+            assert done.returncode == (2 if is_refused else 0), done.stderr
+            assert ("is older than Kafka 3.3" in done.stderr) is is_refused
+
+
+def test_some_of_the_acls(store: ClusterStore) -> None:
+    """As the whole state, filtered here."""
+    for acl, kind in product(OF_EACH_KIND, PatternType):
+        if kind is PatternType.UNKNOWN:
+            continue
+        pattern = ResourcePatternFilter(acl.resource_type, acl.resource_name, kind)
+        found = store.state_about([pattern]).document.acls
+        assert set(found) == set(filter(pattern.matches, OF_EACH_KIND))
+    topic = ResourcePatternFilter(ResourceType.TOPIC, "elsewhere", PatternType.MATCH)
+    assert set(store.state_about([topic], [BOB]).document.acls) == set(OF_EACH_KIND)
+    assert store.state_about([topic], ["User:nobody"]).document.acls == ()
+
+
+def test_an_acl_that_cannot_be_read_is_a_doubt(tmp_path: Path, run: Run) -> None:
+    """A verb that would answer from the others has no answer."""
+    parts = response_parts(29, 3)
+    entry = parts.AclDescription(principal="User:a", host="*", operation=16, permission_type=2)
+    resource = parts.DescribeAclsResource(
+        resource_type=2, resource_name="payments", pattern_type=3, acls=(entry,)
+    )
+    answer = parts.DescribeAclsResponse(
+        throttle_time=timedelta(),
+        error_code=KafkaErrorCode.none,
+        error_message=None,
+        resources=(resource,),
+    )
+    wanted = tmp_path / "acls.yaml"
+    wanted.write_text("acls: []\n")
+    with answering(lambda request: answer) as (address, _):
+        url = f"cluster://{address}"
+        asked = {
+            verb: run(verb, url, *rest)
+            for verb, rest in {
+                "can": ("User:a", "Read", "topic:payments"),
+                "acls": (),
+                "plan": (str(wanted),),
+                "lint": (),
+                "kafka-acls": ("--list", "--topic", "payments"),
+                "export": (),
+            }.items()
+        }
+        salvaged = run("can", url, "User:a", "Read", "topic:payments", "--salvage")
+    said = f"{url}: an ACL cannot be read: operation 16 is not known"
+    for verb, done in asked.items():
+        assert (done.returncode, done.stdout) == (2, ""), verb
+        assert said in done.stderr, verb
+    assert (salvaged.returncode, said in salvaged.stderr) == (1, True)

@@ -1,0 +1,67 @@
+"""A program gets an image of a moment where that is certain, and an exception where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import REPOSITORY
+from tiny_log import ace, batch, leader_change
+
+from metalog import AuthorizerNotReady, CorruptLog, InvalidMoment, InvalidSource
+from metalog.log.folder.layout import segment_name
+from metalog.records.batch import encode_batch
+from metalog_sources import image_at
+from snapshot import format_log
+
+DEMO = REPOSITORY / "tests" / "fixtures" / "demo" / "log-dir"
+
+
+def test_the_image_is_of_the_moment_that_is_given() -> None:
+    assert image_at(DEMO, "151").provenance.offset <= 151 < image_at(DEMO).provenance.offset
+    assert len(image_at(DEMO, "151").acls) != len(image_at(DEMO).acls)
+
+
+@pytest.mark.parametrize(
+    ("source", "moment", "raised"),
+    [
+        ("nowhere", None, InvalidSource),
+        (DEMO, "yesterday", InvalidMoment),
+        (DEMO, "999,999", InvalidMoment),
+        (REPOSITORY / "docs/guide/acls", "151", InvalidSource),
+    ],
+)
+def test_what_cannot_be_had_is_refused(
+    source: str | Path, moment: str | None, raised: type[Exception]
+) -> None:
+    with pytest.raises(raised):
+        image_at(source, moment)
+
+
+def test_before_a_node_has_written_anything_nothing_is_decided(tmp_path: Path) -> None:
+    format_log(tmp_path / "node")
+    with pytest.raises(AuthorizerNotReady, match="nothing was written before offset 0"):
+        image_at(tmp_path / "node")
+
+
+def folder_of(tmp_path: Path, content: bytes) -> Path:
+    partition = tmp_path / "__cluster_metadata-0"
+    partition.mkdir()
+    (partition / segment_name(0)).write_bytes(content)
+    return partition
+
+
+def test_a_record_that_may_be_misread_refuses_the_image(tmp_path: Path) -> None:
+    """With a code that Kafka 4.3 has no name for, a DENY may miss what it was meant for."""
+    odd = ace(1)._replace(permission_type=77)
+    log = [leader_change(0, 1), batch(1, odd)]
+    folder = folder_of(tmp_path, b"".join(map(encode_batch, log)))
+    with pytest.raises(CorruptLog, match="77"):
+        image_at(folder)
+
+
+def test_damage_refuses_the_image(tmp_path: Path) -> None:
+    content = bytearray(b"".join(map(encode_batch, [leader_change(0, 1), batch(1, ace(1))])))
+    content[-3] ^= 1
+    with pytest.raises(CorruptLog):
+        image_at(folder_of(tmp_path, bytes(content)))

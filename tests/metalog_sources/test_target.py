@@ -1,0 +1,136 @@
+"""How a plan is carried out: a phase after the other, and finished by a second run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from acl_files import similar_acls
+from hypothesis import given
+from hypothesis import strategies as st
+from memory_target import MemoryTarget
+
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.errors import InvalidTarget
+from metalog_sources.formats.document import Document, Entry, Own
+from metalog_sources.live.zookeeper import ZookeeperStore
+from metalog_sources.source import open_source
+from metalog_sources.targets.plan import Change, Step, make_plan, remaining, saved
+from metalog_sources.targets.target import carry_out, refuse_unwritable, refused_steps, target_of
+
+sets_of_acls = st.lists(similar_acls, max_size=10)
+
+
+def wanting(acls: list[Acl]) -> Document:
+    return Document(tuple(map(Entry, acls)), (Own(),))
+
+
+@given(sets_of_acls, sets_of_acls, st.integers(0, 4))
+def test_interrupted_and_run_again(current: list[Acl], wanted: list[Acl], fails_after: int) -> None:
+    target = MemoryTarget(current, fails_after=fails_after)
+    plan = make_plan(current, wanting(wanted), prune=True)
+    kept = saved("memory", (), current, plan)
+    try:
+        carry_out(target, plan.steps)
+    except InvalidTarget as error:
+        assert_said(str(error), len(plan.steps))
+    again = MemoryTarget(sorted(target.acls))
+    carry_out(again, remaining(kept, again.acls))
+    assert again.acls == set(wanted)
+    assert len(target.requests) <= 4
+
+
+def assert_said(said: str, total: int) -> None:
+    assert said.startswith("memory: cannot: it broke; ")
+    assert re.search(rf"of {total:,} changes? (was|were) made before", said)
+    assert said.endswith("run it again to finish")
+
+
+@given(sets_of_acls, sets_of_acls)
+def test_one_request_a_phase_and_progress(current: list[Acl], wanted: list[Acl]) -> None:
+    target = MemoryTarget(current)
+    plan = make_plan(current, wanting(wanted), prune=True)
+    progress: list[int] = []
+    carry_out(target, plan.steps, progress.append)
+    assert [acl for request in target.requests for acl in request] == [
+        step.acl for step in plan.steps
+    ]
+    assert progress[-1:] == ([len(plan.steps)] if plan.steps else [])
+
+
+def test_what_cannot_be_written_is_refused_first() -> None:
+    deny = Acl(
+        ResourceType.TOPIC,
+        "t",
+        PatternType.LITERAL,
+        "User:a",
+        "*",
+        Operation.READ,
+        PermissionType.DENY,
+    )
+    target = MemoryTarget([], only_allows=True)
+    plan = make_plan([], wanting([deny]), prune=True)
+    with pytest.raises(InvalidTarget, match="cannot add DENY User:a READ on TOPIC t: it is a DENY"):
+        refuse_unwritable(target, plan.steps)
+
+
+def test_a_file_is_no_target(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("acls: []")
+    with pytest.raises(InvalidTarget, match="cannot be written to; give cluster://"):
+        target_of(open_source(str(path), environ={}))
+
+
+READ = Acl(
+    ResourceType.TOPIC,
+    "t",
+    PatternType.LITERAL,
+    "User:a",
+    "*",
+    Operation.READ,
+    PermissionType.ALLOW,
+)
+
+
+def adding(*acls: Acl) -> list[Step]:
+    return [Step(Change.ADD, acl) for acl in acls]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"resource_name": "a/b"}, "holds no name with a slash"),
+        ({"resource_name": ".."}, "no node of ZooKeeper can have that name"),
+        ({"operation": Operation.TWO_PHASE_COMMIT}, "knows TWO_PHASE_COMMIT"),
+        ({"principal": f"User:{'x' * 32_763}"}, "has 32,768 bytes in UTF-8"),
+        ({"resource_name": ""}, "Invalid empty resource name"),
+    ],
+)
+def test_what_a_zookeeper_cannot_hold_is_known_without_it(
+    changed: dict[str, object], said: str
+) -> None:
+    steps = adding(READ, READ._replace(**changed))  # type: ignore[arg-type]
+    ((step, why),) = refused_steps(ZookeeperStore("zookeeper://a:1"), steps)
+    assert step == steps[1]
+    assert said in why
+
+
+def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -> None:
+    """Those that are there count, and those that would be removed, since that comes last."""
+    many = [READ._replace(principal=f"User:{'x' * 300}{number}") for number in range(3_000)]
+    other = READ._replace(resource_name="u")
+    store = ZookeeperStore("zookeeper://a:1")
+    refused = refused_steps(store, adding(READ, other), many)
+    assert [step.acl for step, _ in refused] == [READ]
+    assert "more than a node of ZooKeeper holds" in refused[0][1]
+    removing = [Step(Change.REMOVE, acl) for acl in many[1_000:]]
+    assert refused_steps(store, [*adding(READ), *removing], many)
+    assert not refused_steps(store, removing, many)
+
+
+def test_what_is_only_a_source_is_held_to_what_kafka_refuses() -> None:
+    odd = READ._replace(operation=Operation.ANY)
+    assert [why for _, why in refused_steps(object(), adding(READ, odd))] == [
+        "Invalid operation ANY"
+    ]
