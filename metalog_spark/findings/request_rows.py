@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.insight.commands import quoted
+from authorizer.analysis.commands import quoted
+from metalog_sources.moment import time_text
 from metalog_spark.arrow import frame_of
 from metalog_spark.findings.window import DAY_US
 from metalog_spark.tables import DECISIONS
-from snapshot.exchange.moment import time_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,11 +9,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from shell.findings import add_window, window_asked
-from shell.output import Cell, Output
-from shell.safe import shown
-from shell.spark import add_spark, check_installed, opened_folder
-from shell.words import parse_operation, parse_resource
+from shell.arguments.pipeline import add_spark, check_installed, opened_folder
+from shell.arguments.words import parse_operation, parse_resource
+from shell.output.output import Cell, Output
+from shell.output.safe import shown
+from shell.views.findings import add_window, window_asked
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "csv")
@@ -72,7 +72,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    from snapshot.exchange.moment import time_text
+    from metalog_sources.moment import time_text
 
     for row in rows:
         yield {"time": time_text(row["us"] // 1000), **{k: v for k, v in row.items() if k != "us"}}
