@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
@@ -20,7 +20,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.auditfiles import broker_of
 from metalog_spark.beforehand import files_named
 from metalog_spark.plain_view import CURRENT
-from metalog_spark.tables import REQUESTS
+from metalog_spark.tables import FILES, REQUESTS
 
 if TYPE_CHECKING:
     from metalog_spark.archive import Archive
@@ -29,11 +29,14 @@ _SAMPLE: Final = 128 << 10
 _GZIP: Final = b"\x1f\x8b"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = "day="
+_Stamp = tuple[str, int, int]
+"""Path, length and time of modification in milliseconds, by which a build knows a file."""
 
 
 class FileLook(NamedTuple):
     """``lines`` are estimated; ``first`` and ``last`` are times of audit lines, None where there is
-    none, or where a packed file would have to be unpacked whole."""
+    none, or where a packed file would have to be unpacked whole. ``is_known``: it was read by an
+    earlier build, and is not read again."""
 
     path: str
     broker: str
@@ -42,6 +45,7 @@ class FileLook(NamedTuple):
     lines: int
     first: datetime | None
     last: datetime | None
+    is_known: bool = False
 
     @property
     def days(self) -> Iterator[date]:
@@ -82,8 +86,9 @@ def dry_run(
     from metalog_spark.pieces import Hole
 
     paths = dict.fromkeys(path for each in audit for path in files_named(each))
-    files = [_look(path, zone, broker_of(str(path), broker_from)) for path in paths]
-    days = sorted({day for file in files for day in file.days})
+    known = _known_files(out)
+    files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
+    days = sorted({day for file in files if not file.is_known for day in file.days})
     there = {each.name.removeprefix(_DAY) for each in _days_in(out)}
     gaps = [Gap(part.start, part.why) for part in archive.parts if isinstance(part, Hole)]
     again = [day for day in days if day.isoformat() in there]
@@ -96,8 +101,23 @@ def _days_in(out: Path) -> Iterable[Path]:
     return [each for each in table.glob(f"{_DAY}*") if not (each / "no-rows.parquet").exists()]
 
 
-def _look(path: Path, zone: Zone, broker: str) -> FileLook:
-    size = path.stat().st_size
+def _known_files(out: Path) -> Set[_Stamp]:
+    """Those that earlier builds have read, as they were then."""
+    from pyarrow import parquet
+
+    found = set()
+    for file in (out / CURRENT / FILES.name).glob("*.parquet"):
+        rows = parquet.read_table(file, columns=["path", "length", "modified"]).to_pylist()
+        for row in rows:
+            us = (row["modified"] - _EPOCH) // timedelta(microseconds=1)
+            found.add((row["path"], row["length"], us // 1000))
+    return found
+
+
+def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
+    status = path.stat()
+    size = status.st_size
+    stamp = str(path.absolute()), size, status.st_mtime_ns // 1_000_000
     with path.open("rb") as file:
         is_packed = file.read(len(_GZIP)) == _GZIP
         file.seek(0)
@@ -109,7 +129,7 @@ def _look(path: Path, zone: Zone, broker: str) -> FileLook:
     first = next(_times(begins.split(b"\n"), zone), None)
     tail = begins if is_whole else ends
     last = next(_times(reversed(tail.split(b"\n")), zone), None)
-    return FileLook(str(path), broker, size, is_packed, estimate, first, last)
+    return FileLook(str(path), broker, size, is_packed, estimate, first, last, stamp in known)
 
 
 def _beginning(file: BinaryIO) -> tuple[bytes, int]:

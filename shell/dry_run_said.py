@@ -37,7 +37,8 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     yield _row("log", found.end - found.start, f"offsets {found.start:,} to {found.end:,}")
     for gap in found.gaps:
         yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
-    days = f"{found.days[0]} to {found.days[-1]}" if found.days else "no audit line was found"
+    nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
+    days = f"{found.days[0]} to {found.days[-1]}" if found.days else nothing
     if found.again:
         days += f"; {len(found.again):,} of them {shown(out)} has already: decided again as a whole"
     yield _row("days", len(found.days), days)
@@ -54,6 +55,8 @@ def _files_said(files: Sequence[FileLook]) -> str:
     said = f"{size / 1e6:,.1f} MB, about {counted(lines, 'line')}"
     if packed:
         said += f", {packed:,} packed"
+    if known := sum(file.is_known for file in files):
+        said += f", {known:,} read before"
     first = min(_known(file.first for file in files), default=None)
     if first is None:
         return f"{said}; no audit line"
@@ -77,6 +80,7 @@ def _json(found: DryRun) -> dict[str, object]:
                 "broker": file.broker,
                 "bytes": file.size,
                 "packed": file.is_packed,
+                "known": file.is_known,
                 "lines": file.lines,
                 "from": None if file.first is None else _stamp(file.first),
                 "to": None if file.last is None else _stamp(file.last),

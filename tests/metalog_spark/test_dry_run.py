@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from command import run_here
 from followed_world import READ_T, WrittenLog, line
+from pyarrow import parquet
 
 from authorizer.audit.layouts import Zone
+from metalog_spark.arrow import table_of
 from metalog_spark.contents import KIND, LIST, VERSION
-from metalog_spark.dry_run import _SAMPLE, Gap, dry_run
+from metalog_spark.dry_run import _SAMPLE, DryRun, Gap, dry_run
 from metalog_spark.pieces import Hole
+from metalog_spark.tables import FILES
 
 DAY_S = 86_400
 NO_LOG = SimpleNamespace(start=0, end=0, parts=())
@@ -81,6 +85,27 @@ def test_of_a_large_file_both_ends_are_read_and_lines_are_estimated(tmp_path: Pa
     assert len([*plain.days]) == 3
     assert packed.lines == pytest.approx(len(seconds), rel=0.2)
     assert packed.last is None, "it would have to be unpacked whole"
+
+
+def test_what_was_read_before_is_not_decided_again(audit: Path, tmp_path: Path) -> None:
+    """Unless it has changed since: a file is known by path, length and time."""
+    known = audit / "b1.log"
+    status = known.stat()
+    modified = datetime.fromtimestamp(status.st_mtime_ns // 1_000_000 / 1_000, UTC)
+    row = (str(known), status.st_size, modified, str(known), None, 3, 1, [])
+    place = tmp_path / "out" / "current" / "files"
+    place.mkdir(parents=True)
+    parquet.write_table(table_of([row], FILES.schema), place / "a.parquet")
+
+    def looked() -> DryRun:
+        return dry_run([str(audit)], NO_LOG, tmp_path / "out", Zone("UTC"), None)
+
+    found = looked()
+    assert [file.is_known for file in found.files] == [True, False]
+    assert [str(day) for day in found.days] == ["2026-01-01"]
+    known.write_bytes(known.read_bytes() + logged(2 * DAY_S))
+    assert [file.is_known for file in looked().files] == [False, False]
+    assert len(looked().days) == 3
 
 
 def test_gaps_of_the_log_are_told(tmp_path: Path) -> None:
