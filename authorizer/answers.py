@@ -12,7 +12,7 @@ from typing import Final
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit import line as audit
 from authorizer.engine.decide import ALLOWED, AuthorizationResult, Decision
-from authorizer.engine.decision_cache import Decider, Identity, Scope
+from authorizer.engine.decision_cache import DecisionContext, Identity, SessionCache
 from metalog.acl import PatternType, ResourceType
 from metalog.errors import InvalidRequest
 
@@ -23,7 +23,7 @@ DEBUG: Final = logging.DEBUG
 
 
 def results_of(
-    decider: Decider, identity: Identity, actions: Sequence[Action]
+    decider: DecisionContext, identity: Identity, actions: Sequence[Action]
 ) -> list[AuthorizationResult]:
     """A result for each of ``actions``. Those that follow each other are mostly on resources of
     one type: one scope."""
@@ -39,13 +39,15 @@ def results_of(
     return results
 
 
-def decision_of(decider: Decider, context: RequestContext, action: Action) -> Decision:
+def decision_of(decider: DecisionContext, context: RequestContext, action: Action) -> Decision:
     """The result of ``action``, with its rule."""
     scope = scope_of(decider, context.identity, action.resource)
     return scope.decide(action.operation, action.resource.name)
 
 
-def scope_of(decider: Decider, identity: Identity, resource: ResourcePattern) -> Scope:
+def scope_of(
+    decider: DecisionContext, identity: Identity, resource: ResourcePattern
+) -> SessionCache:
     """Where ``identity`` is answered about ``resource``; ``InvalidRequest`` unless LITERAL."""
     if resource.pattern_type is not LITERAL:
         raise InvalidRequest(
@@ -55,7 +57,7 @@ def scope_of(decider: Decider, identity: Identity, resource: ResourcePattern) ->
 
 
 def audit_all(
-    decider: Decider,
+    decider: DecisionContext,
     context: RequestContext,
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],

@@ -18,7 +18,7 @@ from authorizer.answers import AUDIT_LOG, audit_all, decision_of, results_of, sc
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties
 from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
-from authorizer.engine.decision_cache import Decider
+from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
 from metalog.acl import (
@@ -352,7 +352,7 @@ class StandardAuthorizer(Authorizer):
         config, shut_by = self._config, TOO_OLD if self._is_stale else ""
         if not self._is_loaded:
             shut_by = NOT_LOADED
-        self._decider = Decider(
+        self._decider = DecisionContext(
             self._writer.index, config.super_users, config.allow_everyone, shut_by
         )
 

@@ -20,7 +20,7 @@ from authorizer.engine.decide import (
     ALLOWED,
     ALLOWED_TO_SUPER_USER,
     Decision,
-    Who,
+    Subject,
     concerns,
     decide,
     decision_order,
@@ -43,7 +43,7 @@ class Question(NamedTuple):
     additional_principals: tuple[str, ...] = ()
 
     @property
-    def who(self) -> Who:
+    def who(self) -> Subject:
         """What an ACL must be about to mean this session."""
         host = WILDCARD if self.host is None else self.host
         return session(host, self.principal, *self.additional_principals)
@@ -127,7 +127,7 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
     return acl.resource_name == name
 
 
-def mismatches(acl: Acl, who: Who, operation: Operation) -> tuple[Attribute, ...]:
+def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute, ...]:
     """Why ``acl``, a candidate, does not match; empty when it does."""
     missing = []
     if acl.principal not in who.principals:

@@ -23,7 +23,7 @@ from workloads import PREFIX, RESOURCES, SplitMix64, small_acls, small_requests
 from authorizer import Action, AuthorizerConfig, RequestContext, StandardAuthorizer
 from authorizer.api import ResourcePattern
 from authorizer.engine import decide as decisions
-from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.gc_pause import resting_collector
@@ -116,24 +116,24 @@ def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
     gc.collect()
     gc.freeze()
     zipf = _columns(folder, "zipf")
-    round_and_round = Columns(*(column * LAPS for column in zipf))
+    round_and_round = RequestColumns(*(column * LAPS for column in zipf))
     asked_of = {"skewed": round_and_round, "first": zipf, "distinct": _distinct()}
     for name, columns in asked_of.items():
 
-        def decide_all(asked: Columns = columns) -> list[bool]:
+        def decide_all(asked: RequestColumns = columns) -> list[bool]:
             return BulkDecider(index, AuthorizerConfig()).allowed(asked)
 
         watch.time_whole(name, len(columns.hosts), decide_all)
 
 
-def _columns(folder: Path, request_list: str) -> Columns:
+def _columns(folder: Path, request_list: str) -> RequestColumns:
     with (folder / f"{request_list}.requests.tsv").open() as lines:
         rows = [line.rstrip("\n").split("\t") for line in lines]
     principals, hosts, kinds, names, operations = zip(*rows, strict=True)
-    return Columns(principals, hosts, operations, kinds, names)
+    return RequestColumns(principals, hosts, operations, kinds, names)
 
 
-def _distinct() -> Columns:
+def _distinct() -> RequestColumns:
     """READ and WRITE on every resource of ``plain``, in an order of chance."""
     random = SplitMix64(11)
     rows = [
@@ -142,7 +142,7 @@ def _distinct() -> Columns:
         for operation in ("READ", "WRITE")
     ]
     rows.sort(key=lambda _: random.next())
-    return Columns(*zip(*rows, strict=True))
+    return RequestColumns(*zip(*rows, strict=True))
 
 
 def small(_: Path, watch: Stopwatch) -> None:

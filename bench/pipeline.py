@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from authorizer import StandardAuthorizer
-    from authorizer.history.timeline import Life
+    from authorizer.history.timeline import AclLifetime
     from metalog.acl import Acl
 
 ROOT = Path(__file__).parents[1]
@@ -90,19 +90,19 @@ def acl(number: int) -> Acl:
     )
 
 
-def a_year(acls: int, changes: int) -> Iterator[Life]:
+def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
     """So many ACLs, of which one after the other goes and comes again."""
-    from authorizer.history.timeline import AclChange, lives
+    from authorizer.history.timeline import TimelineChange, lives
     from metalog.ids import Uuid
 
     def uuid(number: int) -> Uuid:
         return Uuid(number.to_bytes(16, "big"))
 
-    def change(number: int) -> AclChange:
+    def change(number: int) -> TimelineChange:
         which = number // 2 * 7919 % acls
         after = acl(which) if number % 2 else None
         at_ms = _START_MS + (number + 1) * _YEAR_MS // (changes + 1)
-        return AclChange(number, uuid(which), after, at_ms)
+        return TimelineChange(number, uuid(which), after, at_ms)
 
     return lives({uuid(number): acl(number) for number in range(acls)}, map(change, range(changes)))
 

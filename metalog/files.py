@@ -44,7 +44,7 @@ class WritableFile(Protocol):
     def close(self) -> None: ...
 
 
-class Held(Protocol):
+class FileLock(Protocol):
     """A lock; ``close`` gives it back."""
 
     def close(self) -> None: ...
@@ -79,7 +79,7 @@ class Files(Protocol):
         """``path`` and the folders above it, as far as they are missing."""
         ...
 
-    def lock(self, path: Path) -> Held:
+    def lock(self, path: Path) -> FileLock:
         """Hold ``path``, made if missing, against every other process and the rest of this
         one; ``BlockingIOError`` if somebody holds it. Java's FileChannel.tryLock minds it."""
         ...
@@ -251,7 +251,7 @@ class LocalFiles:
             finally:
                 os.close(descriptor)
 
-    def lock(self, path: Path) -> Held:
+    def lock(self, path: Path) -> FileLock:
         from metalog.locks import LocalLock
 
         return LocalLock(path, _give_to_owner)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from metalog_node.config.node_config import NodeConfig as NodeConfig
     from metalog_node.config.node_config import config_of as config_of
     from metalog_node.config.node_config import read_config as read_config
-    from metalog_node.handlers.request import Api as Api
-    from metalog_node.handlers.request import Question as Question
+    from metalog_node.handlers.request import HandledApi as HandledApi
+    from metalog_node.handlers.request import IncomingRequest as IncomingRequest
     from metalog_node.handlers.request import Services as Services
     from metalog_node.net.event_loop import new_event_loop as new_event_loop
     from metalog_node.node import Node as Node
@@ -42,11 +42,11 @@ __all__ = [
     "METADATA",
     "PRODUCE",
     "UNKNOWN_TOPIC",
-    "Api",
+    "HandledApi",
+    "IncomingRequest",
     "LogQueue",
     "Node",
     "NodeConfig",
-    "Question",
     "Services",
     "Upstream",
     "config_of",
@@ -83,7 +83,7 @@ if not TYPE_CHECKING:
             ),
             "metalog_node.config.node_config": ("NodeConfig", "config_of", "read_config"),
             "metalog_node.net.event_loop": ("new_event_loop",),
-            "metalog_node.handlers.request": ("Api", "Question", "Services"),
+            "metalog_node.handlers.request": ("HandledApi", "IncomingRequest", "Services"),
             "metalog_node.ops.log_queue": ("LogQueue",),
             "metalog_node.node": ("Node",),
             "metalog_node.background": ("running",),

@@ -12,9 +12,9 @@ from typing import Final
 from metalog.wire.client.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
 from metalog_node.handlers import acls, cluster, envelope, passwords, quorum, quotas, scram
-from metalog_node.handlers.request import SHORT, Api
+from metalog_node.handlers.request import SHORT, HandledApi
 
-_ADMIN: Final[Mapping[int, Api]] = {
+_ADMIN: Final[Mapping[int, HandledApi]] = {
     **acls.APIS,
     **scram.APIS,
     **passwords.APIS,
@@ -35,8 +35,8 @@ def apis_of(
     is_controllers: bool,
     forwards: bool = False,
     has_quorum: bool = True,
-    added: Mapping[int, Api] | None = None,
-) -> Mapping[int, Api]:
+    added: Mapping[int, HandledApi] | None = None,
+) -> Mapping[int, HandledApi]:
     """By key, those that a listener's clients may ask once they are known.
 
     ``forwards`` where another node may be the controller; without ``has_quorum`` the log is a
@@ -54,10 +54,10 @@ def apis_of(
     return apis if is_controllers else {**apis, **(added or {})}
 
 
-def _on_any_thread(api: Api) -> Api:
+def _on_any_thread(api: HandledApi) -> HandledApi:
     return api if api.short is not None else api._replace(short=SHORT)
 
 
-def spoken(apis: Mapping[int, Api]) -> Versions:
+def spoken(apis: Mapping[int, HandledApi]) -> Versions:
     """What ApiVersions tells of ``apis``, those of the connection itself among them."""
     return {**_OF_CONNECTIONS, **{key: api.versions for key, api in apis.items()}}

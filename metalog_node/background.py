@@ -13,14 +13,14 @@ from threading import Thread
 
 from metalog.errors import LoadTimeout
 from metalog_node.config.node_config import NodeConfig
-from metalog_node.handlers.request import Api
+from metalog_node.handlers.request import HandledApi
 from metalog_node.net.event_loop import new_event_loop
 from metalog_node.node import Node
 
 
 @contextmanager
 def running(
-    config: NodeConfig, *, apis: Mapping[int, Api] | None = None, within_s: float = 30.0
+    config: NodeConfig, *, apis: Mapping[int, HandledApi] | None = None, within_s: float = 30.0
 ) -> Iterator[Node]:
     """``with running(config) as node:`` has a node all of whose listeners are open.
 

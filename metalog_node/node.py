@@ -35,21 +35,21 @@ from metalog_node.config.dev_config import is_formatted
 from metalog_node.config.listeners import ANY_ADDRESS, Listener
 from metalog_node.config.node_config import NodeConfig
 from metalog_node.forward import Forwarder
-from metalog_node.handlers.request import Api, PasswordSetting, Services
+from metalog_node.handlers.request import HandledApi, PasswordSetting, Services
 from metalog_node.net.client import Door
 from metalog_node.net.connection_quotas import seats_for
 from metalog_node.net.loop_budget import LoopBudget
 from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.server import OpenListener
 from metalog_node.net.tls import ServerTls
-from metalog_node.net.turns import Turns
-from metalog_node.ops.http_endpoint import WatchListener
+from metalog_node.net.turns import RequestTurns
+from metalog_node.ops.http_endpoint import HttpEndpoint
 from metalog_node.ops.metrics import CountedAuthorizer, Metrics
 from metalog_node.ops.node_state import NodeState
 from metalog_node.ops.timed_files import TimedFiles
-from metalog_node.publish.fetch_purgatory import Feed
+from metalog_node.publish.fetch_purgatory import FetchPurgatory
 from metalog_node.publish.listing_cache import Listings
-from metalog_node.publish.publishers import Credentials, OutOfTheCollector
+from metalog_node.publish.publishers import CredentialsPublisher, OutOfTheCollector
 from metalog_node.publish.served_log import ServedLog
 from snapshot.upkeep import Upkeep
 
@@ -80,7 +80,7 @@ class Node:
         config: NodeConfig,
         *,
         on_open: Callable[[Listener, Address], None] = lambda listener, address: None,
-        apis: Mapping[int, Api] | None = None,
+        apis: Mapping[int, HandledApi] | None = None,
         lost_lines: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._config = config
@@ -98,13 +98,13 @@ class Node:
         if self.authorizer is None:
             _log.warning("there is no authorizer.class.name: everybody may do everything")
         self.metrics = Metrics(lambda: self._state.condition())
-        self._watch: WatchListener | None = None
+        self._watch: HttpEndpoint | None = None
         self.watch_address: Address | None = None
         """Where metrics and probes are read, if they are."""
-        self._credentials = Credentials(os.urandom(_SECRET_BYTES))
+        self._credentials = CredentialsPublisher(os.urandom(_SECRET_BYTES))
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
-        self._turns = Turns(self._threads)
+        self._turns = RequestTurns(self._threads)
         self._budget = LoopBudget()
         self._passwords = PasswordSetting(
             config.scram_passwords,
@@ -117,7 +117,7 @@ class Node:
         self._cluster_id = ""
         self._log: QuorumLog | None = None
         self._topic = _topic_node(config)
-        self._feed: Feed | None = None
+        self._feed: FetchPurgatory | None = None
         self.replica = self._replica()
         self._state = NodeState(
             self.replica,
@@ -253,7 +253,7 @@ class Node:
                 f"for node {meta.node_id}"
             )
         self._cluster_id = meta.cluster_id
-        self._feed = Feed(ServedLog(log))
+        self._feed = FetchPurgatory(ServedLog(log))
         publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
         idle_s = kept.idle_interval_ms / 1000 or None
         return Replica(log, publishers, idle_s=idle_s, is_patient=True)
@@ -274,7 +274,7 @@ class Node:
         """Open what may be open at once; the rest follows in the background."""
         if self._config.metrics is not None:
             self._state.heartbeat.start()
-            self._watch = WatchListener(self._state.pages(self.metrics))
+            self._watch = HttpEndpoint(self._state.pages(self.metrics))
             self.watch_address = await self._watch.open(self._config.metrics)
             _log.info("metrics and probes are on http://%s", self.watch_address)
         listeners = self._config.listeners

@@ -1,7 +1,7 @@
 """Requests that go topic by topic, for a program around a node, which says what is so of each.
 
-Here that becomes an ``Api`` for ``Node``, in one version of Kafka's protocol that today's clients
-speak. All topics of a request are authorized in one call; what a topic's name may not be known
+Here that becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that today's
+clients speak. All topics of a request are authorized in one call; what a topic's name may not be known
 for is answered with TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. The program
 is called on the event loop, which a long answer leaves to others now and then. This module must
 not know what is in a topic.
@@ -22,10 +22,16 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from authorizer.api import Action
 from authorizer.permissions.requests import actions, each_allowed
 from metalog.errors import ApiError
-from metalog.wire.messages import Request, write_request
+from metalog.wire.messages import WireRequest, write_request
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers.request import Answer, Api, Question, Services, error_fields
+from metalog_node.handlers.request import (
+    Answer,
+    HandledApi,
+    IncomingRequest,
+    Services,
+    error_fields,
+)
 
 PRODUCE: Final = 0
 """Produce's key in Kafka's protocol."""
@@ -103,17 +109,19 @@ _SHAPES: Final = {
 }
 
 
-def topic_api(key: int, outcome: Outcome) -> dict[int, Api]:
+def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
     """Produce, Fetch or ListOffsets, by its ``key``, for ``Node``'s ``apis``."""
 
-    def handle(services: Services, question: Question) -> Answer:
+    def handle(services: Services, question: IncomingRequest) -> Answer:
         return _on_the_loop(_answer(services, question, outcome))
 
     shape = _SHAPES[key]
-    return {key: Api(shape.name, VersionRange(shape.version, shape.version), handle, refused)}
+    return {
+        key: HandledApi(shape.name, VersionRange(shape.version, shape.version), handle, refused)
+    }
 
 
-async def _answer(services: Services, question: Question, outcome: Outcome) -> Body:
+async def _answer(services: Services, question: IncomingRequest, outcome: Outcome) -> Body:
     allowed = await _may_apart(services, question, _references(question))
 
     def told(topic: str, part: Any) -> Mapping[str, Any]:
@@ -133,10 +141,10 @@ async def _answer(services: Services, question: Question, outcome: Outcome) -> B
         await asyncio.sleep(max(_LOOKED_AGAIN_S, _PAUSES * (now - began)))
 
 
-def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, Api]:
+def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
     """Metadata of a node that is the one broker and leads each of ``topics``, of one partition."""
 
-    async def answer(services: Services, question: Question) -> Body:
+    async def answer(services: Services, question: IncomingRequest) -> Body:
         known, asked = topics(), question.request.body.topics
         names = sorted(known) if asked is None else list(dict.fromkeys(each.name for each in asked))
         allowed = await _may_apart(services, question, names, log_denied=asked is not None)
@@ -148,20 +156,20 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, Api]:
                 outcomes.append((name, _DENIED))
         return await asyncio.to_thread(_metadata, services, question, outcomes)
 
-    def handle(services: Services, question: Question) -> Answer:
+    def handle(services: Services, question: IncomingRequest) -> Answer:
         return _on_the_loop(answer(services, question))
 
     versions = VersionRange(_METADATA_VERSION, _METADATA_VERSION)
-    return {METADATA: Api("Metadata", versions, handle, _metadata_refused)}
+    return {METADATA: HandledApi("Metadata", versions, handle, _metadata_refused)}
 
 
-def topics_of(question: Question) -> list[str]:
+def topics_of(question: IncomingRequest) -> list[str]:
     """The names of the topics in a Produce, a Fetch or a ListOffsets."""
     shape = _SHAPES[question.request.head.api_key]
     return [getattr(each, shape.topic) for each in getattr(question.request.body, shape.topics)]
 
 
-def _references(question: Question) -> list[str]:
+def _references(question: IncomingRequest) -> list[str]:
     """The same names, for each reference that Kafka counts: a partition, but in ListOffsets."""
     shape = _shape(question)
     if question.request.head.api_key == LIST_OFFSETS:
@@ -173,17 +181,17 @@ def _references(question: Question) -> list[str]:
     ]
 
 
-def only(question: Question, topics: Collection[str]) -> Question:
+def only(question: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
     """The request of ``question``, of ``topics`` alone."""
     shape, body = _SHAPES[question.request.head.api_key], question.request.body
     kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
     head, client_id = question.request.head, question.request.client_id
-    request = Request(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
+    request = WireRequest(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
     payload = write_request(request.body, head.correlation_id, client_id)
     return question._replace(request=request, payload=payload)
 
 
-def joined(question: Question, *answers: Body) -> Body:
+def joined(question: IncomingRequest, *answers: Body) -> Body:
     """One answer made of the parts of several; what is not a topic's comes from the last."""
     told = _SHAPES[question.request.head.api_key].told
     parts = [part for answer in answers for part in getattr(answer, told)]
@@ -191,18 +199,18 @@ def joined(question: Question, *answers: Body) -> Body:
     return joined_body
 
 
-def denied(question: Question) -> Body:
+def denied(question: IncomingRequest) -> Body:
     """The answer that refuses each topic."""
     return answered(question, lambda topic, part: _DENIED)
 
 
-def may(services: Services, question: Question, topic: str) -> bool:
+def may(services: Services, question: IncomingRequest, topic: str) -> bool:
     """Whether the asker may do to ``topic`` what is asked."""
     return bool(may_all(services, question, [topic]))
 
 
 def may_all(
-    services: Services, question: Question, topics: Iterable[str], *, log_denied: bool = True
+    services: Services, question: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
 ) -> set[str]:
     """Those of ``topics`` to which the asker may do what is asked, in one call of the authorizer:
     each once, with the count of its references. Any thread may ask."""
@@ -224,13 +232,13 @@ def _silent(action: Action) -> Action:
     )
 
 
-def answered(question: Question, outcome: Outcome) -> Body:
+def answered(question: IncomingRequest, outcome: Outcome) -> Body:
     """The answer that tells ``outcome`` of each partition."""
     told = [_topic_told(question, topic, outcome) for topic in _topics(question)]
     return _whole(question, told)
 
 
-async def _answered_in_slices(question: Question, outcome: Outcome) -> Body:
+async def _answered_in_slices(question: IncomingRequest, outcome: Outcome) -> Body:
     """The same, while others are served."""
     told, done = [], 0
     for topic in _topics(question):
@@ -242,16 +250,16 @@ async def _answered_in_slices(question: Question, outcome: Outcome) -> Body:
     return _whole(question, told)
 
 
-def _shape(question: Question) -> _Shape:
+def _shape(question: IncomingRequest) -> _Shape:
     return _SHAPES[question.request.head.api_key]
 
 
-def _topics(question: Question) -> Iterable[Any]:
+def _topics(question: IncomingRequest) -> Iterable[Any]:
     topics: Iterable[Any] = getattr(question.request.body, _shape(question).topics)
     return topics
 
 
-def _topic_told(question: Question, topic: Any, outcome: Outcome) -> Any:
+def _topic_told(question: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
     head, shape = question.request.head, _shape(question)
     kio = response_parts(head.api_key, head.version)
     name = getattr(topic, shape.topic)
@@ -265,14 +273,18 @@ def _topic_told(question: Question, topic: Any, outcome: Outcome) -> Any:
     return getattr(kio, shape.told_as)(**{shape.topic: name, shape.parts: tuple(parts)})
 
 
-def _whole(question: Question, told: list[Any]) -> Body:
+def _whole(question: IncomingRequest, told: list[Any]) -> Body:
     head, shape = question.request.head, _shape(question)
     whole = getattr(response_parts(head.api_key, head.version), f"{shape.name}Response")
     return whole(throttle_time=_NO_TIME, **{shape.told: tuple(told)}, **shape.around)
 
 
 async def _may_apart(
-    services: Services, question: Question, topics: Collection[str], *, log_denied: bool = True
+    services: Services,
+    question: IncomingRequest,
+    topics: Collection[str],
+    *,
+    log_denied: bool = True,
 ) -> Collection[str]:
     """``may_all``, on a thread where there are many."""
     ask = partial(may_all, services, question, topics, log_denied=log_denied)
@@ -283,14 +295,16 @@ def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:
     return asyncio.run_coroutine_threadsafe(answer, asyncio.get_running_loop())
 
 
-def refused(question: Question, error: ApiError) -> Body:
+def refused(question: IncomingRequest, error: ApiError) -> Body:
     """The answer that tells ``error`` of each partition."""
     code = {"error_code": error_fields(error)["error_code"]}
     return answered(question, lambda topic, part: code)
 
 
 def _metadata(
-    services: Services, question: Question, outcomes: list[tuple[str, Mapping[str, Any] | None]]
+    services: Services,
+    question: IncomingRequest,
+    outcomes: list[tuple[str, Mapping[str, Any] | None]],
 ) -> Body:
     kio = response_parts(METADATA, _METADATA_VERSION)
     node, here = services.node_id, services.addresses[question.listener.name]
@@ -315,7 +329,7 @@ def _metadata(
     )
 
 
-def _metadata_refused(question: Question, error: ApiError) -> Body:
+def _metadata_refused(question: IncomingRequest, error: ApiError) -> Body:
     kio = response_parts(METADATA, _METADATA_VERSION)
     code = error_fields(error)["error_code"]
     return kio.MetadataResponse(

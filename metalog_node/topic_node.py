@@ -25,7 +25,7 @@ from metalog.records.messages import ControllerEndpoint, RegisterControllerRecor
 from metalog.replica.replica import Replica
 from metalog.wire.hosts import Address
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.config.topic_keys import TopicPlace
+from metalog_node.config.topic_keys import TopicLocation
 
 _PROTOCOL_IDS: Final = {
     SecurityProtocol.PLAINTEXT: 0,
@@ -62,7 +62,7 @@ class TopicNode:
     """The node ``node_id`` among those of the topic at ``place``. ``listener`` is the name of
     the controllers' listener that is forwarded to."""
 
-    def __init__(self, place: TopicPlace, node_id: int, listener: str) -> None:
+    def __init__(self, place: TopicLocation, node_id: int, listener: str) -> None:
         self._place = place
         self._node_id = node_id
         self._log = TopicLog(

@@ -16,7 +16,7 @@ from metalog.wire.frames import FrameReader, framed
 from metalog.wire.hosts import parse_addresses
 from metalog.wire.messages import read_response
 from metalog.wire.schema import Body, response_type
-from metalog_node.handlers.request import Question
+from metalog_node.handlers.request import IncomingRequest
 
 R = TypeVar("R")
 
@@ -38,7 +38,7 @@ class Upstream:
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
 
-    def ask(self, question: Question) -> Future[bytes]:
+    def ask(self, question: IncomingRequest) -> Future[bytes]:
         """Pass a request on.
 
         Args:
@@ -50,7 +50,7 @@ class Upstream:
         """
         return self._threads.submit(self._ask, question.payload)
 
-    def ask_and(self, question: Question, then: Callable[[Body], R]) -> Future[R]:
+    def ask_and(self, question: IncomingRequest, then: Callable[[Body], R]) -> Future[R]:
         """Pass a request on, and make something of the answer.
 
         Args:

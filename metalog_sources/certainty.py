@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from metalog.errors import CorruptLog, UncertainSource
-from metalog.loader import Doubt
+from metalog.loader import LoadDoubt
 from metalog.plurals import counted
 
 _ADVICE: Final = "no answer is certain without it; --salvage goes by the rest"
@@ -26,7 +26,7 @@ MARK: Final = "# missing: "
 """Begins a line of a file of ACLs that lacks something, before what that is."""
 
 
-def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool | None) -> None:
+def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
     """``UncertainSource`` with the first doubt, unless the caller asks to ``salvage``; None is
     for a caller that writes where nothing could say what is missing, and cannot ask to."""
     if doubts and not salvage:
@@ -42,7 +42,7 @@ def refuse_doubts(doubts: Sequence[Doubt], *, salvage: bool | None) -> None:
         )
 
 
-def doubt_line(doubt: Doubt) -> str:
+def doubt_line(doubt: LoadDoubt) -> str:
     """One line for a person: where, what, and how many records more."""
     fault = doubt.fault
     said = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
@@ -56,7 +56,7 @@ def marks_in(text: str) -> tuple[str, ...]:
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))
 
 
-def doubt_fields(doubt: Doubt) -> dict[str, Any]:
+def doubt_fields(doubt: LoadDoubt) -> dict[str, Any]:
     """A doubt as JSON has it; ``offset`` and ``file`` are null where they are not known."""
     fault = doubt.fault
     return {

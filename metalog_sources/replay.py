@@ -17,7 +17,7 @@ from metalog.gc_pause import resting_collector
 from metalog.ids import SnapshotId
 from metalog.image.metadata import MetadataImage
 from metalog.image.policy import name_of
-from metalog.loader import Doubt, Loader, OpenTransaction, Ready, Skipped
+from metalog.loader import LoadDoubt, Loader, OpenTransaction, Ready, Skipped
 from metalog.log.folder.commit import Proven
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.merged_folders import FoldersLog
@@ -65,8 +65,8 @@ class Replayed(NamedTuple):
     skipped: Mapping[str, Skipped]
     problems: tuple[str, ...]
     is_bootstrap: bool = False
-    doubts: tuple[Doubt, ...] = ()
-    unread_users: tuple[Doubt, ...] = ()
+    doubts: tuple[LoadDoubt, ...] = ()
+    unread_users: tuple[LoadDoubt, ...] = ()
     """On which an answer about SCRAM users rests too; only a store has them."""
     loader: Loader | None = None
     """With which the replay of a log can go on."""
@@ -143,7 +143,7 @@ def replay_source(
     if log.missing is not None and limit == bounds.end:
         if not tolerant:
             raise log.missing
-        replay.doubts.append(Doubt(1, log.missing))
+        replay.doubts.append(LoadDoubt(1, log.missing))
     with resting_collector():
         loader = replay.run(progress)
     return Replayed(
@@ -204,13 +204,13 @@ class _Replay:
         self._salvage = salvage
         self.base: SnapshotId | None = None
         self.problems: list[str] = []
-        self.doubts: list[Doubt] = []
+        self.doubts: list[LoadDoubt] = []
         self.is_bootstrap = False
 
     def note_damage(self, error: CorruptLog, left: str = "stands before it") -> None:
         """Says that salvaged is only what is ``left`` of what ``error`` is about."""
         self.problems = [f"{without_advice(error)}; salvaged is what {left}"]
-        self.doubts = [Doubt(1, error)]
+        self.doubts = [LoadDoubt(1, error)]
 
     def run(self, progress: Progress | None) -> Loader:
         loader = self._from_base()
@@ -298,7 +298,7 @@ def without_advice(error: MetalogError) -> str:
     return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
 
 
-class Survey(NamedTuple):
+class LogSurvey(NamedTuple):
     """The whole log read, what lies below the newest snapshot too (of a snapshot's file the
     snapshot): records counted by type, and the first damage, if there is any."""
 
@@ -306,7 +306,9 @@ class Survey(NamedTuple):
     problem: CorruptLog | None
 
 
-def survey_source(source: Source, progress: Callable[[int], None] = lambda offset: None) -> Survey:
+def survey_source(
+    source: Source, progress: Callable[[int], None] = lambda offset: None
+) -> LogSurvey:
     """``progress`` is told the offset reached, after every batch."""
     counts: Counter[str] = Counter()
     problem = None
@@ -320,7 +322,7 @@ def survey_source(source: Source, progress: Callable[[int], None] = lambda offse
             progress(batch.next_offset)
     except CorruptLog as error:
         problem = error
-    return Survey(dict(sorted(counts.items())), problem)
+    return LogSurvey(dict(sorted(counts.items())), problem)
 
 
 def _all_batches(log: OpenedLog) -> Iterator[Batch]:

@@ -18,11 +18,11 @@ from metalog.image.acls import AclsImage
 from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage
 from metalog.image.table import Table
-from metalog.loader import Doubt
+from metalog.loader import LoadDoubt
 from metalog.log.folder.location import unreadable
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_sources.certainty import MARK, marks_in
-from metalog_sources.formats.document import Document, Entry, ScramUser, joined
+from metalog_sources.formats.document import AclEntry, Document, ScramUser, joined
 
 if TYPE_CHECKING:
     from metalog.wire.client.cluster_client import ListedTopic
@@ -36,7 +36,7 @@ _LOG_SUFFIXES: Final = (".log", ".checkpoint")
 _DEEPEST: Final = 8
 
 
-class State(NamedTuple):
+class StoreState(NamedTuple):
     """All that a store holds.
 
     ``problems`` are lines about what is odd about it. ``unread`` tells of ACLs, ``unread_users`` of
@@ -45,20 +45,20 @@ class State(NamedTuple):
 
     document: Document
     problems: tuple[str, ...] = ()
-    unread: tuple[Doubt, ...] = ()
-    unread_users: tuple[Doubt, ...] = ()
+    unread: tuple[LoadDoubt, ...] = ()
+    unread_users: tuple[LoadDoubt, ...] = ()
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[LoadDoubt, ...]:
         """Why no answer about ACLs may be taken from it: also what its files say that they lack.
         An answer about SCRAM users rests on ``unread_users`` too."""
-        said = (Doubt(1, CorruptLog(line)) for line in self.document.missing)
+        said = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *said)
 
 
 @runtime_checkable
 class Store(Protocol):
-    def state(self) -> State:
+    def state(self) -> StoreState:
         """As of now; each call reads anew."""
         ...
 
@@ -69,7 +69,7 @@ class NarrowStore(Store, Protocol):
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
-    ) -> State:
+    ) -> StoreState:
         """The ACLs whose resource one of ``patterns`` matches; of ``principals`` also their ACLs
         on other resources, and their credentials. Each pattern and principal is a request."""
         ...
@@ -92,18 +92,18 @@ class FileStore:
         self._path = path
         self._files = files
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         if not self._files.is_folder(self._path):
             return self._read(self._path)
         paths = list(yaml_files(self._path, self._files))
-        return State(joined(self._read(path).document for path in paths))
+        return StoreState(joined(self._read(path).document for path in paths))
 
-    def _read(self, path: Path) -> State:
+    def _read(self, path: Path) -> StoreState:
         document, problems, *_ = self._parsed(path)
         missing = tuple(f"{path} is not whole: {line}" for line in document.missing)
-        return State(document._replace(missing=missing) if missing else document, problems)
+        return StoreState(document._replace(missing=missing) if missing else document, problems)
 
-    def _parsed(self, path: Path) -> State:
+    def _parsed(self, path: Path) -> StoreState:
         try:
             data = read_whole(self._files, path)
         except OSError as error:
@@ -112,7 +112,7 @@ class FileStore:
             from metalog_sources.formats.avro import read_avro
 
             document, problem = read_avro(data, str(path))
-            return State(document, () if problem is None else (problem,))
+            return StoreState(document, () if problem is None else (problem,))
         try:
             text = data.decode("utf-8" if path.suffix == _SCRIPT else "utf-8-sig")
         except UnicodeDecodeError as error:
@@ -122,7 +122,7 @@ class FileStore:
         if missing and path.suffix == ".csv":
             text = re.sub(f"(?m)^{MARK}.*", "", text)
         document = _reader(path, text)(text, str(path))
-        return State(document._replace(missing=(*document.missing, *missing)))
+        return StoreState(document._replace(missing=(*document.missing, *missing)))
 
 
 def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
@@ -185,7 +185,7 @@ def document_of(image: MetadataImage) -> Document:
         for mechanism, found in image.scram.mechanisms.items()
         for user, credential in found.items()
     )
-    return Document(tuple(map(Entry, acls)), users=users)
+    return Document(tuple(map(AclEntry, acls)), users=users)
 
 
 def made_id(acl: Acl) -> Uuid:

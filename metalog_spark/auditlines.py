@@ -13,7 +13,14 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from authorizer.audit.layouts import Entry, Zone, prefix_start, read_entry, time_before, unwrapped
+from authorizer.audit.layouts import (
+    LayoutEntry,
+    Zone,
+    prefix_start,
+    read_entry,
+    time_before,
+    unwrapped,
+)
 from authorizer.audit.line import HEAD, Row, read_row
 from authorizer.audit.readings import Reading, has_verdict, heads_in, readings, unfinished
 from metalog.errors import InvalidRequest
@@ -109,7 +116,7 @@ def _divided(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _of_entry(entry: Entry, zone: Zone, row: Row) -> Iterator[Possible]:
+def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
     """The readings of a line but for that which is ``row``, the likeliest."""
     text = entry.text
     found = [*readings(text), *(unfinished(text) if row.rule is None else ())]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog.files import LOCAL_FILES, Held
+from metalog.files import LOCAL_FILES, FileLock
 from metalog.records.primitives.text import has_half_pair
 from metalog_spark.contents import LIST, Contents, replayed
 from metalog_spark.folder import (
@@ -91,7 +91,7 @@ def taken(path: str) -> Iterator[None]:
             _take_back(made)
 
 
-def _locked(lock: Path, made: Sequence[Path]) -> Held:
+def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
     try:
         return LOCAL_FILES.lock(lock)
     except BlockingIOError:

@@ -28,7 +28,7 @@ from authorizer.engine.decide import (
     MATCHING_ACL,
     SUPER_USER,
 )
-from authorizer.history.decision_timeline import UNREACHED, Course, Courses
+from authorizer.history.decision_timeline import UNREACHED, DecisionTimeline, DecisionTimelines
 from authorizer.history.timeline import Edge, Timeline
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
@@ -106,7 +106,7 @@ class Deciding:
     def __init__(self, state: State, eras: Sequence[Era]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._moments = _Moments(state, eras)
-        self._courses = Courses(timeline)
+        self._courses = DecisionTimelines(timeline)
         self._sessions = len(self._courses.principals), len(self._courses.hosts)
         self._principals = _in_bytes(self._courses.principals)
         self._hosts = _in_bytes(self._courses.hosts)
@@ -325,13 +325,13 @@ class _Turns:
 
     def __init__(self, versions: int) -> None:
         self._versions = versions
-        self._numbers: dict[Course, int] = {}
+        self._numbers: dict[DecisionTimeline, int] = {}
         self._firsts = array("q")
         self._counts = array("q")
         self._since = array("q")
         self._by = array("q")
 
-    def number(self, course: Course) -> int:
+    def number(self, course: DecisionTimeline) -> int:
         number = self._numbers.get(course)
         if number is None:
             number = self._numbers[course] = len(self._firsts)

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from authorizer.analysis.changes import changes
-from authorizer.history.timeline import AclChange, Edge, lives
+from authorizer.history.timeline import Edge, TimelineChange, lives
 from metalog.acl import Acl
 from metalog.errors import CorruptLog
 from metalog.ids import SnapshotId, Uuid
@@ -369,9 +369,9 @@ def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iter
     yield from lasting.values()
 
 
-def _acl_changes(stretch: _Followed) -> Iterator[AclChange]:
+def _acl_changes(stretch: _Followed) -> Iterator[TimelineChange]:
     return (
         each
         for each in changes(each for each in stretch.records if type(each[2]) is not Undecodable)
-        if isinstance(each, AclChange)
+        if isinstance(each, TimelineChange)
     )

@@ -31,7 +31,7 @@ from metalog.records.messages.registry import METADATA, message_type
 from metalog.scram import ScramMechanism
 
 if TYPE_CHECKING:
-    from metalog.records.batch import Batch, Record
+    from metalog.records.batch import Batch, BatchRecord
 
 _MOST_ROWS: Final = 4096
 _MOST_BYTES: Final = 16 << 20
@@ -143,7 +143,7 @@ def _rows(batch: Batch, wanted: Wanted, keys: frozenset[int] | None) -> Iterator
             yield row
 
 
-def _decoded(batch: Batch, record: Record, value: bytes) -> _Row:
+def _decoded(batch: Batch, record: BatchRecord, value: bytes) -> _Row:
     message: Any
     if batch.is_control:
         version, message = decode_control(record.key, value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from authorizer.history.timeline import Edge, Life, Timeline
+from authorizer.history.timeline import AclLifetime, Edge, Timeline
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import parse_uuid
 
@@ -67,7 +67,7 @@ def unpacked(data: bytes) -> State:
     return State(Timeline(min(known), _lives(table)) if known else None, unknown)
 
 
-def lives_of(data: bytes) -> Iterator[Life]:
+def lives_of(data: bytes) -> Iterator[AclLifetime]:
     """Every life of every ACL, of what ``packed_lives`` made."""
     return _lives(_read(data))
 
@@ -103,11 +103,11 @@ def _read(data: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def _lives(table: pa.Table) -> Iterator[Life]:
+def _lives(table: pa.Table) -> Iterator[AclLifetime]:
     acls = map(Acl, *(_values(table, name) for name in Acl._fields))
     begins = map(_edge, *(_values(table, name) for name in _EDGES[:2]))
     ends = map(_edge, *(_values(table, name) for name in _EDGES[2:]))
-    return map(Life, map(parse_uuid, _values(table, "id")), acls, begins, ends)
+    return map(AclLifetime, map(parse_uuid, _values(table, "id")), acls, begins, ends)
 
 
 def _edge(offset: int | None, ms: int | None) -> Edge | None:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from authorizer.config import AuthorizerConfig
-    from metalog.loader import Doubt
+    from metalog.loader import LoadDoubt
     from metalog.ports import Log
     from metalog_sources.formats.document import Document
     from metalog_sources.moment import ResolvedMoment
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
-    from metalog_sources.store import State, Store
+    from metalog_sources.store import Store, StoreState
 
 SUPER_USERS_KEY: Final = "super.users"
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
@@ -174,7 +174,7 @@ def store_document(
 
 
 def state_document(
-    state: State, arguments: Namespace, output: Output, *, rests_on_users: bool = False
+    state: StoreState, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
     """``store_document`` of a state that was asked for otherwise."""
     for problem in state.problems:
@@ -218,7 +218,7 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
         raise InvalidSource(f"{replayed.source.text}: --committed leaves out all of it, {why}")
 
 
-def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: Output) -> None:
+def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
     """``refuse_doubts_of`` for doubts that come from elsewhere than a replay's end."""
     if not doubts:
         return
@@ -228,7 +228,7 @@ def refuse_doubts_about(doubts: Sequence[Doubt], arguments: Namespace, output: O
     output.say_missing(map(doubt_line, doubts), map(doubt_fields, doubts))
 
 
-def _say_unread_users(doubts: Sequence[Doubt], output: Output) -> None:
+def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
     """Where an answer does not rest on SCRAM users, it is given without them."""
     for doubt in doubts:
         output.warn(f"{doubt.reason}; its SCRAM users were left out")
@@ -261,7 +261,7 @@ def problems_of(replayed: Replayed) -> list[str]:
     ]
 
 
-def _doubts_about_read(replayed: Replayed) -> list[Doubt]:
+def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
     """Those about records that were not left out, which ``skipped`` has."""
     if replayed.loader is None:
         return []
@@ -287,7 +287,7 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
 
 
-def _doubt_said(doubt: Doubt) -> str:
+def _doubt_said(doubt: LoadDoubt) -> str:
     more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
     return f"offset {doubt.offset}: may not mean what it seems to{more}: {doubt.reason}"
 

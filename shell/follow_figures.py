@@ -72,7 +72,7 @@ def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> 
     if address is None:
         yield newest
         return
-    from metalog_node.ops.http_endpoint import Page, WatchListener, text_page
+    from metalog_node.ops.http_endpoint import HttpEndpoint, Page, text_page
     from metalog_spark.follow.figures import CONTENT_TYPE, Figures
 
     figures = Figures(newest.state)
@@ -80,7 +80,7 @@ def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> 
         "/metrics": lambda: Page(figures.text(), content_type=CONTENT_TYPE),
         "/healthz": lambda: text_page(True, "following"),
     }
-    listener = WatchListener(pages, named=_OPTION)
+    listener = HttpEndpoint(pages, named=_OPTION)
     try:
         asyncio.run(listener.open(address))
         yield newest

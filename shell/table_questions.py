@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from authorizer.analysis.names import nearest_name
 from metalog.errors import MetalogError
 from metalog.plurals import counted
-from shell.browser.completion import Candidate
+from shell.browser.completion import CompletionCandidate
 from shell.options import build_parser
 from shell.output.output import Cell, Output
 from shell.output.safe import safe, shown
@@ -166,13 +166,13 @@ class TableQuestions:
         is_positional = any(action.dest == "folder" for action in parser._actions)
         return [self._folder] if is_positional else ["--out", self._folder]
 
-    def complete(self, line: str) -> Iterator[Candidate]:
+    def complete(self, line: str) -> Iterator[CompletionCandidate]:
         """What the last word may become: a verb, its option, or a name in SQL."""
         found = _LAST_WORD.search(line)
         start = 0 if found is None else found.start()
         last, before = line[start:], line[:start].split()
         for name in self._candidates(before, last):
-            yield Candidate(start, f"{name} ", name)
+            yield CompletionCandidate(start, f"{name} ", name)
 
     def _candidates(self, before: Sequence[str], last: str) -> list[str]:
         if not before:

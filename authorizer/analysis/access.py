@@ -12,16 +12,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from authorizer.analysis.allowed_patterns import (
+    AllowedPatterns,
     NamesInOrder,
     OnPattern,
     Operations,
-    Patterns,
     operations_of,
 )
 from authorizer.analysis.hosts import can_be_a_client
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
-from authorizer.engine.decision_cache import Decider, Masks, Scope
+from authorizer.engine.decision_cache import DecisionContext, Masks, SessionCache
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, ResourceType
@@ -37,7 +37,7 @@ class OnName(NamedTuple):
     operations: Operations
 
 
-class Access(NamedTuple):
+class PrincipalAccess(NamedTuple):
     """From ``host``, or with None from one that no ACL names."""
 
     host: str | None
@@ -51,13 +51,13 @@ def access(
     principal: str,
     names: Names,
     host: str | None = None,
-) -> list[Access]:
+) -> list[PrincipalAccess]:
     """Without a ``host`` for one that no ACL names; and for each that is named what differs:
     a pattern or name that lost all its operations there has none."""
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)
-    patterns = Patterns(mine)
-    general = Access(host, tuple(patterns.of(host)), tuple(here.on_all(host)))
+    patterns = AllowedPatterns(mine)
+    general = PrincipalAccess(host, tuple(patterns.of(host)), tuple(here.on_all(host)))
     if host is not None:
         return [general]
     own: dict[str, list[Acl]] = {}
@@ -65,7 +65,7 @@ def access(
         own.setdefault(acl.host, []).append(acl)
     found = [general]
     for named in sorted(filter(can_be_a_client, own)):
-        part = Access(
+        part = PrincipalAccess(
             named,
             tuple(patterns.differing(named, own[named])),
             tuple(here.differing(named, own[named])),
@@ -82,7 +82,7 @@ class _Names:
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
     ) -> None:
         index = AclIndex.of(acls)
-        self._decider = Decider(index, frozenset(), config.allow_everyone, shut_by="")
+        self._decider = DecisionContext(index, frozenset(), config.allow_everyone, shut_by="")
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}
@@ -120,7 +120,7 @@ class _Names:
                 if operations != operations_of(turned[name], kind):
                     yield OnName(kind, name, operations)
 
-    def _scope(self, kind: ResourceType, host: str | None) -> Scope:
+    def _scope(self, kind: ResourceType, host: str | None) -> SessionCache:
         return self._decider.scope(kind, (WILDCARD if host is None else host, self._principal))
 
 

@@ -161,7 +161,7 @@ class _Alike:
             yield from self._patterns[False, name]
 
 
-class Patterns:
+class AllowedPatterns:
     """What the ACLs of a principal come to, by pattern."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:

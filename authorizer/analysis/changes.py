@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import (
     AbortTransactionRecord,
@@ -34,10 +34,10 @@ TELLING: Final = (
 """The records that ``changes`` looks at; it may be given no others."""
 
 
-class UserChange(NamedTuple):
+class CredentialChange(NamedTuple):
     """The record at ``offset`` sets a credential, or, with iterations of None, removes it.
 
-    The other fields are those of an ``AclChange``.
+    The other fields are those of an ``TimelineChange``.
     """
 
     offset: int
@@ -53,7 +53,7 @@ class UserChange(NamedTuple):
         return (self.offset if self.ended_by is None else self.ended_by) + 1
 
 
-Change = AclChange | UserChange
+Change = TimelineChange | CredentialChange
 
 
 def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
@@ -78,14 +78,14 @@ def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
 
 def _change(offset: int, message: Any, time_ms: int) -> Change | None:
     if isinstance(message, AccessControlEntryRecord):
-        return AclChange(offset, message.id, acl_of(message), time_ms)
+        return TimelineChange(offset, message.id, acl_of(message), time_ms)
     if isinstance(message, RemoveAccessControlEntryRecord):
-        return AclChange(offset, message.id, None, time_ms)
+        return TimelineChange(offset, message.id, None, time_ms)
     if isinstance(message, UserScramCredentialRecord):
         mechanism = _mechanism(message.mechanism)
-        return UserChange(offset, message.name, mechanism, message.iterations, time_ms)
+        return CredentialChange(offset, message.name, mechanism, message.iterations, time_ms)
     if isinstance(message, RemoveUserScramCredentialRecord):
-        return UserChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
+        return CredentialChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
     return None
 
 

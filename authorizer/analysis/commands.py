@@ -35,7 +35,7 @@ _MEANS_SOMETHING_ESCAPED: Final = "\\'!"
 """Inside ``$'…'``; an older bash expands a ``!`` that follows an escaped quote there."""
 
 
-class Change(Enum):
+class CommandKind(Enum):
     ADD = "--add"
     REMOVE = "--remove"
 
@@ -78,7 +78,7 @@ def acl_comment(acl: Acl) -> str:
     )
 
 
-def kafka_acls_command(change: Change, acl: Acl) -> str | None:
+def kafka_acls_command(change: CommandKind, acl: Acl) -> str | None:
     """The command that makes ``change`` to exactly ``acl``; None where kafka-acls cannot.
 
     A removal does not ask: kafka-acls would take the next line that is pasted for the answer.
@@ -88,7 +88,7 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
         return None
     permission = acl.permission_type.name.lower()
     words = ["kafka-acls", CONNECTION, change.value]
-    if change is Change.REMOVE:
+    if change is CommandKind.REMOVE:
         words.append("--force")
     words.append(_option(f"--{permission}-principal", acl.principal))
     if acl.host != WILDCARD:
@@ -97,13 +97,13 @@ def kafka_acls_command(change: Change, acl: Acl) -> str | None:
     return " ".join(words + resource)
 
 
-_Kind = tuple[Change, PermissionType]
-_ADDS: Final = ((Change.ADD, PermissionType.ALLOW), (Change.ADD, PermissionType.DENY))
+_Kind = tuple[CommandKind, PermissionType]
+_ADDS: Final = ((CommandKind.ADD, PermissionType.ALLOW), (CommandKind.ADD, PermissionType.DENY))
 _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
-    (Change.ADD, PermissionType.DENY): (),
-    (Change.ADD, PermissionType.ALLOW): ((Change.ADD, PermissionType.DENY),),
-    (Change.REMOVE, PermissionType.ALLOW): _ADDS,
-    (Change.REMOVE, PermissionType.DENY): (*_ADDS, (Change.REMOVE, PermissionType.ALLOW)),
+    (CommandKind.ADD, PermissionType.DENY): (),
+    (CommandKind.ADD, PermissionType.ALLOW): ((CommandKind.ADD, PermissionType.DENY),),
+    (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
+    (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
 """The changes of which none may be left out where such a one is made."""
 
@@ -113,11 +113,11 @@ class Commands(NamedTuple):
     one and are not among ``lines``."""
 
     lines: tuple[str, ...]
-    unsayable: tuple[tuple[Change, Acl], ...]
+    unsayable: tuple[tuple[CommandKind, Acl], ...]
     held_back: int
 
 
-def kafka_acls_commands(changes: Iterable[tuple[Change, Acl]]) -> Commands:
+def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
     """In their order. Where something to be added has no command nothing is removed: it may be
     what was to stand in for that. Nor is anything opened that might have stayed shut: nothing is
     allowed where a DENY cannot be added, and no DENY removed where an ALLOW cannot be."""

@@ -182,7 +182,7 @@ class _Granted:
         return self.literals.any_begins_with(name) or self.prefixed.any_begins_with(name)
 
 
-class Reached:
+class MatchedNames:
     """The names that some ACLs reach, to be asked whether another one reaches one of them."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:

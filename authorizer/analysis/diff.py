@@ -15,7 +15,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
 
 
-class UserChange(NamedTuple):
+class UserDifference(NamedTuple):
     """The iterations are None where the user has no credential for the mechanism.
 
     They are equal where only salt and keys changed, as they do with a new password.
@@ -30,7 +30,7 @@ class UserChange(NamedTuple):
 class Difference(NamedTuple):
     added: frozenset[Acl]
     removed: frozenset[Acl]
-    users: tuple[UserChange, ...]
+    users: tuple[UserDifference, ...]
 
     @property
     def is_none(self) -> bool:
@@ -44,7 +44,7 @@ def difference(
     have it, differs from another by its iterations alone."""
     before, after = frozenset(acls), frozenset(other_acls)
     changes = [
-        UserChange(*key, _iterations(users.get(key)), _iterations(other_users.get(key)))
+        UserDifference(*key, _iterations(users.get(key)), _iterations(other_users.get(key)))
         for key in sorted({*users, *other_users}, key=_by_name)
         if _differ(users.get(key), other_users.get(key))
     ]

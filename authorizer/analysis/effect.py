@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import product
 from typing import Final, NamedTuple
 
-from authorizer.analysis.coverage import Reached, meet
+from authorizer.analysis.coverage import MatchedNames, meet
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
@@ -27,7 +27,7 @@ _OPERATIONS: Final = tuple(each for each in Operation if each > Operation.ALL)
 _MOST_QUESTIONS: Final = 100_000
 
 
-class AclChange(NamedTuple):
+class SetChange(NamedTuple):
     added: frozenset[Acl]
     removed: frozenset[Acl]
 
@@ -53,12 +53,12 @@ class OtherEffect(NamedTuple):
 
 def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
     """Those of ``acls`` that reach a resource which one of ``steps`` reaches, in their order."""
-    reached = Reached(steps)
+    reached = MatchedNames(steps)
     return [acl for acl in acls if reached.meets(acl)]
 
 
 def other_effects(
-    before: Collection[Acl], now: Collection[Acl], change: AclChange, config: AuthorizerConfig
+    before: Collection[Acl], now: Collection[Acl], change: SetChange, config: AuthorizerConfig
 ) -> Iterator[OtherEffect]:
     """At most one for each ACL that is in ``before`` or in ``now``, not in both.
 
@@ -95,7 +95,7 @@ def _differ(planned: tuple[bool, bool], now: tuple[bool, bool]) -> bool:
 
 
 class _Answers:
-    def __init__(self, acls: Collection[Acl], change: AclChange, config: AuthorizerConfig) -> None:
+    def __init__(self, acls: Collection[Acl], change: SetChange, config: AuthorizerConfig) -> None:
         self._authorizers = [
             StandardAuthorizer.from_acls(
                 each, super_users=config.super_users, allow_everyone=config.allow_everyone

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from authorizer.analysis.commands import Change, kafka_acls_command
+from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from authorizer.analysis.hosts import can_be_a_client
 from authorizer.analysis.kinds import NearMissKind
 from authorizer.analysis.near_misses import NearMiss
@@ -87,8 +87,8 @@ class Remedy(NamedTuple):
     @property
     def commands(self) -> tuple[str, ...] | None:
         """One kafka-acls command a change, adding before removing; None if one has none."""
-        lines = [kafka_acls_command(Change.ADD, acl) for acl in self.add]
-        lines += [kafka_acls_command(Change.REMOVE, acl) for acl in self.remove]
+        lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in self.add]
+        lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in self.remove]
         said = tuple(line for line in lines if line is not None)
         return said if len(said) == len(lines) else None
 

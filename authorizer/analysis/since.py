@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.history.timeline import AclChange, at_once
+from authorizer.history.timeline import TimelineChange, at_once
 from authorizer.trace import Question, is_allow, mismatches, reaches
 from metalog.acl import Acl
 from metalog.ids import Uuid
@@ -34,19 +34,19 @@ class Since(NamedTuple):
     at: int
 
 
-class Turn(NamedTuple):
+class DecisionChange(NamedTuple):
     """``change`` made the answer ``allowed``; ``acl`` is what it added or removed."""
 
     allowed: bool
     cause: Cause
     acl: Acl | None
-    change: AclChange
+    change: TimelineChange
 
 
 def since(
     start: int,
     base: Iterable[tuple[Uuid, Acl]],
-    changes: Iterable[AclChange],
+    changes: Iterable[TimelineChange],
     config: AuthorizerConfig,
     question: Question,
 ) -> Since:
@@ -56,12 +56,12 @@ def since(
     ``changes`` come in log order from there.
     """
     began = Since(start, Cause.START, None, start)
-    for turn in Turns(base, config, question).following(changes):
+    for turn in DecisionChanges(base, config, question).following(changes):
         began = Since(turn.change.offset, turn.cause, turn.acl, turn.change.at)
     return began
 
 
-class Turns:
+class DecisionChanges:
     """The moments at which an answer turns. ``allowed`` is what it is so far."""
 
     def __init__(
@@ -72,14 +72,14 @@ class Turns:
             self._bound.bind(*held)
         self.allowed = self._bound.allowed
 
-    def following(self, changes: Iterable[AclChange]) -> Iterator[Turn]:
+    def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
         """Those among ``changes``, which go on from where the last ones ended."""
         for group in at_once(changes):
             turn = self._after(group)
             if turn is not None:
                 yield turn
 
-    def _after(self, group: Iterable[AclChange]) -> Turn | None:
+    def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
         """What changes together turns the answer once, by the last change that does."""
         bound, allowed, last = self._bound, self.allowed, None
         for change in group:
@@ -89,7 +89,7 @@ class Turns:
             if bound.allowed is not allowed:
                 allowed = bound.allowed
                 cause = Cause.REMOVED if change.acl is None else Cause.ADDED
-                last = Turn(allowed, cause, change.acl or before, change)
+                last = DecisionChange(allowed, cause, change.acl or before, change)
         if allowed is self.allowed:
             return None
         self.allowed = allowed

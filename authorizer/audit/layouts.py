@@ -72,7 +72,7 @@ TIMES_END_US: Final = 253_402_300_800_000_000
 _MINUTES_KEPT: Final = 4096
 
 
-class Entry(NamedTuple):
+class LayoutEntry(NamedTuple):
     """``text`` begins where the audit line does, and has what follows that in its layout.
 
     ``micros`` are since 1970, in UTC; not ``is_sure`` where a clock was set back and the hour
@@ -85,7 +85,7 @@ class Entry(NamedTuple):
 
 
 class Instant(NamedTuple):
-    """What an ``Entry`` says of its time."""
+    """What an ``LayoutEntry`` says of its time."""
 
     micros: int
     is_sure: bool
@@ -128,7 +128,7 @@ class Zone:
         return start
 
 
-def read_entry(text: str, zone: Zone) -> Entry:
+def read_entry(text: str, zone: Zone) -> LayoutEntry:
     """The audit line in one line of a log, and its time; ``InvalidRequest`` says what it lacks."""
     common = _COMMON.match(text)
     if common is None:
@@ -139,10 +139,10 @@ def read_entry(text: str, zone: Zone) -> Entry:
     except (ValueError, OverflowError):
         return _read_careful(text, zone)
     micros = start + int(seconds) * 1_000_000 + int(millis) * 1_000
-    return Entry(text[common.end() :], micros, is_sure)
+    return LayoutEntry(text[common.end() :], micros, is_sure)
 
 
-def _read_careful(text: str, zone: Zone) -> Entry:
+def _read_careful(text: str, zone: Zone) -> LayoutEntry:
     text, around = _unwrapped(text)
     at = text.find(_HEAD)
     if at < 0:
@@ -152,7 +152,7 @@ def _read_careful(text: str, zone: Zone) -> Entry:
         time = time or (_time_in(layer, zone) if isinstance(layer, str) else _time_of(layer, zone))
     if time is None:
         raise InvalidRequest("no time: no date and time stand before the audit line")
-    return Entry(text[at:], *time)
+    return LayoutEntry(text[at:], *time)
 
 
 def prefix_start(text: str, head: int) -> int | None:
@@ -170,7 +170,7 @@ def prefix_start(text: str, head: int) -> int | None:
 
 
 def time_before(text: str, head: int, zone: Zone) -> int | None:
-    """The time that stands near before the record at ``head``, as ``Entry.micros``."""
+    """The time that stands near before the record at ``head``, as ``LayoutEntry.micros``."""
     try:
         time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
     except InvalidRequest:

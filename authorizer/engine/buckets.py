@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Who, sorted_in_pattern
+from authorizer.engine.decide import ALLOW, ALLOWS, DENIES, Subject, sorted_in_pattern
 from metalog.acl import Acl
 from metalog.image.table import Table
 
@@ -38,11 +38,11 @@ class FewAcls:
     def __contains__(self, acl: object) -> bool:
         return acl in self._acls
 
-    def of(self, who: Who) -> tuple[Acl, ...]:
+    def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that mean ``who``, and maybe others."""
         return self._acls
 
-    def masks(self, who: Who) -> tuple[int, int]:
+    def masks(self, who: Subject) -> tuple[int, int]:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
         return _masks(self._acls, who)
 
@@ -86,7 +86,7 @@ class ManyAcls:
     def __contains__(self, acl: object) -> bool:
         return isinstance(acl, Acl) and acl in self._by_who.get((acl.principal, acl.host), ())
 
-    def of(self, who: Who) -> tuple[Acl, ...]:
+    def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that mean ``who``."""
         by_who = self._by_who
         found: list[Acl] = []
@@ -95,7 +95,7 @@ class ManyAcls:
                 found += by_who.get((principal, host), ())
         return tuple(found)
 
-    def masks(self, who: Who) -> tuple[int, int]:
+    def masks(self, who: Subject) -> tuple[int, int]:
         """The operations that are allowed ``who``, and those that are denied, a bit each."""
         return _masks(self.of(who), who)
 
@@ -135,7 +135,7 @@ def bucket_of(acls: list[Acl]) -> Bucket:
     return ManyAcls(Table((key, tuple(found)) for key, found in by_who.items()))
 
 
-def _masks(acls: Iterable[Acl], who: Who) -> tuple[int, int]:
+def _masks(acls: Iterable[Acl], who: Subject) -> tuple[int, int]:
     principals, hosts = who
     allowed = denied = 0
     for acl in acls:

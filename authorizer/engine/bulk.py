@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from authorizer.config import AuthorizerConfig
 from authorizer.engine import decision_cache
 from authorizer.engine.decide import Decision
-from authorizer.engine.decision_cache import ENTRY_BYTES, SCOPE_BYTES, Decider, Scope
+from authorizer.engine.decision_cache import ENTRY_BYTES, SCOPE_BYTES, DecisionContext, SessionCache
 from authorizer.engine.index import AclIndex
 from metalog.acl import Operation, ResourceType
 from metalog.client_host import client_host
@@ -28,7 +28,7 @@ _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
 
 
-class Columns(NamedTuple):
+class RequestColumns(NamedTuple):
     """A request is a row: ``Type:name``, an address, Kafka's name of an operation
     and of a resource type (``READ``, ``TOPIC``), and the resource's name."""
 
@@ -43,10 +43,12 @@ class BulkDecider:
     """Answers by one image of the ACLs and one configuration, from as many calls as one likes."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
-        self._decider = Decider(index, config.super_users, config.allow_everyone, shut_by="")
+        self._decider = DecisionContext(
+            index, config.super_users, config.allow_everyone, shut_by=""
+        )
         self._sessions = _Sessions(self._decider)
 
-    def allowed(self, columns: Columns) -> list[bool]:
+    def allowed(self, columns: RequestColumns) -> list[bool]:
         """Whether each request is allowed; ``InvalidRequest`` names the row that is no request."""
         try:
             of_names = map(getitem, self._names(columns), columns.resource_names)
@@ -55,7 +57,7 @@ class BulkDecider:
             _refuse_what_is_no_request(columns)
             raise
 
-    def decisions(self, columns: Columns) -> list[Decision]:
+    def decisions(self, columns: RequestColumns) -> list[Decision]:
         """Each result with its rule and, where one decided, the ACL: for whoever wants to know,
         since finding it takes several times as long. Each different row is decided once a call."""
         try:
@@ -67,7 +69,7 @@ class BulkDecider:
             raise
         return [decided[row] for row in asked]
 
-    def _names(self, columns: Columns) -> Iterator[_Names]:
+    def _names(self, columns: RequestColumns) -> Iterator[_Names]:
         """What is known of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
@@ -93,7 +95,7 @@ class _Remembered:
 class _Sessions(dict[tuple[str, str, str], "_Names"]):
     """By principal, host and resource type."""
 
-    def __init__(self, decider: Decider) -> None:
+    def __init__(self, decider: DecisionContext) -> None:
         super().__init__()
         self.remembered = _Remembered()
         self._decider = decider
@@ -110,7 +112,7 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
 class _Names(dict[str, tuple[bool, ...]]):
     """What a session may do, by the name of the resource: whether each operation is allowed."""
 
-    def __init__(self, scope: Scope, remembered: _Remembered) -> None:
+    def __init__(self, scope: SessionCache, remembered: _Remembered) -> None:
         super().__init__()
         self.scope = scope
         self._remembered = remembered
@@ -121,7 +123,7 @@ class _Names(dict[str, tuple[bool, ...]]):
         return results
 
 
-def _decision(scope: Scope, operation: str, name: str) -> Decision:
+def _decision(scope: SessionCache, operation: str, name: str) -> Decision:
     return scope.decide(_OPERATIONS[operation], _text(name))
 
 
@@ -141,7 +143,8 @@ def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:
         listed = ", ".join(
-            f"{name} has {length}" for name, length in zip(Columns._fields, lengths, strict=True)
+            f"{name} has {length}"
+            for name, length in zip(RequestColumns._fields, lengths, strict=True)
         )
         raise InvalidRequest(f"the columns are not of one length: {listed}") from None
     known: dict[str, Iterable[str]] = {
@@ -149,7 +152,7 @@ def _refuse_what_is_no_request(columns: Sequence[Sequence[object]]) -> None:
         "resource_types": _RESOURCE_TYPES,
     }
     for number, row in enumerate(zip(*columns, strict=True)):
-        for name, value in zip(Columns._fields, row, strict=True):
+        for name, value in zip(RequestColumns._fields, row, strict=True):
             if not isinstance(value, str):
                 raise InvalidRequest(f"row {number} of {name}: {value!r} is no text") from None
             if value not in known.get(name, (value,)):

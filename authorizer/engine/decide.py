@@ -60,7 +60,7 @@ ALLOWED_BY_DEFAULT: Final = Decision(ALLOWED, DEFAULT_ALLOW)
 DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
 
 
-class Who(NamedTuple):
+class Subject(NamedTuple):
     """What the principal and the host of an ACL must be among to match a session."""
 
     principals: Set[str]
@@ -70,9 +70,9 @@ class Who(NamedTuple):
         return acl.principal in self.principals and acl.host in self.hosts
 
 
-def session(host: str, *principals: str) -> Who:
+def session(host: str, *principals: str) -> Subject:
     """A session of ``principals``, each ``Type:name``, from ``host``."""
-    return Who(frozenset((WILDCARD_PRINCIPAL, *principals)), frozenset((WILDCARD, host)))
+    return Subject(frozenset((WILDCARD_PRINCIPAL, *principals)), frozenset((WILDCARD, host)))
 
 
 ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
@@ -130,7 +130,7 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 
 
 def decide(
-    candidates: Iterable[Acl], who: Who, operation: Operation, *, allow_everyone: bool
+    candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
     """What ``candidates``, in ``decision_order``, come to: the first DENY, or the last ALLOW."""
     reached = False

@@ -1,7 +1,7 @@
 """What an index answers, remembered for as long as the index lasts.
 
-A ``Decider`` is an index with the configuration and the gate: all that an answer
-depends on. It gives each session a ``Scope`` for each type of resource, and the scope
+A ``DecisionContext`` is an index with the configuration and the gate: all that an answer
+depends on. It gives each session a ``SessionCache`` for each type of resource, and the scope
 remembers, by name, the results of all operations: one tuple, indexed by operation.
 Whatever changes makes another decider, so nothing remembered is ever out of date.
 Threads may remember at once: at worst they work out the same thing twice.
@@ -57,7 +57,7 @@ Masks = tuple[int, int]
 _RESOURCE_TYPES: Final = len(ResourceType)
 
 
-class Decider:
+class DecisionContext:
     """``scopes``, by resource type and session, are those asked for; ``scope`` gives any.
 
     ``shut_by`` is the reason for which only super users are answered; empty where there is none.
@@ -82,17 +82,17 @@ class Decider:
         self.shut_by = shut_by
         self._forget()
 
-    def scope(self, resource_type: ResourceType, identity: Identity) -> Scope:
+    def scope(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
         """``AuthorizerNotReady`` while the gate is shut, unless a super user asks."""
         return self.scopes[resource_type].get(identity) or self._open(resource_type, identity)
 
-    def _open(self, resource_type: ResourceType, identity: Identity) -> Scope:
+    def _open(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
         if resource_type is ResourceType.ANY:
             raise InvalidRequest("a resource has one type: name it, ANY is for filters only")
         if identity[1] in self.super_users:
-            scope = Scope(self, resource_type, identity, is_super_user=True)
+            scope = SessionCache(self, resource_type, identity, is_super_user=True)
         elif not self.shut_by:
-            scope = Scope(self, resource_type, identity, is_super_user=False)
+            scope = SessionCache(self, resource_type, identity, is_super_user=False)
         else:
             raise AuthorizerNotReady(self.shut_by)
         self.count_remembered(1, SCOPE_BYTES + sum(map(getsizeof, identity)))
@@ -113,7 +113,7 @@ class Decider:
         self.scopes = [NO_SCOPES] * _RESOURCE_TYPES
 
 
-class Scope:
+class SessionCache:
     """What one session may do on resources of one type.
 
     ``verdicts``, by name, are the results by operation, where they are known; ``on`` gives
@@ -140,7 +140,7 @@ class Scope:
 
     def __init__(
         self,
-        decider: Decider,
+        decider: DecisionContext,
         resource_type: ResourceType,
         identity: Identity,
         *,
@@ -314,7 +314,7 @@ class Scope:
         )
 
 
-NO_SCOPES: Final[dict[Identity, Scope]] = {}
+NO_SCOPES: Final[dict[Identity, SessionCache]] = {}
 """Stands where no scope was asked for yet; stays empty."""
 _VERDICTS: Final[dict[int, Verdicts]] = {}
 

@@ -18,7 +18,7 @@ from typing import Final
 from sortedcontainers import SortedDict
 
 from authorizer.engine.buckets import Bucket, bucket_of
-from authorizer.engine.decide import ALLOW, Decision, Who, concerns, decide, decision_order
+from authorizer.engine.decide import ALLOW, Decision, Subject, concerns, decide, decision_order
 from authorizer.engine.prefixes import SortedNames, up_from
 from metalog.acl import (
     ANY_ACL,
@@ -44,7 +44,7 @@ Grants = Table[Grant, Names]
 NO_NAMES: Final[Names] = Table()
 
 
-class Patterns:
+class PatternBuckets:
     """The buckets of one resource type's literal patterns, or of its prefixes."""
 
     __slots__ = ("buckets", "names")
@@ -54,7 +54,7 @@ class Patterns:
         self.names = names
 
 
-NO_PATTERNS: Final = Patterns(Table(), SortedNames.of([]))
+NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]))
 
 
 class AclIndex:
@@ -67,8 +67,8 @@ class AclIndex:
 
     def __init__(
         self,
-        literals: list[Patterns],
-        prefixed: list[Patterns],
+        literals: list[PatternBuckets],
+        prefixed: list[PatternBuckets],
         grants: Grants | None = None,
     ) -> None:
         self._literals = literals
@@ -88,10 +88,10 @@ class AclIndex:
             for bucket in patterns.buckets.values():
                 yield from bucket
 
-    def literals(self, resource_type: ResourceType) -> Patterns:
+    def literals(self, resource_type: ResourceType) -> PatternBuckets:
         return self._literals[resource_type]
 
-    def prefixed(self, resource_type: ResourceType) -> Patterns:
+    def prefixed(self, resource_type: ResourceType) -> PatternBuckets:
         return self._prefixed[resource_type]
 
     def reaching(self, resource_type: ResourceType, name: str) -> Iterator[Bucket]:
@@ -117,7 +117,7 @@ class AclIndex:
 
     def decide(
         self,
-        who: Who,
+        who: Subject,
         operation: Operation,
         resource_type: ResourceType,
         name: str,
@@ -129,14 +129,14 @@ class AclIndex:
         return decide(found, who, operation, allow_everyone=allow_everyone and not buckets)
 
     def matching(
-        self, who: Who, operation: Operation, resource_type: ResourceType, name: str
+        self, who: Subject, operation: Operation, resource_type: ResourceType, name: str
     ) -> list[Acl]:
         """All ACLs that match a question, those that do not decide it too, in Kafka's order."""
         found = meant(self.reaching(resource_type, name), who, name)
         return [acl for acl in found if concerns(acl, operation)]
 
     def allowing(
-        self, who: Who, operation: Operation, resource_type: ResourceType
+        self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
         """The patterns on which ALLOWs of ``operation`` (implied ones aside) mean ``who``."""
         grants = self._all_grants()
@@ -198,7 +198,7 @@ class AclIndex:
         code, name = acl.resource_type, acl.resource_name
         kinds = self._literals if acl.pattern_type is LITERAL else self._prefixed
         before = kinds[code]
-        patterns = Patterns(
+        patterns = PatternBuckets(
             before.buckets.changed({name: bucket}),
             before.names if names is None else before.names.updated(name, names),
         )
@@ -233,7 +233,7 @@ class AclIndex:
             _check(self._grants == _grants_of(self))
 
 
-def meant(buckets: Iterable[Bucket], who: Who, name: str) -> list[Acl]:
+def meant(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
     """Of the ACLs that reach a resource ``name``, those that mean ``who``, in Kafka's order."""
     found = [acl for bucket in buckets for acl in bucket.of(who) if who.is_meant_by(acl)]
     if len(found) > 1:
@@ -242,7 +242,7 @@ def meant(buckets: Iterable[Bucket], who: Who, name: str) -> list[Acl]:
 
 
 def _all_buckets(
-    literals: Patterns, prefixed: Patterns, entry: AccessControlEntryFilter
+    literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
     """But for those in which nobody is that ``entry`` names: what is left is put in order."""
     items: list[tuple[str, Bucket]] = []
@@ -388,8 +388,8 @@ def _sorted(buckets: dict[str, Bucket]) -> SortedDict[str, Bucket] | None:
     return SortedDict(buckets) if buckets else None
 
 
-def _frozen(buckets: dict[str, Bucket]) -> Patterns:
+def _frozen(buckets: dict[str, Bucket]) -> PatternBuckets:
     """``buckets`` are in the order of their names."""
     if not buckets:
         return NO_PATTERNS
-    return Patterns(Table.owning(buckets), SortedNames.of(list(buckets)))
+    return PatternBuckets(Table.owning(buckets), SortedNames.of(list(buckets)))

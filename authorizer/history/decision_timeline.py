@@ -1,7 +1,7 @@
 """What a question came to at every moment of a history, worked out once for all of it.
 
 An answer rarely changes: a few ACLs reach a resource and mean a session, and only where one
-of those comes or goes can it turn. So a question has a ``Course`` over the whole history
+of those comes or goes can it turn. So a question has a ``DecisionTimeline`` over the whole history
 instead of an answer for each version. Questions that are answered alike have the same numbers:
 resources that the same patterns reach, principals and hosts that no ACL names.
 
@@ -51,7 +51,7 @@ _Span = tuple[int, int, int]
 """From which version up to which the life of a number has an ACL."""
 
 
-class Course(NamedTuple):
+class DecisionTimeline(NamedTuple):
     """From version ``since[i]`` on life ``by[i]`` decided, or UNREACHED or UNMATCHED stands
     there; ``since[0]`` is 0."""
 
@@ -62,7 +62,7 @@ class Course(NamedTuple):
         return self.by[bisect_right(self.since, version) - 1]
 
 
-ALWAYS_UNMATCHED: Final = Course((0,), (UNMATCHED,))
+ALWAYS_UNMATCHED: Final = DecisionTimeline((0,), (UNMATCHED,))
 
 
 class _Reached(NamedTuple):
@@ -70,11 +70,11 @@ class _Reached(NamedTuple):
 
     name: str
     buckets: list[Bucket]
-    unmatched: Course
+    unmatched: DecisionTimeline
     """What a question that no ACL matches comes to."""
 
 
-class Courses:
+class DecisionTimelines:
     """The courses of all questions about one history."""
 
     def __init__(self, timeline: Timeline) -> None:
@@ -117,7 +117,9 @@ class Courses:
             names.update(self.principals[acl.principal] for acl in bucket)
         return None if 0 in names or len(names) > FEW else names
 
-    def course(self, principal: int, host: int, operation: Operation, reach: int) -> Course:
+    def course(
+        self, principal: int, host: int, operation: Operation, reach: int
+    ) -> DecisionTimeline:
         """By the numbers that ``principals`` and ``hosts`` have, or 0, and that of ``reach``."""
         reached = self._reached[reach]
         asking = principal, host, reach
@@ -129,7 +131,7 @@ class Courses:
             found = self._meant[asking] = meant(reached.buckets, who, reached.name)
         return self._decided(found, operation, reached)
 
-    def course_of(self, question: Question) -> Course:
+    def course_of(self, question: Question) -> DecisionTimeline:
         reached = self._reached[self.reach(question.resource_type, question.resource_name)]
         found = meant(reached.buckets, question.who, reached.name)
         return self._decided(found, question.operation, reached)
@@ -145,7 +147,9 @@ class Courses:
         is_default = by == UNREACHED and config.allow_everyone
         return ALLOWED_BY_DEFAULT if is_default else DENIED_BY_DEFAULT
 
-    def _decided(self, found: list[Acl], operation: Operation, reached: _Reached) -> Course:
+    def _decided(
+        self, found: list[Acl], operation: Operation, reached: _Reached
+    ) -> DecisionTimeline:
         """What those that mean a session, in Kafka's order, come to: first DENY, last ALLOW."""
         unmatched = reached.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
@@ -159,7 +163,7 @@ class Courses:
         since = sorted({version for course in (*ranked, unmatched) for version in course.since})
         return _course(since, [_first(ranked, version, unmatched) for version in since])
 
-    def _unmatched(self, buckets: list[Bucket]) -> Course:
+    def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
         """Where any ACL reaches, though none matches, and where none does."""
         turns = Counter[int]()
         for acl in chain.from_iterable(buckets):
@@ -175,7 +179,7 @@ class Courses:
         return _course(since, [UNMATCHED if alive else UNREACHED for alive in reaching])
 
 
-def _held(spans: list[_Span], versions: int) -> Course:
+def _held(spans: list[_Span], versions: int) -> DecisionTimeline:
     """By which life an ACL is in force, the first that began where several are; UNREACHED where
     it is not."""
     begun: dict[int, list[int]] = {0: []}
@@ -194,13 +198,13 @@ def _held(spans: list[_Span], versions: int) -> Course:
     return _course(since, by)
 
 
-def _course(since: list[int], by: list[int]) -> Course:
+def _course(since: list[int], by: list[int]) -> DecisionTimeline:
     """Without the edges at which nothing turns."""
     turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1])]
-    return Course(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
+    return DecisionTimeline(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
 
 
-def _first(ranked: list[Course], version: int, otherwise: Course) -> int:
+def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTimeline) -> int:
     """By the first of ``ranked`` in which a life is there."""
     for course in ranked:
         by = course.at(version)

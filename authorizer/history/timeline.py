@@ -19,7 +19,7 @@ from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
 
 
-class AclChange(NamedTuple):
+class TimelineChange(NamedTuple):
     """The record at ``offset`` binds ``acl`` to ``id``, or, with None, unbinds the id.
 
     ``time_ms`` is the latest of any batch up to the one by which it took effect, so that
@@ -45,7 +45,7 @@ class Edge(NamedTuple):
     time_ms: int
 
 
-class Life(NamedTuple):
+class AclLifetime(NamedTuple):
     """``acl`` was bound to ``id`` from ``begin`` on, before ``end``.
 
     A ``begin`` of None is before the history begins, an ``end`` of None has not come.
@@ -62,13 +62,13 @@ class Life(NamedTuple):
         return begun and (self.end is None or offset < self.end.at)
 
 
-def at_once(changes: Iterable[AclChange]) -> Iterator[list[AclChange]]:
+def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]:
     """The changes that take effect together, in their order."""
     for _, group in groupby(changes, key=attrgetter("at")):
         yield list(group)
 
 
-def lives(base: Mapping[Uuid, Acl], changes: Iterable[AclChange]) -> Iterator[Life]:
+def lives(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
     """Each life as it ends, then those that last. One that began and ended at one moment,
     in a transaction, never was."""
     alive: dict[Uuid, tuple[Acl, Edge | None]] = {uuid: (acl, None) for uuid, acl in base.items()}
@@ -76,11 +76,11 @@ def lives(base: Mapping[Uuid, Acl], changes: Iterable[AclChange]) -> Iterator[Li
         edge = Edge(change.at, change.time_ms)
         before = alive.pop(change.id, None)
         if before is not None and before[1] != edge:
-            yield Life(change.id, *before, edge)
+            yield AclLifetime(change.id, *before, edge)
         if change.acl is not None:
             alive[change.id] = change.acl, edge
     for uuid, (acl, begin) in alive.items():
-        yield Life(uuid, acl, begin, None)
+        yield AclLifetime(uuid, acl, begin, None)
 
 
 class Timeline:
@@ -90,7 +90,7 @@ class Timeline:
     whatever the number of versions.
     """
 
-    def __init__(self, start: Edge, lives: Iterable[Life]) -> None:
+    def __init__(self, start: Edge, lives: Iterable[AclLifetime]) -> None:
         self.lives = tuple(lives)
         edges = {edge.at: edge for life in self.lives for edge in life[2:] if edge is not None}
         later = sorted(edge for at, edge in edges.items() if at > start.at)
@@ -102,7 +102,7 @@ class Timeline:
         """How many versions there are."""
         return len(self.offsets)
 
-    def span(self, life: Life) -> tuple[int, int]:
+    def span(self, life: AclLifetime) -> tuple[int, int]:
         """The first version that has it, and the first after it that has not."""
         begin = 0 if life.begin is None else self._numbers.get(life.begin.at, 0)
         end = len(self) if life.end is None else self._numbers.get(life.end.at, 0)
@@ -126,7 +126,7 @@ class Timeline:
             )
         return version
 
-    def alive(self, version: int) -> Iterator[Life]:
+    def alive(self, version: int) -> Iterator[AclLifetime]:
         """The lives that a version has."""
         for life in self.lives:
             begin, end = self.span(life)

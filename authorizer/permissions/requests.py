@@ -14,7 +14,7 @@ from typing import Final
 from authorizer.api import Action, RequestContext, ResourcePattern, cluster
 from authorizer.engine.decide import ALLOWED
 from authorizer.interface import Authorizer
-from authorizer.permissions.table import APIS, Api, Need, Permission
+from authorizer.permissions.table import APIS, ApiPermissions, Permission, PermissionNeed
 from metalog.acl import ResourceType
 from metalog.errors import InvalidRequest
 
@@ -82,13 +82,13 @@ def each_allowed(authorizer: Authorizer, context: RequestContext, asked: Asked) 
     return allowed
 
 
-def _kinds(needs: Collection[Need]) -> set[ResourceType]:
+def _kinds(needs: Collection[PermissionNeed]) -> set[ResourceType]:
     """Those that have names."""
     spoken_of = {each.resource_type for need in needs for each in need.one_of}
     return spoken_of - {ResourceType.CLUSTER}
 
 
-def _kind(api: Api, argument: str) -> ResourceType:
+def _kind(api: ApiPermissions, argument: str) -> ResourceType:
     kind = _KINDS.get(argument)
     if kind is None:
         raise InvalidRequest(f"{argument} is none of {', '.join(_KINDS)}")
@@ -97,7 +97,9 @@ def _kind(api: Api, argument: str) -> ResourceType:
     return kind
 
 
-def _applies(api: Api, need: Need, given: Collection[ResourceType], on_cluster: bool) -> bool:
+def _applies(
+    api: ApiPermissions, need: PermissionNeed, given: Collection[ResourceType], on_cluster: bool
+) -> bool:
     kinds = _kinds([need])
     missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in given)
     if not need.when and missing:
@@ -105,7 +107,9 @@ def _applies(api: Api, need: Need, given: Collection[ResourceType], on_cluster: 
     return not missing if kinds else on_cluster or not need.when
 
 
-def _asked(api: Api, need: Need, given: Mapping[ResourceType, Sequence[str]]) -> Asked:
+def _asked(
+    api: ApiPermissions, need: PermissionNeed, given: Mapping[ResourceType, Sequence[str]]
+) -> Asked:
     if any(each.any_name for each in need.one_of):
         raise InvalidRequest(f"{api.name}: any one topic will do; ask authorize_by_resource_type")
     kinds = _kinds([need])

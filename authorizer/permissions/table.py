@@ -27,7 +27,7 @@ class Permission(NamedTuple):
     any_name: bool = False
 
 
-class Need(NamedTuple):
+class PermissionNeed(NamedTuple):
     """One of ``one_of`` must be allowed, asked in this order; ``when`` is empty for always.
 
     Without an ``optional`` one the request succeeds and does or shows less.
@@ -38,17 +38,21 @@ class Need(NamedTuple):
     optional: bool = False
 
 
-class Api(NamedTuple):
+class ApiPermissions(NamedTuple):
     """A request of Kafka's protocol: every need that applies must be met."""
 
     key: int
     name: str
-    needs: tuple[Need, ...]
+    needs: tuple[PermissionNeed, ...]
     note: str = ""
 
 
-def _need(*one_of: tuple[Operation, ResourceType], when: str = "", optional: bool = False) -> Need:
-    return Need(tuple(Permission(operation, on) for operation, on in one_of), when, optional)
+def _need(
+    *one_of: tuple[Operation, ResourceType], when: str = "", optional: bool = False
+) -> PermissionNeed:
+    return PermissionNeed(
+        tuple(Permission(operation, on) for operation, on in one_of), when, optional
+    )
 
 
 _CLUSTER_ACTION: Final = (_need((Op.CLUSTER_ACTION, On.CLUSTER)),)
@@ -84,24 +88,18 @@ _CONFIGS_WRITTEN: Final = (
     _need((Op.ALTER_CONFIGS, On.TOPIC), when=_ON_TOPIC),
     _need((Op.ALTER_CONFIGS, On.GROUP), when=_ON_GROUP),
 )
-_IDEMPOTENT: Final = Need(
-    (
-        Permission(Op.IDEMPOTENT_WRITE, On.CLUSTER),
-        Permission(Op.WRITE, On.TOPIC, any_name=True),
-    ),
+_IDEMPOTENT: Final = PermissionNeed(
+    (Permission(Op.IDEMPOTENT_WRITE, On.CLUSTER), Permission(Op.WRITE, On.TOPIC, any_name=True)),
     when="the producer is idempotent and not transactional",
 )
-_GROUP_MEMBER: Final = (
-    *_READ_GROUP,
-    _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS),
-)
+_GROUP_MEMBER: Final = (*_READ_GROUP, _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS))
 _GROUP_DESCRIBED: Final = (
     *_DESCRIBE_GROUP,
     _need((Op.DESCRIBE, On.TOPIC), when="the group's topics are to be shown"),
 )
 
-APIS: Final[tuple[Api, ...]] = (
-    Api(
+APIS: Final[tuple[ApiPermissions, ...]] = (
+    ApiPermissions(
         0,
         "Produce",
         (
@@ -109,7 +107,7 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.WRITE, On.TOPIC)),
         ),
     ),
-    Api(
+    ApiPermissions(
         1,
         "Fetch",
         (
@@ -117,19 +115,16 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker fetches", optional=True),
         ),
     ),
-    Api(2, "ListOffsets", _DESCRIBE_TOPIC),
-    Api(
+    ApiPermissions(2, "ListOffsets", _DESCRIBE_TOPIC),
+    ApiPermissions(
         3,
         "Metadata",
-        (
-            *_DESCRIBE_TOPIC,
-            _need(*_CREATE, when=_AUTO_CREATE, optional=True),
-        ),
+        (*_DESCRIBE_TOPIC, _need(*_CREATE, when=_AUTO_CREATE, optional=True)),
         "topics that may not be described are left out of a listing of all",
     ),
-    Api(8, "OffsetCommit", _CONSUMER_SIDE),
-    Api(9, "OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
-    Api(
+    ApiPermissions(8, "OffsetCommit", _CONSUMER_SIDE),
+    ApiPermissions(9, "OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    ApiPermissions(
         10,
         "FindCoordinator",
         (
@@ -138,20 +133,20 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's"),
         ),
     ),
-    Api(11, "JoinGroup", _READ_GROUP),
-    Api(12, "Heartbeat", _READ_GROUP),
-    Api(13, "LeaveGroup", _READ_GROUP),
-    Api(14, "SyncGroup", _READ_GROUP),
-    Api(15, "DescribeGroups", _DESCRIBE_GROUP),
-    Api(
+    ApiPermissions(11, "JoinGroup", _READ_GROUP),
+    ApiPermissions(12, "Heartbeat", _READ_GROUP),
+    ApiPermissions(13, "LeaveGroup", _READ_GROUP),
+    ApiPermissions(14, "SyncGroup", _READ_GROUP),
+    ApiPermissions(15, "DescribeGroups", _DESCRIBE_GROUP),
+    ApiPermissions(
         16,
         "ListGroups",
         (_need((Op.DESCRIBE, On.CLUSTER), (Op.DESCRIBE, On.GROUP)),),
         "groups that may not be described are left out of the listing",
     ),
-    Api(17, "SaslHandshake", (), _UNCHECKED),
-    Api(18, "ApiVersions", (), _UNCHECKED),
-    Api(
+    ApiPermissions(17, "SaslHandshake", (), _UNCHECKED),
+    ApiPermissions(18, "ApiVersions", (), _UNCHECKED),
+    ApiPermissions(
         19,
         "CreateTopics",
         (
@@ -163,7 +158,7 @@ APIS: Final[tuple[Api, ...]] = (
             ),
         ),
     ),
-    Api(
+    ApiPermissions(
         20,
         "DeleteTopics",
         (
@@ -171,8 +166,8 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.DELETE, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),
         ),
     ),
-    Api(21, "DeleteRecords", _DELETE_TOPIC),
-    Api(
+    ApiPermissions(21, "DeleteRecords", _DELETE_TOPIC),
+    ApiPermissions(
         22,
         "InitProducerId",
         (
@@ -185,12 +180,12 @@ APIS: Final[tuple[Api, ...]] = (
             _IDEMPOTENT,
         ),
     ),
-    Api(
+    ApiPermissions(
         23,
         "OffsetForLeaderEpoch",
         (_need((Op.CLUSTER_ACTION, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),),
     ),
-    Api(
+    ApiPermissions(
         24,
         "AddPartitionsToTxn",
         (
@@ -199,31 +194,31 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker asks", optional=True),
         ),
     ),
-    Api(25, "AddOffsetsToTxn", (*_WRITE_TRANSACTION, *_READ_GROUP)),
-    Api(26, "EndTxn", _WRITE_TRANSACTION),
-    Api(
+    ApiPermissions(25, "AddOffsetsToTxn", (*_WRITE_TRANSACTION, *_READ_GROUP)),
+    ApiPermissions(26, "EndTxn", _WRITE_TRANSACTION),
+    ApiPermissions(
         27,
         "WriteTxnMarkers",
         (_need((Op.ALTER, On.CLUSTER), (Op.CLUSTER_ACTION, On.CLUSTER)),),
     ),
-    Api(28, "TxnOffsetCommit", (*_WRITE_TRANSACTION, *_CONSUMER_SIDE)),
-    Api(29, "DescribeAcls", _DESCRIBE_CLUSTER),
-    Api(30, "CreateAcls", _ALTER_CLUSTER),
-    Api(31, "DeleteAcls", _ALTER_CLUSTER),
-    Api(32, "DescribeConfigs", _CONFIGS_READ),
-    Api(33, "AlterConfigs", _CONFIGS_WRITTEN),
-    Api(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
-    Api(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
-    Api(36, "SaslAuthenticate", (), _UNCHECKED),
-    Api(37, "CreatePartitions", _ALTER_TOPIC),
-    Api(
+    ApiPermissions(28, "TxnOffsetCommit", (*_WRITE_TRANSACTION, *_CONSUMER_SIDE)),
+    ApiPermissions(29, "DescribeAcls", _DESCRIBE_CLUSTER),
+    ApiPermissions(30, "CreateAcls", _ALTER_CLUSTER),
+    ApiPermissions(31, "DeleteAcls", _ALTER_CLUSTER),
+    ApiPermissions(32, "DescribeConfigs", _CONFIGS_READ),
+    ApiPermissions(33, "AlterConfigs", _CONFIGS_WRITTEN),
+    ApiPermissions(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
+    ApiPermissions(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
+    ApiPermissions(36, "SaslAuthenticate", (), _UNCHECKED),
+    ApiPermissions(37, "CreatePartitions", _ALTER_TOPIC),
+    ApiPermissions(
         38,
         "CreateDelegationToken",
         (_need((Op.CREATE_TOKENS, On.USER), when=_OF_OTHERS),),
     ),
-    Api(39, "RenewDelegationToken", (), _OWNERS_ONLY),
-    Api(40, "ExpireDelegationToken", (), _OWNERS_ONLY),
-    Api(
+    ApiPermissions(39, "RenewDelegationToken", (), _OWNERS_ONLY),
+    ApiPermissions(40, "ExpireDelegationToken", (), _OWNERS_ONLY),
+    ApiPermissions(
         41,
         "DescribeDelegationToken",
         (
@@ -232,9 +227,9 @@ APIS: Final[tuple[Api, ...]] = (
             ),
         ),
     ),
-    Api(42, "DeleteGroups", _DELETE_GROUP),
-    Api(43, "ElectLeaders", _ALTER_CLUSTER),
-    Api(
+    ApiPermissions(42, "DeleteGroups", _DELETE_GROUP),
+    ApiPermissions(43, "ElectLeaders", _ALTER_CLUSTER),
+    ApiPermissions(
         44,
         "IncrementalAlterConfigs",
         (
@@ -246,22 +241,24 @@ APIS: Final[tuple[Api, ...]] = (
             ),
         ),
     ),
-    Api(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
-    Api(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
-    Api(47, "OffsetDelete", (*_DELETE_GROUP, *_READ_TOPIC)),
-    Api(48, "DescribeClientQuotas", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
-    Api(49, "AlterClientQuotas", (_need((Op.ALTER_CONFIGS, On.CLUSTER)),)),
-    Api(50, "DescribeUserScramCredentials", _DESCRIBE_CLUSTER),
-    Api(51, "AlterUserScramCredentials", _ALTER_CLUSTER),
-    Api(52, "Vote", _CLUSTER_ACTION),
-    Api(53, "BeginQuorumEpoch", _CLUSTER_ACTION),
-    Api(54, "EndQuorumEpoch", _CLUSTER_ACTION),
-    Api(55, "DescribeQuorum", _DESCRIBE_CLUSTER),
-    Api(56, "AlterPartition", _CLUSTER_ACTION),
-    Api(57, "UpdateFeatures", _ALTER_CLUSTER),
-    Api(58, "Envelope", _CLUSTER_ACTION, "the forwarded request is checked for its own sender"),
-    Api(59, "FetchSnapshot", _CLUSTER_ACTION),
-    Api(
+    ApiPermissions(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
+    ApiPermissions(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
+    ApiPermissions(47, "OffsetDelete", (*_DELETE_GROUP, *_READ_TOPIC)),
+    ApiPermissions(48, "DescribeClientQuotas", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
+    ApiPermissions(49, "AlterClientQuotas", (_need((Op.ALTER_CONFIGS, On.CLUSTER)),)),
+    ApiPermissions(50, "DescribeUserScramCredentials", _DESCRIBE_CLUSTER),
+    ApiPermissions(51, "AlterUserScramCredentials", _ALTER_CLUSTER),
+    ApiPermissions(52, "Vote", _CLUSTER_ACTION),
+    ApiPermissions(53, "BeginQuorumEpoch", _CLUSTER_ACTION),
+    ApiPermissions(54, "EndQuorumEpoch", _CLUSTER_ACTION),
+    ApiPermissions(55, "DescribeQuorum", _DESCRIBE_CLUSTER),
+    ApiPermissions(56, "AlterPartition", _CLUSTER_ACTION),
+    ApiPermissions(57, "UpdateFeatures", _ALTER_CLUSTER),
+    ApiPermissions(
+        58, "Envelope", _CLUSTER_ACTION, "the forwarded request is checked for its own sender"
+    ),
+    ApiPermissions(59, "FetchSnapshot", _CLUSTER_ACTION),
+    ApiPermissions(
         60,
         "DescribeCluster",
         (
@@ -271,11 +268,11 @@ APIS: Final[tuple[Api, ...]] = (
             _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
         ),
     ),
-    Api(61, "DescribeProducers", _READ_TOPIC),
-    Api(62, "BrokerRegistration", _CLUSTER_ACTION),
-    Api(63, "BrokerHeartbeat", _CLUSTER_ACTION),
-    Api(64, "UnregisterBroker", _ALTER_CLUSTER),
-    Api(
+    ApiPermissions(61, "DescribeProducers", _READ_TOPIC),
+    ApiPermissions(62, "BrokerRegistration", _CLUSTER_ACTION),
+    ApiPermissions(63, "BrokerHeartbeat", _CLUSTER_ACTION),
+    ApiPermissions(64, "UnregisterBroker", _ALTER_CLUSTER),
+    ApiPermissions(
         65,
         "DescribeTransactions",
         (
@@ -287,54 +284,54 @@ APIS: Final[tuple[Api, ...]] = (
             ),
         ),
     ),
-    Api(
+    ApiPermissions(
         66,
         "ListTransactions",
         (_need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),),
         "transactions that may not be described are left out of the listing",
     ),
-    Api(67, "AllocateProducerIds", _CLUSTER_ACTION),
-    Api(68, "ConsumerGroupHeartbeat", _GROUP_MEMBER),
-    Api(69, "ConsumerGroupDescribe", _GROUP_DESCRIBED),
-    Api(70, "ControllerRegistration", _CLUSTER_ACTION),
-    Api(71, "GetTelemetrySubscriptions", (), _UNCHECKED),
-    Api(72, "PushTelemetry", (), _UNCHECKED),
-    Api(73, "AssignReplicasToDirs", _CLUSTER_ACTION),
-    Api(74, "ListConfigResources", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
-    Api(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
-    Api(76, "ShareGroupHeartbeat", _GROUP_MEMBER),
-    Api(77, "ShareGroupDescribe", _GROUP_DESCRIBED),
-    Api(78, "ShareFetch", _CONSUMER_SIDE),
-    Api(79, "ShareAcknowledge", _CONSUMER_SIDE),
-    Api(80, "AddRaftVoter", _ALTER_CLUSTER),
-    Api(81, "RemoveRaftVoter", _ALTER_CLUSTER),
-    Api(82, "UpdateRaftVoter", _CLUSTER_ACTION),
-    Api(83, "InitializeShareGroupState", _CLUSTER_ACTION),
-    Api(84, "ReadShareGroupState", _CLUSTER_ACTION),
-    Api(85, "WriteShareGroupState", _CLUSTER_ACTION),
-    Api(86, "DeleteShareGroupState", _CLUSTER_ACTION),
-    Api(87, "ReadShareGroupStateSummary", _CLUSTER_ACTION),
-    Api(
+    ApiPermissions(67, "AllocateProducerIds", _CLUSTER_ACTION),
+    ApiPermissions(68, "ConsumerGroupHeartbeat", _GROUP_MEMBER),
+    ApiPermissions(69, "ConsumerGroupDescribe", _GROUP_DESCRIBED),
+    ApiPermissions(70, "ControllerRegistration", _CLUSTER_ACTION),
+    ApiPermissions(71, "GetTelemetrySubscriptions", (), _UNCHECKED),
+    ApiPermissions(72, "PushTelemetry", (), _UNCHECKED),
+    ApiPermissions(73, "AssignReplicasToDirs", _CLUSTER_ACTION),
+    ApiPermissions(74, "ListConfigResources", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
+    ApiPermissions(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
+    ApiPermissions(76, "ShareGroupHeartbeat", _GROUP_MEMBER),
+    ApiPermissions(77, "ShareGroupDescribe", _GROUP_DESCRIBED),
+    ApiPermissions(78, "ShareFetch", _CONSUMER_SIDE),
+    ApiPermissions(79, "ShareAcknowledge", _CONSUMER_SIDE),
+    ApiPermissions(80, "AddRaftVoter", _ALTER_CLUSTER),
+    ApiPermissions(81, "RemoveRaftVoter", _ALTER_CLUSTER),
+    ApiPermissions(82, "UpdateRaftVoter", _CLUSTER_ACTION),
+    ApiPermissions(83, "InitializeShareGroupState", _CLUSTER_ACTION),
+    ApiPermissions(84, "ReadShareGroupState", _CLUSTER_ACTION),
+    ApiPermissions(85, "WriteShareGroupState", _CLUSTER_ACTION),
+    ApiPermissions(86, "DeleteShareGroupState", _CLUSTER_ACTION),
+    ApiPermissions(87, "ReadShareGroupStateSummary", _CLUSTER_ACTION),
+    ApiPermissions(
         88,
         "StreamsGroupHeartbeat",
         (*_GROUP_MEMBER, _need(*_CREATE, when="it has internal topics made", optional=True)),
     ),
-    Api(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
-    Api(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
-    Api(91, "AlterShareGroupOffsets", _CONSUMER_SIDE),
-    Api(92, "DeleteShareGroupOffsets", (*_DELETE_GROUP, *_READ_TOPIC)),
+    ApiPermissions(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
+    ApiPermissions(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    ApiPermissions(91, "AlterShareGroupOffsets", _CONSUMER_SIDE),
+    ApiPermissions(92, "DeleteShareGroupOffsets", (*_DELETE_GROUP, *_READ_TOPIC)),
 )
 
 
-class Step(NamedTuple):
+class PermissionStep(NamedTuple):
     """A request that a client sends for the task, and one need of it."""
 
     api: str
-    need: Need
+    need: PermissionNeed
 
 
-def _steps(*steps: tuple[str, tuple[Need, ...]]) -> tuple[Step, ...]:
-    return tuple(Step(api, need) for api, needs in steps for need in needs)
+def _steps(*steps: tuple[str, tuple[PermissionNeed, ...]]) -> tuple[PermissionStep, ...]:
+    return tuple(PermissionStep(api, need) for api, needs in steps for need in needs)
 
 
 _WRITE_TOPIC: Final = (_need((Op.WRITE, On.TOPIC)),)

@@ -22,7 +22,7 @@ from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.scram import ScramCredential, ScramMechanism
 
 
-class WholeChange(NamedTuple):
+class Migration(NamedTuple):
     """``credentials`` are taken as they are: their passwords are not known."""
 
     added: Sequence[Acl] = ()
@@ -31,7 +31,7 @@ class WholeChange(NamedTuple):
 
 
 def change_whole(
-    image: MetadataImage, change: WholeChange, entropy: Entropy
+    image: MetadataImage, change: Migration, entropy: Entropy
 ) -> ControllerResult[None]:
     """``InvalidRequest`` where a part of it is refused; then nothing of it is done."""
     for acl in change.added:

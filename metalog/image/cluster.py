@@ -36,7 +36,7 @@ _BROKER_VERSIONS: Final = {7: 1, 8: 2, 17: 3, 30: 4}
 _YES_NO_OR_UNCHANGED: Final[dict[int, bool | None]] = {-1: False, 0: None, 1: True}
 
 
-class Listener(NamedTuple):
+class RegisteredListener(NamedTuple):
     """``security_protocol`` is Kafka's id of it (0 PLAINTEXT … 3 SASL_SSL)."""
 
     name: str
@@ -58,7 +58,7 @@ class BrokerRegistration(NamedTuple):
     id: int
     epoch: int
     incarnation_id: Uuid = ZERO_UUID
-    listeners: tuple[Listener, ...] = ()
+    listeners: tuple[RegisteredListener, ...] = ()
     features: tuple[SupportedFeature, ...] = ()
     rack: str | None = None
     fenced: bool = True
@@ -72,7 +72,7 @@ class ControllerRegistration(NamedTuple):
     id: int
     incarnation_id: Uuid = ZERO_UUID
     zk_migration_ready: bool = False
-    listeners: tuple[Listener, ...] = ()
+    listeners: tuple[RegisteredListener, ...] = ()
     features: tuple[SupportedFeature, ...] = ()
 
 
@@ -175,9 +175,9 @@ def _uuids_or_none(uuids: Sequence[Uuid] | None) -> tuple[Uuid, ...] | None:
 
 def _listeners(
     end_points: Iterable[BrokerEndpoint | ControllerEndpoint],
-) -> tuple[Listener, ...]:
+) -> tuple[RegisteredListener, ...]:
     by_name = {
-        end_point.name: Listener(
+        end_point.name: RegisteredListener(
             end_point.name, end_point.host, end_point.port, end_point.security_protocol
         )
         for end_point in end_points

@@ -80,14 +80,14 @@ def name_of(message: Any) -> str:
     return f"record type {message.api_key}" if kind is None else kind.TYPE_NAME
 
 
-class Doubt(NamedTuple):
+class RecordDoubt(NamedTuple):
     """A record that can be read, and why it may not mean what it seems to."""
 
     record_type: str
     problem: str
 
 
-def doubt_about(value: bytes) -> Doubt | None:
+def doubt_about(value: bytes) -> RecordDoubt | None:
     """What is doubtful about the record in ``value``.
 
     Text with U+FFFD in it is beyond doubt if the bytes are its own.
@@ -101,4 +101,4 @@ def doubt_about(value: bytes) -> Doubt | None:
         return None
     if reason is None or (reason == NOT_UTF8 and encode_value(message, version) == value):
         return None
-    return Doubt(message.TYPE_NAME, f"{message.TYPE_NAME} {reason}")
+    return RecordDoubt(message.TYPE_NAME, f"{message.TYPE_NAME} {reason}")

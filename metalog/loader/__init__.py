@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metalog.loader.publishing import PublisherFault
-from metalog.loader.record_policy import Doubt, Skipped
+from metalog.loader.record_policy import LoadDoubt, Skipped
 from metalog.loader.replay import BUFFER_LIMIT, Loader, feed
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
 from metalog.loader.transaction import OpenTransaction
@@ -11,7 +11,7 @@ from metalog.loader.transaction import OpenTransaction
 __all__ = [
     "BUFFER_LIMIT",
     "Diverged",
-    "Doubt",
+    "LoadDoubt",
     "Loader",
     "Loading",
     "OpenTransaction",

@@ -1,7 +1,7 @@
 """Records that a loader cannot take as they are: stop there, or count and go on.
 
 ``metalog.image.policy`` says which records concern authorization. A strict screen stops
-at those; a tolerant one, for tools that show what a log holds, keeps a ``Doubt`` of each.
+at those; a tolerant one, for tools that show what a log holds, keeps a ``LoadDoubt`` of each.
 
 This module must not know what is committed.
 """
@@ -30,7 +30,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Doubt(NamedTuple):
+class LoadDoubt(NamedTuple):
     """Why an image may not be the one that Kafka's authorizer would decide by.
 
     ``fault`` is the first of so many ``records``, with its place; a strict loader stops there.
@@ -53,7 +53,7 @@ class Screen:
     def __init__(self, *, tolerant: bool) -> None:
         self._tolerant = tolerant
         self._skipped: dict[str, Skipped] = {}
-        self._doubts: dict[str, Doubt] = {}
+        self._doubts: dict[str, LoadDoubt] = {}
         self._counted: set[int] = set()
 
     @property
@@ -62,7 +62,7 @@ class Screen:
         return dict(self._skipped)
 
     @property
-    def doubts(self) -> Mapping[str, Doubt]:
+    def doubts(self) -> Mapping[str, LoadDoubt]:
         """All that a strict screen would have stopped at, by kind; none of a strict screen."""
         return dict(self._doubts)
 
@@ -73,7 +73,7 @@ class Screen:
         """
         if not self._tolerant:
             raise fault
-        first = self._doubts.get(kind, Doubt(0, fault))
+        first = self._doubts.get(kind, LoadDoubt(0, fault))
         self._doubts[kind] = first._replace(records=first.records + records)
 
     def replay(

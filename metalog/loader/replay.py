@@ -32,7 +32,7 @@ from metalog.image.manifest import (
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
 from metalog.loader.publishing import Delivery, PublisherFault
-from metalog.loader.record_policy import Doubt, Screen, Skipped
+from metalog.loader.record_policy import LoadDoubt, Screen, Skipped
 from metalog.loader.size import Size
 from metalog.loader.snapshot_replay import replay_snapshot
 from metalog.loader.state import Diverged, Loading, Ready, Stale, State
@@ -133,7 +133,7 @@ class Loader:
         return self._screen.skipped
 
     @property
-    def doubts(self) -> Mapping[str, Doubt]:
+    def doubts(self) -> Mapping[str, LoadDoubt]:
         """What a tolerant loader went past where a strict one stops, by kind."""
         return self._screen.doubts
 

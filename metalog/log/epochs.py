@@ -9,7 +9,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 
-class EpochStart(NamedTuple):
+class EpochBoundary(NamedTuple):
     start: int
     epoch: int
 
@@ -19,7 +19,7 @@ class Epochs:
     ``before`` it, if that."""
 
     def __init__(self, start: int = 0, before: int | None = None) -> None:
-        self._starts: list[EpochStart] = []
+        self._starts: list[EpochBoundary] = []
         self._before = before
         self.start = start
         self.end = start
@@ -27,7 +27,7 @@ class Epochs:
     def extend(self, epoch: int, end: int) -> None:
         """What comes next, up to ``end``, is of ``epoch``."""
         if not self._starts or self._starts[-1].epoch != epoch:
-            self._starts.append(EpochStart(self.end, epoch))
+            self._starts.append(EpochBoundary(self.end, epoch))
         self.end = end
 
     def at(self, offset: int) -> int | None:

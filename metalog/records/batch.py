@@ -58,7 +58,7 @@ _KNOWN_BITS: Final = 0x7F
 _MAX_OFFSET: Final = (1 << 63) - 1
 
 
-class Record(NamedTuple):
+class BatchRecord(NamedTuple):
     """One record; ``timestamp`` in milliseconds."""
 
     offset: int
@@ -73,7 +73,7 @@ class Record(NamedTuple):
         return f"Record(offset={self.offset}, timestamp={self.timestamp})"
 
 
-class Entry(NamedTuple):
+class MessageEntry(NamedTuple):
     """One record's message and the version that it was written in (-1 where unknown)."""
 
     offset: int
@@ -141,13 +141,13 @@ class Batch(NamedTuple):
             f"{self.size} bytes at {self.position} of {self.file})"
         )
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[BatchRecord]:
         """The records, values undecoded; ``CorruptLog`` where one is damaged."""
         yield from map(self._record, self.raw_records())
 
-    def _record(self, raw: RawRecord) -> Record:
+    def _record(self, raw: RawRecord) -> BatchRecord:
         appended = self.attributes & _TIMESTAMP_TYPE_BIT
-        return Record(
+        return BatchRecord(
             self.base_offset + raw.offset_delta,
             self.max_timestamp if appended else self.base_timestamp + raw.timestamp_delta,
             raw.key,
@@ -156,7 +156,7 @@ class Batch(NamedTuple):
             raw.attributes,
         )
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[MessageEntry]:
         """The records with their decoded messages; ``CorruptLog`` where one is damaged."""
         for raw in self.raw_records():
             record, value = self._record(raw), raw.value or b""
@@ -168,7 +168,7 @@ class Batch(NamedTuple):
                 version, message = decode_value(value)
             if why is not None:
                 message = refused(message, value, why)
-            yield Entry(record.offset, record.timestamp, version, message)
+            yield MessageEntry(record.offset, record.timestamp, version, message)
 
     def parts(self) -> list[Part]:
         """What the records say, in order: runs of ACLs, and the messages between them.

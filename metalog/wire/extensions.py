@@ -41,7 +41,7 @@ class EnvelopeResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScramCredentials:
+class WireScramCredentials:
     """KIP-506's: a ``password`` of None deletes; it is never shown by ``repr``."""
 
     __type__: ClassVar = EntityType.nested
@@ -55,7 +55,7 @@ class ScramCredentials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScramPasswordRequest:
+class WireScramPasswordRequest:
     """Version 0."""
 
     __type__: ClassVar = EntityType.request
@@ -63,11 +63,11 @@ class ScramPasswordRequest:
     __flexible__: ClassVar[bool] = False
     __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
-    credentials: tuple[ScramCredentials, ...]
+    credentials: tuple[WireScramCredentials, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserResult:
+class WireUserResult:
     __type__: ClassVar = EntityType.nested
     __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = False
@@ -79,18 +79,18 @@ class UserResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HashResult:
+class WireHashResult:
     __type__: ClassVar = EntityType.nested
     __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = False
     __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     hash_type: i8 = field(metadata={"kafka_type": "int8"})
-    user_results: tuple[UserResult, ...]
+    user_results: tuple[WireUserResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScramPasswordResponse:
+class WireScramPasswordResponse:
     """Version 0."""
 
     __type__: ClassVar = EntityType.response
@@ -99,15 +99,15 @@ class ScramPasswordResponse:
     __api_key__: ClassVar[i16] = i16(SCRAM_PASSWORD)
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     throttle_time: i32Timedelta = field(metadata={"kafka_type": "timedelta_i32"})
-    hash_results: tuple[HashResult, ...]
+    hash_results: tuple[WireHashResult, ...]
 
 
 REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeRequest,
-    (SCRAM_PASSWORD, 0): ScramPasswordRequest,
+    (SCRAM_PASSWORD, 0): WireScramPasswordRequest,
 }
 """By API key and version."""
 RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeResponse,
-    (SCRAM_PASSWORD, 0): ScramPasswordResponse,
+    (SCRAM_PASSWORD, 0): WireScramPasswordResponse,
 }

@@ -31,14 +31,14 @@ _TOPIC: Final = "__cluster_metadata"
 _UNKNOWN: Final = -1
 
 
-class Leader(NamedTuple):
+class EpochLeader(NamedTuple):
     """The leader of an epoch; ``id`` is -1 where none is known."""
 
     id: int = _UNKNOWN
     epoch: int = _UNKNOWN
 
 
-class Place(NamedTuple):
+class FetchPosition(NamedTuple):
     """Where an observer stands: what it asks for next, the epoch of the record before that (0
     for none, -1 to ask for the leader only), the leader's epoch and the high-water mark as it
     knows them."""
@@ -54,7 +54,7 @@ class Fetched(NamedTuple):
     ``high_watermark`` is -1 where the leader does not know it yet."""
 
     code: int
-    leader: Leader
+    leader: EpochLeader
     endpoints: Mapping[int, Address]
     high_watermark: int = _UNKNOWN
     log_start: int = _UNKNOWN
@@ -74,7 +74,7 @@ class Chunk(NamedTuple):
 
 def fetch_request(
     version: int,
-    place: Place,
+    place: FetchPosition,
     *,
     cluster_id: str | None,
     wait_s: float,
@@ -112,12 +112,12 @@ def read_fetched(body: Body) -> Fetched:
     """``Malformed`` where the answer is about something else."""
     endpoints = _endpoints(body)
     if body.error_code != ErrorCode.NONE:
-        return Fetched(int(body.error_code), Leader(), endpoints)
+        return Fetched(int(body.error_code), EpochLeader(), endpoints)
     partition = _only_partition(body.responses)
     end, snapshot = partition.diverging_epoch, partition.snapshot_id
     return Fetched(
         int(partition.error_code),
-        Leader(int(partition.current_leader.leader_id), partition.current_leader.leader_epoch),
+        EpochLeader(int(partition.current_leader.leader_id), partition.current_leader.leader_epoch),
         endpoints,
         partition.high_watermark,
         partition.log_start_offset,

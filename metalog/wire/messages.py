@@ -24,7 +24,7 @@ from metalog.wire.schema import Body, request_type
 _HEAD: Final = struct.Struct(">hhi")
 
 
-class Head(NamedTuple):
+class RequestHeader(NamedTuple):
     """What stands first in every request, in every version of its header."""
 
     api_key: int
@@ -32,8 +32,8 @@ class Head(NamedTuple):
     correlation_id: int
 
 
-class Request(NamedTuple):
-    head: Head
+class WireRequest(NamedTuple):
+    head: RequestHeader
     client_id: str | None
     body: Body
 
@@ -47,11 +47,11 @@ class UnreadRequest:
 
     __slots__ = ("_most_elements", "_payload", "_request", "head")
 
-    def __init__(self, head: Head, payload: bytes, most_elements: int) -> None:
+    def __init__(self, head: RequestHeader, payload: bytes, most_elements: int) -> None:
         self.head = head
         self._payload = payload
         self._most_elements = most_elements
-        self._request: Request | None = None
+        self._request: WireRequest | None = None
 
     @property
     def client_id(self) -> str | None:
@@ -61,7 +61,7 @@ class UnreadRequest:
     def body(self) -> Body:
         return self.read().body
 
-    def read(self) -> Request:
+    def read(self) -> WireRequest:
         if self._request is None:
             self._request = read_request(self._payload, most_elements=self._most_elements)
         return self._request
@@ -72,14 +72,14 @@ class UnreadRequest:
         return reader.read_count(declared, self._payload, at, most_elements=self._most_elements)
 
 
-def read_head(payload: bytes) -> Head:
+def read_head(payload: bytes) -> RequestHeader:
     """Read before a class is chosen; ``Malformed`` where there is not even that."""
     if len(payload) < _HEAD.size:
         raise Malformed(f"a request of {len(payload)} bytes, which is less than its header")
-    return Head(*_HEAD.unpack_from(payload))
+    return RequestHeader(*_HEAD.unpack_from(payload))
 
 
-def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> Request:
+def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireRequest:
     """``UnsupportedVersion`` where nothing declares it, ``Malformed`` where it is no such request,
     or one of more than ``most_elements``.
 
@@ -88,10 +88,12 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> Request
     head = read_head(payload)
     declared, at, client_id = _declared(head, payload, most_elements)
     body, _ = reader.read(declared, payload, at, most_elements=most_elements)
-    return Request(head, client_id, body)
+    return WireRequest(head, client_id, body)
 
 
-def _declared(head: Head, payload: bytes, most_elements: int) -> tuple[type[Body], int, str | None]:
+def _declared(
+    head: RequestHeader, payload: bytes, most_elements: int
+) -> tuple[type[Body], int, str | None]:
     """The class of a request's body, where the body begins, and the client's id."""
     declared = request_type(head.api_key, head.version)
     header, at = reader.read(declared.__header_schema__, payload, most_elements=most_elements)

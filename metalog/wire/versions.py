@@ -66,13 +66,13 @@ def versions_request(version: int, software_version: str) -> Body:
     return declared(client_software_name=SOFTWARE, client_software_version=software_version)
 
 
-class Refused(NamedTuple):
+class ApiVersionsRefused(NamedTuple):
     """The asked version of ApiVersions is not spoken; ask again in this one."""
 
     version: int
 
 
-def read_versions(payload: bytes, asked: int) -> Versions | Refused:
+def read_versions(payload: bytes, asked: int) -> Versions | ApiVersionsRefused:
     """What a peer answered to ApiVersions in version ``asked``."""
     code = int.from_bytes(payload[4:6], "big", signed=True)
     is_refusal = code == ErrorCode.UNSUPPORTED_VERSION and asked > 0
@@ -81,7 +81,7 @@ def read_versions(payload: bytes, asked: int) -> Versions | Refused:
         each.api_key: VersionRange(each.min_version, each.max_version) for each in body.api_keys
     }
     if is_refusal:
-        return Refused(min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, asked - 1))
+        return ApiVersionsRefused(min(ranges.get(API_VERSIONS, VersionRange(0, 0)).most, asked - 1))
     if code != ErrorCode.NONE:
         raise Malformed(f"the peer does not tell its versions: {error_name(code)}")
     return ranges

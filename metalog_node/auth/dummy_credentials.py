@@ -72,7 +72,7 @@ class _Candidate(NamedTuple):
     weight: float
 
 
-class Decoys:
+class DummyCredentials:
     """``known`` are the credentials of all users, by mechanism and name; ``secret`` is the key
     where nobody logs in by a mechanism."""
 

@@ -16,9 +16,9 @@ from metalog.plurals import counted
 from metalog_node.auth.java_regex_syntax import (
     Alternatives,
     Assertion,
-    Group,
     Node,
     OneOf,
+    RegexGroup,
     Repeat,
     Sequence,
     parse,
@@ -70,7 +70,7 @@ class Pattern:
         self.groups: Final = parsed.groups
         self.names: Final = parsed.names
         self._program: list[_Instruction] = []
-        self._compile(Group(0, parsed.node))
+        self._compile(RegexGroup(0, parsed.node))
         self._program.append(_End())
 
     def matches(self, text: str, steps: Steps) -> bool:
@@ -140,7 +140,7 @@ class Pattern:
         if isinstance(node, Sequence):
             for part in node.parts:
                 self._compile(part)
-        elif isinstance(node, Group):
+        elif isinstance(node, RegexGroup):
             self._program.append(_Save(2 * node.number))
             self._compile(node.node)
             self._program.append(_Save(2 * node.number + 1))

@@ -41,7 +41,7 @@ class Alternatives(NamedTuple):
     nodes: tuple[Node, ...]
 
 
-class Group(NamedTuple):
+class RegexGroup(NamedTuple):
     number: int
     node: Node
 
@@ -55,7 +55,7 @@ class Repeat(NamedTuple):
     is_greedy: bool
 
 
-Node = OneOf | Assertion | Sequence | Alternatives | Group | Repeat
+Node = OneOf | Assertion | Sequence | Alternatives | RegexGroup | Repeat
 
 
 class Parsed(NamedTuple):
@@ -257,7 +257,7 @@ class _Reading:
         node = self.alternatives(depth + 1)
         if not self._take(")"):
             raise InvalidRequest("( is not closed")
-        return node if number is None else Group(number, node)
+        return node if number is None else RegexGroup(number, node)
 
     def _escaped(self) -> Node:
         if self._take("\\A"):

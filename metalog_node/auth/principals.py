@@ -48,7 +48,7 @@ _STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
 General and BMP. It writes the bytes of any other value, be it a UniversalString."""
 
 
-class Rule(NamedTuple):
+class MappingRule(NamedTuple):
     """Where ``pattern`` is all of a name, its matches become ``replacement``, in lower (``L``) or
     upper (``U``) case; a ``pattern`` of None takes every name as it is."""
 
@@ -57,17 +57,17 @@ class Rule(NamedTuple):
     case: str
 
 
-_DEFAULT: Final = Rule(None, None, "")
+_DEFAULT: Final = MappingRule(None, None, "")
 
 
-def parse_rules(text: str | None) -> tuple[Rule, ...]:
+def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
     """None is ``DEFAULT``; an empty text is no rule at all, which takes no name.
 
     ``ConfigException`` names what is not a rule, or cannot be carried out as Java does.
     """
     if text is None:
         return (_DEFAULT,)
-    rules: list[Rule] = []
+    rules: list[MappingRule] = []
     at, text = 0, text.strip(_TRIMMED)
     while at < len(text):
         match = _RULE.match(text, at)
@@ -81,7 +81,7 @@ def parse_rules(text: str | None) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _rule(match: re.Match[str]) -> Iterator[Rule]:
+def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
     """None where nothing stands between two commas, as in Kafka."""
     pattern, replacement, case = match.group("pattern", "replacement", "case")
     if match["default"]:
@@ -89,12 +89,12 @@ def _rule(match: re.Match[str]) -> Iterator[Rule]:
     elif pattern is not None:
         try:
             compiled = Pattern(pattern)
-            yield Rule(compiled, Replacement(replacement, compiled), case)
+            yield MappingRule(compiled, Replacement(replacement, compiled), case)
         except InvalidRequest as error:
             raise ConfigException(f"{MAPPING_RULES}: {match[0].strip(' ,')}: {error}") from None
 
 
-def principal_of(certificate: bytes, rules: Sequence[Rule]) -> KafkaPrincipal | None:
+def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
     """Of a certificate in DER; None where no rule takes its name, which Kafka refuses too.
 
     ``InvalidRequest`` where the name cannot be read, or the rules take too long for it.
@@ -103,7 +103,7 @@ def principal_of(certificate: bytes, rules: Sequence[Rule]) -> KafkaPrincipal | 
     return None if name is None else KafkaPrincipal("User", name)
 
 
-def mapped_name(name: str, rules: Sequence[Rule]) -> str | None:
+def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
     """What the first rule that takes ``name`` makes of it."""
     steps = Steps(MOST_STEPS)
     for pattern, replacement, case in rules:

@@ -11,27 +11,27 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from metalog_node.config.located_properties import Given
+from metalog_node.config.located_properties import LocatedProperties
 
 CREATION_RATE: Final = "max.connection.creation.rate"
 NO_LIMIT: Final = str((1 << 31) - 1)
 
 
-class Refused(NamedTuple):
+class RefusedKey(NamedTuple):
     """``do`` says what to write instead; ``harmless`` are values that restrict nothing."""
 
     do: str
     harmless: frozenset[str] = frozenset()
 
 
-_LOGINS: Final = Refused(
+_LOGINS: Final = RefusedKey(
     "take it out: users are the log's, by SCRAM, or those of "
     "listener.name.NAME.plain.sasl.jaas.config"
 )
-_IN_A_FILE: Final = Refused("put it into a PEM file, and name that by ssl.keystore.location")
-_OPENSSL: Final = Refused("take it out: TLS is OpenSSL's here, as Python has it")
-REFUSED: Final[Mapping[str, Refused]] = {
-    "principal.builder.class": Refused(
+_IN_A_FILE: Final = RefusedKey("put it into a PEM file, and name that by ssl.keystore.location")
+_OPENSSL: Final = RefusedKey("take it out: TLS is OpenSSL's here, as Python has it")
+REFUSED: Final[Mapping[str, RefusedKey]] = {
+    "principal.builder.class": RefusedKey(
         "take it out, and name the owners of certificates by ssl.principal.mapping.rules",
         frozenset(("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",)),
     ),
@@ -39,23 +39,23 @@ REFUSED: Final[Mapping[str, Refused]] = {
     "sasl.login.callback.handler.class": _LOGINS,
     "sasl.client.callback.handler.class": _LOGINS,
     "sasl.login.class": _LOGINS,
-    "max.connections.per.ip.overrides": Refused(
+    "max.connections.per.ip.overrides": RefusedKey(
         "take it out, and set max.connections.per.ip to the least of them"
     ),
-    CREATION_RATE: Refused("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
+    CREATION_RATE: RefusedKey("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
     "ssl.engine.factory.class": _OPENSSL,
     "ssl.provider": _OPENSSL,
     "security.providers": _OPENSSL,
-    "ssl.protocol": Refused(
+    "ssl.protocol": RefusedKey(
         "say by ssl.enabled.protocols which versions are spoken", frozenset(("TLSv1.3", "TLS"))
     ),
-    "ssl.trustmanager.algorithm": Refused(_OPENSSL.do, frozenset(("PKIX",))),
+    "ssl.trustmanager.algorithm": RefusedKey(_OPENSSL.do, frozenset(("PKIX",))),
     "ssl.keystore.key": _IN_A_FILE,
     "ssl.keystore.certificate.chain": _IN_A_FILE,
-    "ssl.truststore.certificates": Refused(
+    "ssl.truststore.certificates": RefusedKey(
         "put them into a PEM file, and name that by ssl.truststore.location"
     ),
-    "config.providers": Refused(
+    "config.providers": RefusedKey(
         "write the values themselves: ${…} would be taken as it stands, be it a password"
     ),
 }
@@ -93,7 +93,7 @@ def is_harmless(key: str) -> bool:
     )
 
 
-def refuse_what_restricts(given: Given, listeners: Collection[str]) -> None:
+def refuse_what_restricts(given: LocatedProperties, listeners: Collection[str]) -> None:
     """``ConfigException`` names the first key that restricts, and that is not carried out.
 
     ``listeners`` are the names of those whose own keys count.

@@ -15,7 +15,7 @@ from metalog.config.jaas import PLAIN_MODULE, login_module
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.config.located_properties import Given
+from metalog_node.config.located_properties import LocatedProperties
 from metalog_node.config.tls_limits import TlsLimits, limits, protocols
 
 CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
@@ -68,7 +68,7 @@ class SaslKeys(NamedTuple):
         return f"SaslKeys({self.mechanisms!r}, [hidden])"
 
 
-def tls_files(given: Given, listener: Listener) -> TlsFiles:
+def tls_files(given: LocatedProperties, listener: Listener) -> TlsFiles:
     name = listener.name
     for kind in ("ssl.keystore.type", "ssl.truststore.type"):
         key, value = given.of_listener(name, kind)
@@ -93,7 +93,7 @@ def tls_files(given: Given, listener: Listener) -> TlsFiles:
     )
 
 
-def _tls_limits(given: Given, name: str) -> TlsLimits:
+def _tls_limits(given: LocatedProperties, name: str) -> TlsLimits:
     key, text = given.of_listener(name, PROTOCOLS)
     try:
         versions = protocols(text)
@@ -103,7 +103,7 @@ def _tls_limits(given: Given, name: str) -> TlsLimits:
         raise given.wrong(key, str(error)) from None
 
 
-def _client_auth(given: Given, listener: Listener) -> tuple[str, str]:
+def _client_auth(given: LocatedProperties, listener: Listener) -> tuple[str, str]:
     """Where clients log in by SASL, only a key of that listener's own asks for certificates too
     (KIP-684)."""
     key, value = given.of_listener(listener.name, "ssl.client.auth")
@@ -112,7 +112,7 @@ def _client_auth(given: Given, listener: Listener) -> tuple[str, str]:
     return key, (value or "none").lower()
 
 
-def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
+def sasl_keys(given: LocatedProperties, listener: Listener) -> SaslKeys:
     key, text = given.of_listener(listener.name, MECHANISMS)
     mechanisms = _SPOKEN[1:] if text is None else _words(text.upper())
     for each in mechanisms:
@@ -124,7 +124,7 @@ def sasl_keys(given: Given, listener: Listener) -> SaslKeys:
     return SaslKeys(mechanisms, passwords, _sessions_ms(given, listener.name, mechanisms))
 
 
-def _sessions_ms(given: Given, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
+def _sessions_ms(given: LocatedProperties, name: str, mechanisms: Sequence[str]) -> dict[str, int]:
     """KIP-368: a mechanism's own key counts before the listener's."""
     found = {}
     for mechanism in mechanisms:
@@ -137,7 +137,9 @@ def _sessions_ms(given: Given, name: str, mechanisms: Sequence[str]) -> dict[str
     return found
 
 
-def _of_mechanism(given: Given, name: str, mechanism: str, key: str) -> tuple[str, str | None]:
+def _of_mechanism(
+    given: LocatedProperties, name: str, mechanism: str, key: str
+) -> tuple[str, str | None]:
     """A mechanism's own key, and its value. Kafka passes it over without a listener's name: what
     it lets in or shuts out must not count here."""
     key = f"{mechanism.lower()}.{key}"
@@ -148,20 +150,20 @@ def _of_mechanism(given: Given, name: str, mechanism: str, key: str) -> tuple[st
     return own, text
 
 
-def max_connections(given: Given, listener: Listener) -> int | None:
+def max_connections(given: LocatedProperties, listener: Listener) -> int | None:
     """Of that listener alone, by a key of its own; None where there is none (KIP-402)."""
     key, text = given.of_listener(listener.name, "max.connections")
     is_own = text is not None and key != "max.connections"
     return _number(given, key, text or "", least=1) if is_own else None
 
 
-def _number(given: Given, key: str, text: str, *, least: int) -> int:
+def _number(given: LocatedProperties, key: str, text: str, *, least: int) -> int:
     if not re.fullmatch(r"\s*\+?[0-9]{1,18}\s*", text) or int(text) < least:
         raise given.wrong(key, f"give a whole number from {least} on")
     return int(text)
 
 
-def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
+def _plain_passwords(given: LocatedProperties, listener: Listener) -> dict[str, str]:
     """Kafka's JAAS text, one ``user_NAME="…"`` each."""
     key, text = _of_mechanism(given, listener.name, PLAIN, _JAAS)
     if text is None:
@@ -195,7 +197,9 @@ def _plain_passwords(given: Given, listener: Listener) -> dict[str, str]:
     return users
 
 
-def controller_client(given: Given, name: str, protocol: SecurityProtocol) -> dict[str, str]:
+def controller_client(
+    given: LocatedProperties, name: str, protocol: SecurityProtocol
+) -> dict[str, str]:
     """How the controllers' listener called ``name`` is connected to, in the keys of a client."""
     client = {"security.protocol": protocol.value}
     wanted = list(_TLS_CLIENT) if protocol.has_tls else []

@@ -16,7 +16,7 @@ R = TypeVar("R")
 _OF_A_LISTENER: Final = "listener.name."
 
 
-class Given:
+class LocatedProperties:
     """``file`` is empty where the properties stand in none. ``used`` grows by each key that is
     looked up here."""
 

@@ -29,7 +29,7 @@ from metalog.errors import ConfigException
 from metalog.files import LOCAL_FILES, read_whole
 from metalog.log.config import LogConfig, log_config
 from metalog.wire.hosts import Address, parse_addresses
-from metalog_node.auth.principals import MAPPING_RULES, Rule, parse_rules
+from metalog_node.auth.principals import MAPPING_RULES, MappingRule, parse_rules
 from metalog_node.config.kafka_keys import refuse_what_restricts
 from metalog_node.config.listener_keys import (
     SaslKeys,
@@ -50,12 +50,12 @@ from metalog_node.config.listeners import (
     parse_metrics,
     parse_protocols,
 )
-from metalog_node.config.located_properties import Given
+from metalog_node.config.located_properties import LocatedProperties
 from metalog_node.config.settings import CONTROLLERS, METRICS, READ_ELSEWHERE, VOTERS, Settings
 from metalog_node.config.topic_keys import (
     CLIENT_KEYS,
     LOG_DIR,
-    TopicPlace,
+    TopicLocation,
     check_reachable,
     topic_place,
 )
@@ -91,9 +91,9 @@ class NodeConfig(NamedTuple):
     early_start: frozenset[str]
     bootstrap_servers: tuple[Address, ...]
     controller_client: Mapping[str, str]
-    mapping_rules: Mapping[str, tuple[Rule, ...]]
+    mapping_rules: Mapping[str, tuple[MappingRule, ...]]
     metadata_dir: Path | None
-    topic: TopicPlace | None
+    topic: TopicLocation | None
     log: LogConfig
     controller_listener: str
     scram_passwords: ScramPasswordConfig
@@ -147,7 +147,7 @@ class _Reading:
     """One configuration being read."""
 
     def __init__(self, properties: Sequence[Property], file: str) -> None:
-        self._given = Given(properties, file)
+        self._given = LocatedProperties(properties, file)
 
     def config(self) -> NodeConfig:
         self._refuse_zookeeper()
@@ -325,7 +325,7 @@ def _voters(text: str) -> dict[int, Address]:
     return found
 
 
-def _mapping_rules(given: Given, listener: str) -> tuple[Rule, ...]:
+def _mapping_rules(given: LocatedProperties, listener: str) -> tuple[MappingRule, ...]:
     key, text = given.of_listener(listener, MAPPING_RULES)
     return given.read(key, parse_rules, text)
 

@@ -21,7 +21,7 @@ CLIENT_KEYS: Final = "metadata.log.topic."
 """Before a key of Kafka's clients: how the topic's own cluster is connected to."""
 
 
-class TopicPlace(NamedTuple):
+class TopicLocation(NamedTuple):
     """Where the log is; ``settings`` are librdkafka's, and may hold secrets."""
 
     address: str
@@ -32,7 +32,7 @@ class TopicPlace(NamedTuple):
         return f"TopicPlace({self.address!r})"
 
 
-def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
+def topic_place(properties: Mapping[str, str]) -> TopicLocation | None:
     """None where the log is no topic; ``InvalidRequest`` begins with the key that is wrong."""
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
@@ -43,7 +43,7 @@ def topic_place(properties: Mapping[str, str]) -> TopicPlace | None:
     except InvalidRequest as error:
         raise ConfigException(f"{LOG_DIR}: {error}") from None
     settings = _client_settings(properties)
-    return TopicPlace(address, Path(folder) if folder else None, settings)
+    return TopicLocation(address, Path(folder) if folder else None, settings)
 
 
 def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:

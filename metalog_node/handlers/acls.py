@@ -39,12 +39,12 @@ from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,
-    Api,
-    Later,
-    Question,
+    DeferredResponse,
+    EncodedResponse,
+    HandledApi,
+    IncomingRequest,
     SecurityDisabled,
     Services,
-    Written,
     ask,
     error_fields,
     item_count,
@@ -59,7 +59,7 @@ _FEW: Final = 200
 """So many ACLs are written in the time that a thread would take to begin."""
 
 
-def describe(services: Services, question: Question) -> Answer:
+def describe(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.DESCRIBE)
     _check_filter(question.request.body)
     wanted = _filter_of(question.request.body)
@@ -73,16 +73,17 @@ def describe(services: Services, question: Question) -> Answer:
         (DESCRIBE_ACLS, version, wanted),
         lambda: listed.written(version, authorizer.acls(wanted)),
     )
-    return Later(
-        written, lambda kept: Written(correlation_id + kept.result()[4:], error_name(SUCCESS.code))
+    return DeferredResponse(
+        written,
+        lambda kept: EncodedResponse(correlation_id + kept.result()[4:], error_name(SUCCESS.code)),
     )
 
 
-def refuse_describe(question: Question, error: ApiError) -> Body:
+def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
     return listed.not_described(question.request.head.version, error)
 
 
-def create(services: Services, question: Question) -> Answer:
+def create(services: Services, question: IncomingRequest) -> Answer:
     _may_alter(services, question)
     asked = question.request.body.creations
     for each in asked:
@@ -91,33 +92,33 @@ def create(services: Services, question: Question) -> Answer:
     if any(map(_is_for_filters, acls)):
         return _created(question, [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(acls))
     done = services.replica.submit_creations(acls)
-    return Later(done, lambda created: _created(question, created.result()))
+    return DeferredResponse(done, lambda created: _created(question, created.result()))
 
 
-def refuse_create(question: Question, error: ApiError) -> Body:
+def refuse_create(question: IncomingRequest, error: ApiError) -> Body:
     return _created(question, [error] * item_count(question, "creations"))
 
 
-def delete(services: Services, question: Question) -> Answer:
+def delete(services: Services, question: IncomingRequest) -> Answer:
     _may_alter(services, question)
     asked = question.request.body.filters
     for each in asked:
         _check_filter(each)
     done = services.replica.submit_deletions(list(map(_filter_of, asked)))
-    return Later(done, lambda deleted: _deleted(question, deleted.result()))
+    return DeferredResponse(done, lambda deleted: _deleted(question, deleted.result()))
 
 
-def refuse_delete(question: Question, error: ApiError) -> Body:
+def refuse_delete(question: IncomingRequest, error: ApiError) -> Body:
     return _deleted(question, [AclDeleteResult(error)] * item_count(question, "filters"))
 
 
-def _may_alter(services: Services, question: Question) -> None:
+def _may_alter(services: Services, question: IncomingRequest) -> None:
     ask(services, question, Operation.ALTER)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured.")
 
 
-def _created(question: Question, errors: Sequence[ApiError]) -> Body:
+def _created(question: IncomingRequest, errors: Sequence[ApiError]) -> Body:
     parts = response_parts(CREATE_ACLS, question.request.head.version)
     results = {
         error: parts.AclCreationResult(**outcome_fields(error)) for error in dict.fromkeys(errors)
@@ -127,7 +128,7 @@ def _created(question: Question, errors: Sequence[ApiError]) -> Body:
     )
 
 
-def _deleted(question: Question, results: Sequence[AclDeleteResult]) -> Body:
+def _deleted(question: IncomingRequest, results: Sequence[AclDeleteResult]) -> Body:
     version = question.request.head.version
     return response_parts(DELETE_ACLS, version).DeleteAclsResponse(
         throttle_time=NO_THROTTLING,
@@ -211,9 +212,9 @@ def _check_codes(*codes: int) -> None:
 
 
 APIS: Final = {
-    DESCRIBE_ACLS: Api(
+    DESCRIBE_ACLS: HandledApi(
         "DescribeAcls", VersionRange(0, 3), describe, refuse_describe, **OF_ONE_THING
     ),
-    CREATE_ACLS: Api("CreateAcls", VersionRange(0, 3), create, refuse_create),
-    DELETE_ACLS: Api("DeleteAcls", VersionRange(0, 3), delete, refuse_delete),
+    CREATE_ACLS: HandledApi("CreateAcls", VersionRange(0, 3), create, refuse_create),
+    DELETE_ACLS: HandledApi("DeleteAcls", VersionRange(0, 3), delete, refuse_delete),
 }

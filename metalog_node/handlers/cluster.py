@@ -19,8 +19,8 @@ from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,
-    Api,
-    Question,
+    HandledApi,
+    IncomingRequest,
     Services,
     allowed_topics,
     ask,
@@ -38,7 +38,7 @@ _IDS_ALONE_SINCE: Final = 12
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
-def metadata(services: Services, question: Question) -> Answer:
+def metadata(services: Services, question: IncomingRequest) -> Answer:
     version = question.request.head.version
     asked = question.request.body
     topics = asked.topics or ()
@@ -64,7 +64,7 @@ def metadata(services: Services, question: Question) -> Answer:
 
 
 def _outcomes(
-    services: Services, question: Question, asked: set[str | None]
+    services: Services, question: IncomingRequest, asked: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
     """Of each topic, once however often it is named, as in Kafka. There is none, which only
     those may know who may describe it."""
@@ -85,7 +85,7 @@ def _outcomes(
 
 
 def _metadata(
-    question: Question,
+    question: IncomingRequest,
     brokers: tuple[Any, ...],
     topics: list[tuple[KafkaErrorCode, str | None, Any]],
     error: KafkaErrorCode,
@@ -112,11 +112,13 @@ def _metadata(
     )
 
 
-def _only_topics(question: Question, topics: list[tuple[KafkaErrorCode, str | None, Any]]) -> Body:
+def _only_topics(
+    question: IncomingRequest, topics: list[tuple[KafkaErrorCode, str | None, Any]]
+) -> Body:
     return _metadata(question, (), topics, KafkaErrorCode.none, {})
 
 
-def refuse_metadata(question: Question, error: ApiError) -> Body:
+def refuse_metadata(question: IncomingRequest, error: ApiError) -> Body:
     """Its response has no room for an error before version 13, but for each topic's."""
     code = error_fields(error)["error_code"]
     asked = question.request.body.topics or ()
@@ -124,7 +126,7 @@ def refuse_metadata(question: Question, error: ApiError) -> Body:
     return _metadata(question, (), topics, code, {})
 
 
-def describe_cluster(services: Services, question: Question) -> Answer:
+def describe_cluster(services: Services, question: IncomingRequest) -> Answer:
     version = question.request.head.version
     asked = question.request.body
     parts = response_parts(DESCRIBE_CLUSTER, version)
@@ -161,7 +163,7 @@ def describe_cluster(services: Services, question: Question) -> Answer:
     )
 
 
-def _shown_operations(services: Services, question: Question) -> int:
+def _shown_operations(services: Services, question: IncomingRequest) -> int:
     """None to whom may not describe the cluster."""
     if services.authorizer is not None:
         operations = authorized_operations(services, question)
@@ -181,7 +183,7 @@ def _mismatch(version: int, served: int, wanted: int) -> tuple[KafkaErrorCode, s
     return code if version else KafkaErrorCode.invalid_request, why
 
 
-def refuse_cluster(question: Question, error: ApiError) -> Body:
+def refuse_cluster(question: IncomingRequest, error: ApiError) -> Body:
     parts = response_parts(DESCRIBE_CLUSTER, question.request.head.version)
     return parts.DescribeClusterResponse(
         throttle_time=NO_THROTTLING, **error_fields(error), cluster_id="", brokers=()
@@ -189,12 +191,12 @@ def refuse_cluster(question: Question, error: ApiError) -> Body:
 
 
 APIS: Final = {
-    DESCRIBE_CLUSTER: Api(
+    DESCRIBE_CLUSTER: HandledApi(
         "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **OF_ONE_THING
     ),
 }
 OF_BROKERS: Final = {
-    METADATA: Api(
+    METADATA: HandledApi(
         "Metadata",
         VersionRange(0, 13),
         metadata,

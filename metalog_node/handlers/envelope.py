@@ -19,8 +19,8 @@ from metalog.wire.envelope import VERSIONS, Forwarded, sealed_answer, unseal
 from metalog.wire.extensions import ENVELOPE
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import (
-    Request,
     UnreadRequest,
+    WireRequest,
     read_head,
     read_response,
     write_response,
@@ -31,9 +31,9 @@ from metalog_node.handlers import acls, quorum, scram
 from metalog_node.handlers.request import (
     MOST_BYTES,
     Answer,
-    Api,
-    Later,
-    Question,
+    DeferredResponse,
+    HandledApi,
+    IncomingRequest,
     Services,
     ask,
     forwarded_for,
@@ -64,7 +64,7 @@ _TOLD_TO_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnread
 class _ForwardedRequest(UnreadRequest):
     """``ForwardedUnreadable``: a client's broken bytes are no reason to hang up on its broker."""
 
-    def read(self) -> Request:
+    def read(self) -> WireRequest:
         try:
             return super().read()
         except Malformed as error:
@@ -77,13 +77,13 @@ class _ForwardedRequest(UnreadRequest):
             raise _unreadable(error) from None
 
 
-def open_envelope(services: Services, question: Question) -> Answer:
+def open_envelope(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.CLUSTER_ACTION)
     forwarded = unseal(question.request.body)
     request = _inner(forwarded)
     api = _FORWARDABLE[request.head.api_key]
     context = RequestContext(forwarded.principal, forwarded.host, question.listener.name, api.name)
-    inner = Question(
+    inner = IncomingRequest(
         request,
         forwarded.request,
         context,
@@ -97,19 +97,19 @@ def open_envelope(services: Services, question: Question) -> Answer:
         raise
     except Exception as error:
         answered = refused_by(api, inner, error)
-    if not isinstance(answered, (Future, Later)):
+    if not isinstance(answered, (Future, DeferredResponse)):
         return _sealed(question, request, answered)
 
-    def sealed(done: Future[Any] | Later) -> Body:
+    def sealed(done: Future[Any] | DeferredResponse) -> Body:
         error = done.exception()
         if isinstance(error, _TOLD_TO_THE_BROKER):
             raise error
         return _sealed(question, request, result_or_refusal(api, inner, done))
 
-    return Later(answered, sealed)
+    return DeferredResponse(answered, sealed)
 
 
-def refuse_envelope(question: Question, error: ApiError) -> Body:
+def refuse_envelope(question: IncomingRequest, error: ApiError) -> Body:
     return sealed_answer(question.request.head.version, error.code, None)
 
 
@@ -132,12 +132,12 @@ def _unreadable(error: Malformed) -> ForwardedUnreadable:
     return ForwardedUnreadable(f"what is forwarded cannot be read: {error}")
 
 
-def _sealed(question: Question, inner: UnreadRequest, body: Body) -> Body:
+def _sealed(question: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
     response = write_response(body, inner.head.correlation_id)
     return sealed_answer(question.request.head.version, ErrorCode.NONE, response)
 
 
-def forward(services: Services, question: Question) -> Answer:
+def forward(services: Services, question: IncomingRequest) -> Answer:
     """Hand the request on as it came, with whose it is; the answer goes back as it comes.
     Where this node is the active one there is nobody to hand it on to."""
     if services.replica.is_active:
@@ -156,11 +156,11 @@ def forward(services: Services, question: Question) -> Answer:
         scram.note_unjudged(services, question, refused)
         return answer
 
-    return Later(forwarded_for(question, services.forwarder, question.payload), noted)
+    return DeferredResponse(forwarded_for(question, services.forwarder, question.payload), noted)
 
 
 OF_BROKERS: Final = {
-    key: Api(
+    key: HandledApi(
         api.name,
         VersionRange(max(api.versions.least, _FORWARDED_SINCE.get(key, 0)), api.versions.most),
         forward,
@@ -173,7 +173,7 @@ OF_BROKERS: Final = {
 """On a node that is no controller, or not always: one of several on a topic. There a client of
 the controllers' listener is forwarded for too, an Envelope never."""
 OF_CONTROLLERS: Final = {
-    ENVELOPE: Api(
+    ENVELOPE: HandledApi(
         "Envelope",
         VersionRange(VERSIONS[0], VERSIONS[-1]),
         open_envelope,

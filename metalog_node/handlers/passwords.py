@@ -27,8 +27,8 @@ from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
     Answer,
-    Api,
-    Question,
+    HandledApi,
+    IncomingRequest,
     Services,
     forwarded_for,
     told,
@@ -42,12 +42,12 @@ _MOST_PASSWORDS: Final = 1_000
 """Of one request; each takes some milliseconds to be salted."""
 
 
-def set_passwords(services: Services, question: Question) -> Answer:
+def set_passwords(services: Services, question: IncomingRequest) -> Answer:
     """On a thread of its own: salting takes some milliseconds a password."""
     return services.passwords.threads.submit(_set_passwords, services, question)
 
 
-def refuse_passwords(question: Question, error: ApiError) -> Body:
+def refuse_passwords(question: IncomingRequest, error: ApiError) -> Body:
     hashes: dict[int, list[Any]] = {}
     for each in question.request.body.credentials:
         result = _PARTS.UserResult(
@@ -63,7 +63,7 @@ def refuse_passwords(question: Question, error: ApiError) -> Body:
     )
 
 
-def _set_passwords(services: Services, question: Question) -> Body:
+def _set_passwords(services: Services, question: IncomingRequest) -> Body:
     request = ScramPasswordRequest(
         [
             ScramCredentials(each.username, each.hash_type, each.password)
@@ -80,7 +80,7 @@ def _set_passwords(services: Services, question: Question) -> Body:
     return _body(plan.response(outcomes))
 
 
-def _is_super_user(services: Services, question: Question) -> bool:
+def _is_super_user(services: Services, question: IncomingRequest) -> bool:
     """Where nothing is authorized nobody is kept from anything."""
     if services.authorizer is None:
         return True
@@ -88,7 +88,7 @@ def _is_super_user(services: Services, question: Question) -> bool:
 
 
 def _altered(
-    services: Services, question: Question, request: AlterScramRequest
+    services: Services, question: IncomingRequest, request: AlterScramRequest
 ) -> Mapping[str, ApiError]:
     """Each user's outcome, of this node's controller or of the one that leads."""
     try:
@@ -155,7 +155,7 @@ def _body(response: ScramPasswordResponse) -> Body:
 
 
 APIS: Final = {
-    extensions.SCRAM_PASSWORD: Api(
+    extensions.SCRAM_PASSWORD: HandledApi(
         "ScramPassword",
         VersionRange(0, 0),
         set_passwords,

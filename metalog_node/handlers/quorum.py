@@ -27,14 +27,14 @@ from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,
-    Api,
-    Later,
-    Question,
+    DeferredResponse,
+    HandledApi,
+    IncomingRequest,
     Services,
     ask,
     error_fields,
 )
-from metalog_node.publish.fetch_purgatory import Feed
+from metalog_node.publish.fetch_purgatory import FetchPurgatory
 from metalog_node.publish.served_log import Served, ServedLog
 
 DESCRIBE_QUORUM: Final = 55
@@ -51,7 +51,7 @@ _HIGHEST_MARK: Final = (1 << 63) - 1
 """What a version that does not tell its high-water mark is taken to know."""
 
 
-def fetch(services: Services, question: Question) -> Answer:
+def fetch(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.CLUSTER_ACTION)
     asked = question.request.body
     partitions = [each for topic in asked.topics for each in topic.partitions]
@@ -69,7 +69,7 @@ def fetch(services: Services, question: Question) -> Answer:
 
 def _attempt(
     services: Services,
-    question: Question,
+    question: IncomingRequest,
     wanted: Any,
     max_bytes: int,
     log: ServedLog,
@@ -91,7 +91,7 @@ def _attempt(
     return _fetched(question, error, partition, services)
 
 
-def _endpoint(services: Services, question: Question, parts: Any) -> dict[str, Any]:
+def _endpoint(services: Services, question: IncomingRequest, parts: Any) -> dict[str, Any]:
     """Where this node is, in the versions that tell it: Kafka's observers of a quorum whose
     voters are in the log know it from nowhere else, and end without it."""
     if not hasattr(parts, "NodeEndpoint"):
@@ -113,7 +113,7 @@ def _place_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
 
 def _partition(
     services: Services,
-    question: Question,
+    question: IncomingRequest,
     error: KafkaErrorCode,
     bounds: LogBounds | None,
     served: Served | None = None,
@@ -144,7 +144,7 @@ def _partition(
 
 
 def _fetched(
-    question: Question,
+    question: IncomingRequest,
     error: KafkaErrorCode,
     partition: Any = None,
     leader: Services | None = None,
@@ -163,11 +163,11 @@ def _fetched(
     )
 
 
-def refuse_fetch(question: Question, error: ApiError) -> Body:
+def refuse_fetch(question: IncomingRequest, error: ApiError) -> Body:
     return _fetched(question, error_fields(error)["error_code"])
 
 
-def fetch_snapshot(services: Services, question: Question) -> Answer:
+def fetch_snapshot(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.CLUSTER_ACTION)
     asked = question.request.body
     partitions = [each for topic in asked.topics for each in topic.partitions]
@@ -183,7 +183,7 @@ def fetch_snapshot(services: Services, question: Question) -> Answer:
 
 def _piece(
     services: Services,
-    question: Question,
+    question: IncomingRequest,
     wanted: Any,
     max_bytes: int,
     log: ServedLog,
@@ -218,7 +218,7 @@ def _piece(
 
 
 def _snapshot(
-    question: Question,
+    question: IncomingRequest,
     error: KafkaErrorCode,
     partition: Any = None,
     leader: Services | None = None,
@@ -235,17 +235,19 @@ def _snapshot(
     )
 
 
-def refuse_snapshot(question: Question, error: ApiError) -> Body:
+def refuse_snapshot(question: IncomingRequest, error: ApiError) -> Body:
     return _snapshot(question, error_fields(error)["error_code"])
 
 
-def describe_quorum(services: Services, question: Question) -> Answer:
+def describe_quorum(services: Services, question: IncomingRequest) -> Answer:
     """One voter, this node; observers are not kept account of."""
     ask(services, question, Operation.DESCRIBE)
     return _one(_feed(services).ask(partial(_described, services, question), 0))
 
 
-def _described(services: Services, question: Question, log: ServedLog, is_last: bool) -> Body:
+def _described(
+    services: Services, question: IncomingRequest, log: ServedLog, is_last: bool
+) -> Body:
     version = question.request.head.version
     parts = response_parts(DESCRIBE_QUORUM, version)
     bounds = log.bounds()
@@ -298,7 +300,7 @@ def _node(parts: Any, services: Services) -> Any:
     )
 
 
-def refuse_quorum(question: Question, error: ApiError) -> Body:
+def refuse_quorum(question: IncomingRequest, error: ApiError) -> Body:
     version = question.request.head.version
     told = error_fields(error)
     since = {"error_message": told["error_message"], "nodes": ()} if version >= 2 else {}
@@ -307,23 +309,23 @@ def refuse_quorum(question: Question, error: ApiError) -> Body:
     )
 
 
-def _feed(services: Services) -> Feed:
+def _feed(services: Services) -> FetchPurgatory:
     if services.feed is None:
         raise NotController("this node keeps no log that could be followed")
     return services.feed
 
 
-def _one(answer: Future[Body]) -> Later:
-    return Later(answer, Future.result)
+def _one(answer: Future[Body]) -> DeferredResponse:
+    return DeferredResponse(answer, Future.result)
 
 
 APIS: Final = {
-    DESCRIBE_QUORUM: Api(
+    DESCRIBE_QUORUM: HandledApi(
         "DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum, **OF_ONE_THING
     ),
 }
 OF_CONTROLLERS: Final = {
-    FETCH: Api(
+    FETCH: HandledApi(
         "Fetch",
         VersionRange(FETCH_VERSIONS[0], FETCH_VERSIONS[-1]),
         fetch,
@@ -331,7 +333,7 @@ OF_CONTROLLERS: Final = {
         _NOT_READY,
         **OF_ONE_THING,
     ),
-    FETCH_SNAPSHOT: Api(
+    FETCH_SNAPSHOT: HandledApi(
         "FetchSnapshot",
         VersionRange(SNAPSHOT_VERSIONS[0], SNAPSHOT_VERSIONS[-1]),
         fetch_snapshot,

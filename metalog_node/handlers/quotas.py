@@ -16,8 +16,8 @@ from metalog_node.handlers.request import (
     NO_THROTTLING,
     OF_ONE_THING,
     Answer,
-    Api,
-    Question,
+    HandledApi,
+    IncomingRequest,
     Services,
     ask,
     outcome_fields,
@@ -40,13 +40,13 @@ class UnsupportedEntity(InvalidRequest):
     code = ErrorCode.UNSUPPORTED_VERSION
 
 
-def describe(services: Services, question: Question) -> Answer:
+def describe(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.DESCRIBE_CONFIGS)
     _check(question.request.body.components)
     return _described(question, SUCCESS)
 
 
-def refuse_describe(question: Question, error: ApiError) -> Body:
+def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
     return _described(question, error)
 
 
@@ -79,7 +79,7 @@ def _check(components: tuple[Any, ...]) -> None:
         )
 
 
-def _described(question: Question, error: ApiError) -> Body:
+def _described(question: IncomingRequest, error: ApiError) -> Body:
     parts = response_parts(DESCRIBE_QUOTAS, question.request.head.version)
     return parts.DescribeClientQuotasResponse(
         throttle_time=NO_THROTTLING, **outcome_fields(error), entries=None if error else ()
@@ -87,7 +87,7 @@ def _described(question: Question, error: ApiError) -> Body:
 
 
 APIS: Final = {
-    DESCRIBE_QUOTAS: Api(
+    DESCRIBE_QUOTAS: HandledApi(
         "DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe, **OF_ONE_THING
     ),
 }

@@ -1,13 +1,13 @@
-"""What every handler is given, what it answers, and who may ask: the ground they share.
+"""What all handlers share: the request in flight, the kinds of answers, and who may ask.
 
-A handler is a function of ``Services`` and a ``Question``; its answer is a body, or a future of
-one where something has to be made durable first. What it raises, or its future, is told to the
-asker by the API's ``refuse``, which puts an error where its response has room for one.
+A handler is a function of ``Services`` and an ``IncomingRequest``. It returns a body, or a future
+of one where something must become durable first. If it or its future raises, the API's
+``refuse`` makes the response that carries the error.
 
 A handler asks for permission before it touches the request's body, which is read only then. It
-runs on the event loop if the request is short, and otherwise on a thread; what is left to do
-once its future is done, never on the thread that did it (``Later``). This module must not know
-any one API.
+runs on the event loop if the request is short, and otherwise on a thread. What is left to do
+once its future is done never runs on the thread that completed it (``DeferredResponse``). This
+module must not know any one API.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from metalog.principal import parse_principal
 from metalog.replica.replica import Replica
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
-from metalog.wire.messages import Request, UnreadRequest
+from metalog.wire.messages import UnreadRequest, WireRequest
 from metalog.wire.schema import Body
 from metalog.wire.versions import VersionRange
 from metalog_node.config.listeners import Listener
 from metalog_node.forward import Forwarder
-from metalog_node.publish.fetch_purgatory import Feed
+from metalog_node.publish.fetch_purgatory import FetchPurgatory
 from metalog_node.publish.listing_cache import Listings
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 NO_THROTTLING: Final = timedelta()
 
 
-class Question(NamedTuple):
+class IncomingRequest(NamedTuple):
     """A request on its way through a node, and who asks.
 
     ``context`` is the connection's client, or the one for whom an Envelope speaks. ``payload``
@@ -60,7 +60,7 @@ class Question(NamedTuple):
     own configuration.
     """
 
-    request: Request | UnreadRequest
+    request: WireRequest | UnreadRequest
     payload: bytes
     context: RequestContext
     listener: Listener
@@ -93,7 +93,7 @@ class Services(NamedTuple):
     addresses: Mapping[str, Address]
     passwords: PasswordSetting
     forwarder: Forwarder | None = None
-    feed: Feed | None = None
+    feed: FetchPurgatory | None = None
     listings: Listings | None = None
 
     @property
@@ -102,7 +102,7 @@ class Services(NamedTuple):
         return self.known_cluster_id()
 
 
-class Written(NamedTuple):
+class EncodedResponse(NamedTuple):
     """A whole response as bytes, and the name of its first error: a node's own answer, where
     bytes alone are another node's."""
 
@@ -110,7 +110,7 @@ class Written(NamedTuple):
     outcome: str
 
 
-class Later:
+class DeferredResponse:
     """What ``make`` makes of ``future`` once it is done: for whoever waits to carry out, on a
     thread of his own choice, so that neither the log's writer nor the event loop is held by it.
 
@@ -119,8 +119,10 @@ class Later:
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
 
-    def __init__(self, answered: Future[Any] | Later, make: Callable[[Any], Any]) -> None:
-        before = answered if isinstance(answered, Later) else None
+    def __init__(
+        self, answered: Future[Any] | DeferredResponse, make: Callable[[Any], Any]
+    ) -> None:
+        before = answered if isinstance(answered, DeferredResponse) else None
         self.future: Future[Any] = answered if isinstance(answered, Future) else answered.future
         self._make: Callable[[], Any] = lambda: make(before or self.future)
         self._is_made = False
@@ -144,10 +146,10 @@ class Later:
         return self._error
 
 
-Answer = Body | Written | Future[Any] | Later
+Answer = Body | EncodedResponse | Future[Any] | DeferredResponse
 """A body, or a whole response already; or a future of either."""
-Handle = Callable[[Services, Question], Answer]
-Refuse = Callable[[Question, ApiError], Body]
+Handle = Callable[[Services, IncomingRequest], Answer]
+Refuse = Callable[[IncomingRequest, ApiError], Body]
 
 
 MOST_ELEMENTS: Final = 25_000
@@ -159,7 +161,7 @@ SHORT: Final = 128
 there are may each have one answered before the event loop comes round."""
 
 
-class Api(NamedTuple):
+class HandledApi(NamedTuple):
     """One kind of request that a node answers, and how it does.
 
     ``name`` is the request's in Kafka's audit lines. ``handle`` answers it; ``refuse`` makes the
@@ -196,7 +198,7 @@ class SecurityDisabled(InvalidRequest):
     code = ErrorCode.SECURITY_DISABLED
 
 
-def ask(services: Services, question: Question, operation: Operation) -> None:
+def ask(services: Services, question: IncomingRequest, operation: Operation) -> None:
     """``ClusterAuthorizationFailed`` unless the asker may do ``operation`` on the cluster;
     ``AuthorizerNotReady`` where nobody can say yet."""
     if services.authorizer is None:
@@ -207,7 +209,7 @@ def ask(services: Services, question: Question, operation: Operation) -> None:
 
 
 def allowed_topics(
-    services: Services, question: Question, operation: Operation, names: Iterable[str]
+    services: Services, question: IncomingRequest, operation: Operation, names: Iterable[str]
 ) -> Collection[str]:
     """Those of ``names`` that the asker may do ``operation`` to, authorized in one call: each
     name once, with the count of its references, as Kafka does it.
@@ -222,7 +224,7 @@ def allowed_topics(
     return {name for name, result in zip(counts, results, strict=True) if result is ALLOWED}
 
 
-def item_count(question: Question, array: str) -> int:
+def item_count(question: IncomingRequest, array: str) -> int:
     """How many items the request has in the ``array`` that it begins with; they are not read
     where nobody has read them yet."""
     request = question.request
@@ -231,7 +233,7 @@ def item_count(question: Question, array: str) -> int:
     return len(getattr(request.body, array))
 
 
-def authorized_operations(services: Services, question: Question) -> int:
+def authorized_operations(services: Services, question: IncomingRequest) -> int:
     """The operations on the cluster that the asker may do, as a bit field (KIP-430)."""
     asked = [
         Operation.CREATE,
@@ -274,7 +276,7 @@ def told(error: BaseException) -> ApiError:
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def answer(api: Api, services: Services, question: Question) -> Answer:
+def answer(api: HandledApi, services: Services, question: IncomingRequest) -> Answer:
     """What ``api`` answers, an error too. ``Malformed`` ends the connection."""
     try:
         answered = api.handle(services, question)
@@ -282,19 +284,21 @@ def answer(api: Api, services: Services, question: Question) -> Answer:
         raise
     except Exception as error:
         return refused_by(api, question, error)
-    if not isinstance(answered, (Future, Later)):
+    if not isinstance(answered, (Future, DeferredResponse)):
         return answered
-    return Later(answered, lambda done: result_or_refusal(api, question, done))
+    return DeferredResponse(answered, lambda done: result_or_refusal(api, question, done))
 
 
-def result_or_refusal(api: Api, question: Question, done: Future[Any] | Later) -> Body:
+def result_or_refusal(
+    api: HandledApi, question: IncomingRequest, done: Future[Any] | DeferredResponse
+) -> Body:
     error = done.exception()
     if isinstance(error, Malformed):
         raise error
     return done.result() if error is None else refused_by(api, question, error)
 
 
-def refused_by(api: Api, question: Question, error: BaseException) -> Body:
+def refused_by(api: HandledApi, question: IncomingRequest, error: BaseException) -> Body:
     """The answer that tells ``error``; what nobody foresaw is logged."""
     if not isinstance(error, MetalogError):
         _log.error("%s failed", api.name, exc_info=error)
@@ -304,7 +308,7 @@ def refused_by(api: Api, question: Question, error: BaseException) -> Body:
     return api.refuse(question, outcome)
 
 
-def forwarded_for(question: Question, forwarder: Forwarder, request: bytes) -> Future[bytes]:
+def forwarded_for(question: IncomingRequest, forwarder: Forwarder, request: bytes) -> Future[bytes]:
     """What a controller answers to ``request``, forwarded as the asker's."""
     return forwarder.forward(
         request,

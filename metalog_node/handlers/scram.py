@@ -26,9 +26,9 @@ from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
     Answer,
-    Api,
-    Later,
-    Question,
+    DeferredResponse,
+    HandledApi,
+    IncomingRequest,
     Services,
     ask,
     error_fields,
@@ -43,7 +43,7 @@ _SHOWN: Final = 100
 _NAMED: Final = 3
 
 
-def describe(services: Services, question: Question) -> Answer:
+def describe(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.DESCRIBE)
     asked = question.request.body.users
     users = None if asked is None else [each.name for each in asked]
@@ -51,7 +51,7 @@ def describe(services: Services, question: Question) -> Answer:
     return _described(question, SUCCESS, found)
 
 
-def refuse_describe(question: Question, error: ApiError) -> Body:
+def refuse_describe(question: IncomingRequest, error: ApiError) -> Body:
     return _described(question, error, {})
 
 
@@ -61,7 +61,7 @@ class SaltedPasswordsShut(InvalidRequest):
     code = ErrorCode.POLICY_VIOLATION
 
 
-def check_salted(services: Services, question: Question) -> None:
+def check_salted(services: Services, question: IncomingRequest) -> None:
     """``SaltedPasswordsShut`` where they are. Deletions have no password."""
     if question.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsShut(
@@ -70,7 +70,7 @@ def check_salted(services: Services, question: Question) -> None:
         )
 
 
-def note_unjudged(services: Services, question: Question, refused: Collection[str]) -> None:
+def note_unjudged(services: Services, question: IncomingRequest, refused: Collection[str]) -> None:
     """Log for whom a password was set that the node's policy could not judge."""
     if services.passwords.policy is None or question.is_forwarded:
         return
@@ -88,7 +88,7 @@ def note_unjudged(services: Services, question: Question, refused: Collection[st
         )
 
 
-def alter(services: Services, question: Question) -> Answer:
+def alter(services: Services, question: IncomingRequest) -> Answer:
     ask(services, question, Operation.ALTER)
     if not question.is_forwarded:
         check_salted(services, question)
@@ -108,16 +108,18 @@ def alter(services: Services, question: Question) -> Answer:
         note_unjudged(services, question, [user for user, error in outcomes.items() if error])
         return _altered(question, outcomes)
 
-    return Later(services.replica.alter_scram(request), answered)
+    return DeferredResponse(services.replica.alter_scram(request), answered)
 
 
-def refuse_alter(question: Question, error: ApiError) -> Body:
+def refuse_alter(question: IncomingRequest, error: ApiError) -> Body:
     asked = question.request.body
     named = [each.name for each in (*asked.deletions, *asked.upsertions)]
     return _altered(question, dict.fromkeys(named, error))
 
 
-def _described(question: Question, error: ApiError, found: Mapping[str, ScramDescription]) -> Body:
+def _described(
+    question: IncomingRequest, error: ApiError, found: Mapping[str, ScramDescription]
+) -> Body:
     parts = response_parts(DESCRIBE_SCRAM, question.request.head.version)
     return parts.DescribeUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
@@ -126,7 +128,7 @@ def _described(question: Question, error: ApiError, found: Mapping[str, ScramDes
     )
 
 
-def _altered(question: Question, outcomes: Mapping[str, ApiError]) -> Body:
+def _altered(question: IncomingRequest, outcomes: Mapping[str, ApiError]) -> Body:
     parts = response_parts(ALTER_SCRAM, question.request.head.version)
     return parts.AlterUserScramCredentialsResponse(
         throttle_time=NO_THROTTLING,
@@ -149,8 +151,8 @@ def _description(parts: Any, user: str, found: ScramDescription) -> Any:
 
 
 APIS: Final = {
-    DESCRIBE_SCRAM: Api(
+    DESCRIBE_SCRAM: HandledApi(
         "DescribeUserScramCredentials", VersionRange(0, 0), describe, refuse_describe, short=0
     ),
-    ALTER_SCRAM: Api("AlterUserScramCredentials", VersionRange(0, 0), alter, refuse_alter),
+    ALTER_SCRAM: HandledApi("AlterUserScramCredentials", VersionRange(0, 0), alter, refuse_alter),
 }

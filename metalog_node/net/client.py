@@ -23,26 +23,26 @@ from metalog.wire.frames import framed
 from metalog.wire.messages import UnreadRequest, write_response
 from metalog.wire.versions import Versions
 from metalog_node.auth.authentication import LoginRefused, Logins
-from metalog_node.auth.principals import Rule, principal_of
+from metalog_node.auth.principals import MappingRule, principal_of
 from metalog_node.config.listeners import Listener
 from metalog_node.features import features_of
 from metalog_node.handlers.request import (
     SHORT,
     Answer,
-    Api,
-    Later,
-    Question,
+    DeferredResponse,
+    EncodedResponse,
+    HandledApi,
+    IncomingRequest,
     Services,
-    Written,
     answer,
 )
-from metalog_node.net.connection import Asked, ServerConnection
-from metalog_node.net.connection_quotas import Seats
+from metalog_node.net.connection import QueuedRequest, ServerConnection
+from metalog_node.net.connection_quotas import ConnectionQuotas
 from metalog_node.net.loop_budget import LoopBudget
 from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.tls import ServerTls
 from metalog_node.net.tls_stream import Encrypted
-from metalog_node.net.turns import Turns
+from metalog_node.net.turns import RequestTurns
 from metalog_node.ops.metrics import Metrics
 
 R = TypeVar("R")
@@ -67,17 +67,17 @@ class Door(NamedTuple):
     hold the event loop is answered in ``turns``, those of a principal and an address."""
 
     listener: Listener
-    apis: Mapping[int, Api]
+    apis: Mapping[int, HandledApi]
     logins: Logins | None
     tls: ServerTls | None
-    mapping_rules: Sequence[Rule]
+    mapping_rules: Sequence[MappingRule]
     most_bytes: int
     idle_s: float
     refused_after_s: float
     metrics: Metrics
-    seats: Seats
+    seats: ConnectionQuotas
     refusals: RefusalLog
-    turns: Turns
+    turns: RequestTurns
     budget: LoopBudget
 
 
@@ -166,12 +166,12 @@ class Client:
                 if self._is_leaving:
                     return
 
-    async def _next_answer(self, steps: Iterator[bytes | Asked]) -> bytes | None:
+    async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
         """What to send next. The request that it answers is not kept meanwhile: a client may be
         slow to take it."""
         step = await self._on_loop(next, steps, None)
         self._is_asked = step is not None
-        return await self._answer(step) if isinstance(step, Asked) else step
+        return await self._answer(step) if isinstance(step, QueuedRequest) else step
 
     def _patient_until(self) -> float:
         """When it must have done what it is to do next."""
@@ -201,10 +201,10 @@ class Client:
         except OSError:
             self._writer.transport.abort()
 
-    async def _answer(self, asked: Asked) -> bytes:
+    async def _answer(self, asked: QueuedRequest) -> bytes:
         api, payload = self._door.apis[asked.head.api_key], asked.payload
         request = UnreadRequest(asked.head, payload, api.most_elements)
-        question = Question(
+        question = IncomingRequest(
             request,
             payload,
             RequestContext(asked.principal, self._host, self._door.listener.name, api.name),
@@ -221,17 +221,17 @@ class Client:
             answered = await self._apart(handle)
         else:
             answered = await self._on_loop(handle)
-            if not isinstance(answered, (Future, Later)):
+            if not isinstance(answered, (Future, DeferredResponse)):
                 return await self._on_loop(finish, answered)
         await _done(answered)
         return await self._apart(finish, answered)
 
-    def _finished(self, api: Api, correlation_id: int, answered: Answer) -> bytes:
+    def _finished(self, api: HandledApi, correlation_id: int, answered: Answer) -> bytes:
         """The response as it is sent. ``answered`` is done."""
-        if isinstance(answered, (Future, Later)):
+        if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._door.metrics.count_answer(api.name, answered)
-        if isinstance(answered, Written):
+        if isinstance(answered, EncodedResponse):
             answered = answered.payload
         if not isinstance(answered, bytes):
             answered = write_response(answered, correlation_id)
@@ -252,7 +252,7 @@ class Client:
 
 async def _done(answered: Answer) -> None:
     """Wait for what is still to come; its failure is told by its result."""
-    waited = answered.future if isinstance(answered, Later) else answered
+    waited = answered.future if isinstance(answered, DeferredResponse) else answered
     if isinstance(waited, Future):
         with suppress(Exception):
             await asyncio.wrap_future(waited)

@@ -21,7 +21,13 @@ from metalog.errors import ErrorCode
 from metalog.principal import KafkaPrincipal
 from metalog.wire.client.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.frames import FrameReader, Malformed, framed
-from metalog.wire.messages import Head, Request, read_head, read_request, write_response
+from metalog.wire.messages import (
+    RequestHeader,
+    WireRequest,
+    read_head,
+    read_request,
+    write_response,
+)
 from metalog.wire.schema import UnsupportedVersion, response_type
 from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_payload
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
@@ -47,11 +53,11 @@ _SOFTWARE_SINCE: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-class Asked(NamedTuple):
+class QueuedRequest(NamedTuple):
     """A request to be answered, and whose it is. ``payload`` is the whole of it, as an Envelope
     would carry it, and has not been read beyond its ``head``."""
 
-    head: Head
+    head: RequestHeader
     payload: bytes
     principal: KafkaPrincipal
 
@@ -103,7 +109,7 @@ class ServerConnection:
         """Whether the client has sent something, and not yet proven who it is."""
         return self._principal is None and not self._is_new
 
-    def receive(self, data: bytes) -> Iterator[bytes | Asked]:
+    def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
         """In order: bytes to send, and requests whose answers are to be sent in their place.
 
         A frame is looked at when the step before was taken, so that no answers pile up, and is
@@ -125,14 +131,14 @@ class ServerConnection:
         if len(first) == _HEAD_BYTES and not self._is_bare:
             self._check_size(read_head(first), size)
 
-    def _check_size(self, head: Head, size: int) -> None:
+    def _check_size(self, head: RequestHeader, size: int) -> None:
         most = self._most_bytes_of.get(head.api_key, self._most_bytes)
         if size > most:
             raise Malformed(
                 f"a request of {size} bytes, where API {head.api_key} takes at most {most}"
             )
 
-    def _step(self, frame: bytes) -> bytes | Asked:
+    def _step(self, frame: bytes) -> bytes | QueuedRequest:
         if self._is_bare:
             return self._bare_token(frame)
         head = read_head(frame)
@@ -147,9 +153,9 @@ class ServerConnection:
             return self._authenticate(read_request(frame))
         if self._principal is None or self._login is not None:
             raise Malformed(f"API {head.api_key} is asked before the login")
-        return Asked(head, frame, self._principal)
+        return QueuedRequest(head, frame, self._principal)
 
-    def _check_session(self, head: Head) -> None:
+    def _check_session(self, head: RequestHeader) -> None:
         """Once a login has expired, the client can do nothing but log in again (KIP-368)."""
         if (
             self._logins is not None
@@ -169,12 +175,12 @@ class ServerConnection:
         passed_s = self._logins.clock() - self._logged_in_at
         return self._session_ends_at is not None and passed_s >= _LEAST_BETWEEN_LOGINS_S
 
-    def _check_version(self, head: Head) -> None:
+    def _check_version(self, head: RequestHeader) -> None:
         spoken = self._spoken.get(head.api_key)
         if spoken is None or not spoken.least <= head.version <= spoken.most:
             raise UnsupportedVersion(head.api_key, head.version)
 
-    def _versions(self, frame: bytes, head: Head) -> bytes:
+    def _versions(self, frame: bytes, head: RequestHeader) -> bytes:
         """Of itself a version that is not spoken is answered too (KIP-511)."""
         try:
             self._check_version(head)
@@ -194,7 +200,7 @@ class ServerConnection:
             versions_payload(head.version, code, told, self._features(), head.correlation_id)
         )
 
-    def _handshake(self, request: Request) -> bytes:
+    def _handshake(self, request: WireRequest) -> bytes:
         declared = response_type(SASL_HANDSHAKE, request.head.version)
         if self._logins is None or not self._may_log_in():
             answer = declared(error_code=_ILLEGAL_SASL_STATE, mechanisms=())
@@ -213,7 +219,7 @@ class ServerConnection:
         self._is_bare = request.head.version == 0
         return _answered(request, declared(error_code=KafkaErrorCode.none, mechanisms=enabled))
 
-    def _authenticate(self, request: Request) -> bytes:
+    def _authenticate(self, request: WireRequest) -> bytes:
         declared = response_type(SASL_AUTHENTICATE, request.head.version)
         if self._login is None:
             refusal = declared(
@@ -272,5 +278,5 @@ def _refuse_strangers(first: bytes) -> None:
             raise Malformed(why)
 
 
-def _answered(request: Request, body: object) -> bytes:
+def _answered(request: WireRequest, body: object) -> bytes:
     return framed(write_response(body, request.head.correlation_id))

@@ -19,7 +19,7 @@ _FILES_OF_THE_NODE: Final = 128
 """Segments, snapshots, connections to controllers and to a topic's cluster, metrics."""
 
 
-class Seats:
+class ConnectionQuotas:
     """At most ``most`` clients together, of which ``most_of_one`` may be at one address, and so
     many at a listener as ``most_at`` says by its name."""
 
@@ -64,10 +64,10 @@ class Seats:
 
 def seats_for(
     max_connections: int, max_per_address: int, max_at: Mapping[str, int] | None = None
-) -> Seats:
+) -> ConnectionQuotas:
     """As many as are allowed, and as this process may have files for."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
-        return Seats(max_connections, max_per_address, max_at or {})
+        return ConnectionQuotas(max_connections, max_per_address, max_at or {})
     most = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))
-    return Seats(most, max_per_address, max_at or {})
+    return ConnectionQuotas(most, max_per_address, max_at or {})

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 R = TypeVar("R")
 
 
-class Turns:
+class RequestTurns:
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
         self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()

@@ -45,7 +45,7 @@ def text_page(is_well: bool, text: str) -> Page:
     return Page(f"{text}\n".encode(), status)
 
 
-class WatchListener:
+class HttpEndpoint:
     """``pages`` has a function for each path, called on the listener's own thread; ``named`` is
     what the person called it who asked for it."""
 

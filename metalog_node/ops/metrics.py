@@ -23,7 +23,7 @@ from authorizer.interface import AuthorizationResults, Authorizer
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 from metalog.errors import AuthorizerNotReady
 from metalog.wire.schema import error_name
-from metalog_node.handlers.request import Written
+from metalog_node.handlers.request import EncodedResponse
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 ACL_COUNT: Final = "kafka_server_authorizer_aclcount"
@@ -175,7 +175,7 @@ class _Now(Collector):
 def outcome_of(answered: Any) -> str:
     """Kafka's name of the first error that a response's body tells, of the whole or of one of
     its parts."""
-    if isinstance(answered, Written):
+    if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
         return _FORWARDED

@@ -32,7 +32,7 @@ class _Waiting(NamedTuple):
     answer: Future[object]
 
 
-class Feed:
+class FetchPurgatory:
     """A publisher, so that it hears of news. ``close`` fails whoever waits."""
 
     def __init__(

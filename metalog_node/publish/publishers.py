@@ -13,26 +13,26 @@ from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import Manifest
 from metalog.image.metadata import MetadataImage
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_node.auth.dummy_credentials import Decoys
+from metalog_node.auth.dummy_credentials import DummyCredentials
 
 FROZEN_AFTER: Final = 1_000
 """Changes of ACLs, so many that what else is frozen with them is little beside them."""
 
 
-class Credentials:
+class CredentialsPublisher:
     """The users of the newest image. ``secret`` makes decoys where there are none."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         nobody = MetadataImage().scram
-        self._newest = nobody, Decoys(nobody.mechanisms, secret)
+        self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
         """Whether the log was replayed: before that nobody can say who there is."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """On the replica's thread: decoys look at every credential."""
         if image.scram is not self._newest[0]:
-            self._newest = image.scram, Decoys(image.scram.mechanisms, self._secret)
+            self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
     def complete_initial_load(self) -> None:
         self.is_loaded = True

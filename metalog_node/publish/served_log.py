@@ -33,7 +33,7 @@ class Served(NamedTuple):
     snapshot: SnapshotId | None = None
 
 
-class Piece(NamedTuple):
+class SnapshotChunk(NamedTuple):
     """Bytes of a snapshot's file, which has ``size``."""
 
     size: int
@@ -70,7 +70,7 @@ class ServedLog:
                 return served._replace(diverging=(epoch, end))
         return served._replace(records=self._records(folder, offset, bounds.end, most_bytes))
 
-    def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> Piece | None:
+    def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> SnapshotChunk | None:
         """None where there is no such snapshot (any more)."""
         folder = read_folder(self._log.path, self._files)
         if snapshot not in folder.snapshots:
@@ -78,7 +78,7 @@ class ServedLog:
         with opened(self._files, folder.snapshot_path(snapshot)) as file:
             size = file.size()
             wanted = max(min(most_bytes, size - position), 0)
-            return Piece(size, file.read_at(position, wanted))
+            return SnapshotChunk(size, file.read_at(position, wanted))
 
     def _records(self, folder: LogFolder, offset: int, end: int, most_bytes: int) -> bytes:
         """Whole batches below ``end``, from the one that has ``offset``."""

@@ -61,20 +61,20 @@ _ROLES: Final = {
 }
 
 
-class Action(Enum):
+class AclAction(Enum):
     ADD = "--add"
     REMOVE = "--remove"
     LIST = "--list"
 
 
 _TAKES_NOT: Final = {
-    Action.LIST.value: ("--producer", "--consumer", *_WHO),
+    AclAction.LIST.value: ("--producer", "--consumer", *_WHO),
     "--producer": _ROLE_TAKES_NOT,
     "--consumer": _ROLE_TAKES_NOT,
 }
 
 
-class Options(NamedTuple):
+class CommandOptions(NamedTuple):
     """A command's options: the values of each in order, and the flags that were given."""
 
     values: Mapping[str, Sequence[str]]
@@ -89,13 +89,13 @@ class Options(NamedTuple):
         return option in self.flags or bool(self.values.get(option))
 
 
-class Asked(NamedTuple):
+class EntriesByResource(NamedTuple):
     """For each resource the entries to add or remove; no entries to remove means all of them.
 
     ``principals`` are those to list for, one after another; none is everybody.
     """
 
-    action: Action
+    action: AclAction
     entries: Mapping[ResourcePatternFilter, tuple[AccessControlEntryFilter, ...]]
     principals: tuple[str, ...] = ()
 
@@ -122,15 +122,15 @@ class Asked(NamedTuple):
         ]
 
 
-def asked(options: Options) -> Asked:
+def asked(options: CommandOptions) -> EntriesByResource:
     """``InvalidRequest`` where kafka-acls takes no such command."""
     action = _action(options)
     _check(options)
-    if action is Action.LIST:
+    if action is AclAction.LIST:
         principals = tuple(map(_principal, options.of("--principal")))
-        return Asked(action, dict.fromkeys(_resources(options), ()), principals)
+        return EntriesByResource(action, dict.fromkeys(_resources(options), ()), principals)
     pattern_type = _pattern_type(options)
-    if action is Action.ADD and pattern_type in (PatternType.ANY, PatternType.MATCH):
+    if action is AclAction.ADD and pattern_type in (PatternType.ANY, PatternType.MATCH):
         raise InvalidRequest(
             f"A '--resource-pattern-type' value of '{pattern_type.name}' is not valid when "
             "adding acls."
@@ -140,17 +140,17 @@ def asked(options: Options) -> Asked:
         _check_operations(resource.resource_type, wanted)
     if not all(entries.values()):
         _refuse_no_entries(action, options)
-    return Asked(action, entries)
+    return EntriesByResource(action, entries)
 
 
-def _action(options: Options) -> Action:
-    given = [action for action in Action if action.value in options.flags]
+def _action(options: CommandOptions) -> AclAction:
+    given = [action for action in AclAction if action.value in options.flags]
     if len(given) != 1:
         raise InvalidRequest("Command must include exactly one action: --list, --add, --remove.")
     return given[0]
 
 
-def _check(options: Options) -> None:
+def _check(options: CommandOptions) -> None:
     for option, others in _TAKES_NOT.items():
         for other in others:
             if options.has(option) and options.has(other):
@@ -173,19 +173,19 @@ def _check(options: Options) -> None:
         raise InvalidRequest(problem)
 
 
-def _is_consumer(options: Options) -> bool:
+def _is_consumer(options: CommandOptions) -> bool:
     if not (options.has("--topic") and options.has("--group")):
         return False
     others = options.has("--cluster") or options.has("--transactional-id")
     return options.has("--producer") or not others
 
 
-def _pattern_type(options: Options) -> PatternType:
+def _pattern_type(options: CommandOptions) -> PatternType:
     texts = options.of("--resource-pattern-type") or ["literal"]
     return read_word(PatternType, texts[-1], "resource-pattern-type", None, filter=True)
 
 
-def _resources(options: Options) -> list[ResourcePatternFilter]:
+def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
     """As kafka-acls has it, the cluster is left out of a command that is not literal."""
     pattern_type = _pattern_type(options)
     found = []
@@ -203,7 +203,7 @@ def _resources(options: Options) -> list[ResourcePatternFilter]:
 
 
 def _entries(
-    options: Options,
+    options: CommandOptions,
 ) -> dict[ResourcePatternFilter, tuple[AccessControlEntryFilter, ...]]:
     resources = _resources(options)
     if not resources:
@@ -226,7 +226,9 @@ def _entries(
     return found
 
 
-def _for(options: Options, operations: Iterable[Operation]) -> tuple[AccessControlEntryFilter, ...]:
+def _for(
+    options: CommandOptions, operations: Iterable[Operation]
+) -> tuple[AccessControlEntryFilter, ...]:
     """``operations``, each once, for everyone that the options name."""
     return tuple(
         AccessControlEntryFilter(principal, host, operation, permission)
@@ -254,9 +256,9 @@ def _check_operations(
         raise InvalidRequest(f"ResourceType {resource_type.name} only supports operations {words}")
 
 
-def _refuse_no_entries(action: Action, options: Options) -> None:
+def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
     """Without a principal kafka-acls removes all ACLs of a resource, whatever else is given."""
-    if action is Action.ADD:
+    if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
         )

@@ -26,9 +26,16 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog.records.avro.container import Head, container, read_blocks, read_head
+from metalog.records.avro.container import ContainerHeader, container, read_blocks, read_head
 from metalog.records.primitives.checksum import crc32c, crc32c_of_more
-from metalog_sources.formats.document import Document, Entry, Notes, Place, in_order, most_entries
+from metalog_sources.formats.document import (
+    AclEntry,
+    AclNotes,
+    Document,
+    FilePosition,
+    in_order,
+    most_entries,
+)
 from metalog_sources.formats.rules import NOTE_KEYS, checked
 from metalog_sources.formats.words import read_word
 
@@ -112,12 +119,12 @@ def read_avro(data: bytes, file: str) -> AvroFile:
     return AvroFile(Document(tuple(entries)), None)
 
 
-def _entries(source: io.BytesIO, head: Head, file: str) -> tuple[list[Entry], int]:
+def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list[AclEntry], int]:
     """What the records say, and the CRC-32C of schema and records."""
     size = len(source.getbuffer())
     most, written, wanted = most_entries(size), parse_schema(head.schema), parse_schema(SCHEMA)
     checksum = crc32c(head.metadata["avro.schema"])
-    entries: list[Entry] = []
+    entries: list[AclEntry] = []
     for count, data in read_blocks(source.read, head, max(_MOST_BYTES, _MOST_TIMES * size)):
         if len(entries) + count > most:
             raise ValueError(f"more than {counted(most, 'ACL')} in {size:,} bytes")
@@ -147,10 +154,10 @@ def _check_flat(schema: Any) -> None:
                 raise ValueError(f"its field {str(field.get('name'))[:99]!r} is not a plain value")
 
 
-def _entry(record: Any, number: int, file: str) -> Entry:
-    place = Place(f"{file}, record {number}")
+def _entry(record: Any, number: int, file: str) -> AclEntry:
+    place = FilePosition(f"{file}, record {number}")
     values: list[Any] = [
         read_word(_ENUMS[key], record[key], key, place) if key in _ENUMS else record[key]
         for key in ACL_KEYS
     ]
-    return checked(Entry(Acl(*values), Notes(*(record[key] for key in NOTE_KEYS)), place))
+    return checked(AclEntry(Acl(*values), AclNotes(*(record[key] for key in NOTE_KEYS)), place))

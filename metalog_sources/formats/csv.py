@@ -15,7 +15,7 @@ from typing import Final
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.plurals import counted
-from metalog_sources.formats.document import Document, Entry, Place, in_order
+from metalog_sources.formats.document import AclEntry, Document, FilePosition, in_order
 from metalog_sources.formats.nodes import fault, near
 from metalog_sources.formats.rules import checked
 from metalog_sources.formats.words import read_word
@@ -35,7 +35,7 @@ _OPTIONAL: Final = "PatternType"
 
 def read_csv(text: str, file: str) -> Document:
     rows = _rows(text, file)
-    place, header = next(rows, (Place(file, 1), []))
+    place, header = next(rows, (FilePosition(file, 1), []))
     for column in header:
         if column not in COLUMNS:
             raise fault(place, f"unknown column {column!r}; {near(column, COLUMNS)}")
@@ -46,7 +46,7 @@ def read_csv(text: str, file: str) -> Document:
     return Document(tuple(_entry(header, row, place) for place, row in rows))
 
 
-def _rows(text: str, file: str) -> Iterator[tuple[Place, list[str]]]:
+def _rows(text: str, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
     """Rows that are not empty, each with the line that it begins on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
@@ -56,13 +56,13 @@ def _rows(text: str, file: str) -> Iterator[tuple[Place, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise fault(Place(file, line), f"no CSV: {error}") from None
+            raise fault(FilePosition(file, line), f"no CSV: {error}") from None
         if row:
-            yield Place(file, line), row
+            yield FilePosition(file, line), row
         line = reader.line_num + 1
 
 
-def _entry(header: list[str], row: list[str], place: Place) -> Entry:
+def _entry(header: list[str], row: list[str], place: FilePosition) -> AclEntry:
     if len(row) != len(header):
         raise fault(place, f"{counted(len(row), 'value')} for {counted(len(header), 'column')}")
     cells = dict(zip(header, row, strict=True))
@@ -75,7 +75,7 @@ def _entry(header: list[str], row: list[str], place: Place) -> Entry:
         read_word(Operation, cells["Operation"], "Operation", place),
         read_word(PermissionType, cells["PermissionType"], "PermissionType", place),
     )
-    return checked(Entry(acl, place=place))
+    return checked(AclEntry(acl, place=place))
 
 
 def write_csv(document: Document) -> str:

@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from metalog.scram import ScramCredential, ScramMechanism
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """Where something stands in a file; lines and columns count from 1, 0 is unknown."""
 
     file: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
         return f"{self.file}{line}{f', column {self.column}' if self.column else ''}"
 
 
-class Notes(NamedTuple):
+class AclNotes(NamedTuple):
     """What people write beside an ACL; Kafka knows nothing of it. ``expires`` is ISO 8601."""
 
     comment: str | None = None
@@ -35,19 +35,19 @@ class Notes(NamedTuple):
     expires: str | None = None
 
 
-NO_NOTES: Final = Notes()
+NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
 MOST_ENTRIES: Final = 500_000
 """ACLs of a file, however small it is."""
 _BYTES_AN_ENTRY: Final = 4
 
 
-class Entry(NamedTuple):
+class AclEntry(NamedTuple):
     """One ACL, its notes, and where it was read."""
 
     acl: Acl
-    notes: Notes = NO_NOTES
-    place: Place | None = None
+    notes: AclNotes = NO_NOTES
+    place: FilePosition | None = None
 
 
 class Own(NamedTuple):
@@ -95,7 +95,7 @@ class Claim(NamedTuple):
     """Where a file says that it owns something."""
 
     own: Own
-    place: Place
+    place: FilePosition
 
 
 def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
@@ -117,7 +117,7 @@ class Document(NamedTuple):
     are ``owns`` with their places, where they were read from a file.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[AclEntry, ...] = ()
     owns: tuple[Own, ...] = ()
     users: tuple[ScramUser, ...] = ()
     missing: tuple[str, ...] = ()
@@ -135,12 +135,12 @@ def most_entries(size: int) -> int:
     return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
 
-class Placed(Protocol):
+class Positioned(Protocol):
     @property
-    def place(self) -> Place | None: ...
+    def place(self) -> FilePosition | None: ...
 
 
-_Entry = TypeVar("_Entry", bound=Placed)
+_Entry = TypeVar("_Entry", bound=Positioned)
 
 
 def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterator[_Entry]:
@@ -178,9 +178,9 @@ def acl_order(acl: Acl) -> tuple[object, ...]:
     )
 
 
-def in_order(entries: Iterable[Entry]) -> list[Entry]:
+def in_order(entries: Iterable[AclEntry]) -> list[AclEntry]:
     """Each ACL once, with the notes that stand with it first, in the order of exports."""
-    first: dict[Acl, Entry] = {}
+    first: dict[Acl, AclEntry] = {}
     for entry in entries:
         first.setdefault(entry.acl, entry)
     return sorted(first.values(), key=lambda entry: acl_order(entry.acl))

@@ -13,8 +13,8 @@ from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.formats.document import (
+    AclEntry,
     Document,
-    Entry,
     ScramUser,
     in_order,
     most_entries,
@@ -46,12 +46,12 @@ _KIP11_KEYS = {"version", "acls"}
 
 def read_json(text: str, file: str) -> Document:
     """A value after another, or one list of them; an ``id`` is not looked at."""
-    entries: list[Entry] = []
+    entries: list[AclEntry] = []
     most = most_entries(len(text))
     users: list[ScramUser] = []
     missing: dict[str, None] = {}
     for each in _values(text, file):
-        if isinstance(each, Entry):
+        if isinstance(each, AclEntry):
             entries.append(each)
             continue
         node, said = _without_missing(each)
@@ -98,7 +98,7 @@ def _missing_line(node: Node) -> str:
     return f"{', '.join(places)}: {reason}" if places else reason
 
 
-def _values(text: str, file: str) -> Iterator[Node | Entry]:
+def _values(text: str, file: str) -> Iterator[Node | AclEntry]:
     for node in json_values_or(text, file, plain_entry):
         if isinstance(node, Items):
             yield from node.items

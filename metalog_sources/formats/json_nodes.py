@@ -12,7 +12,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Final, TypeVar
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Lines, Node, Text, fault
 
 Short = TypeVar("Short")
@@ -30,7 +30,7 @@ def json_values(text: str, file: str) -> Iterator[Node]:
 
 
 def json_values_or(
-    text: str, file: str, shortcut: Callable[[dict[str, str], Place], Short | None]
+    text: str, file: str, shortcut: Callable[[dict[str, str], FilePosition], Short | None]
 ) -> Iterator[Node | Short]:
     """As ``json_values``, but what ``shortcut`` makes of an object whose values are all texts.
 
@@ -85,7 +85,7 @@ class _Reader:
             return None
         return None if found is None else (found, end)
 
-    def place(self) -> Place:
+    def place(self) -> FilePosition:
         return self._lines.place(self.position)
 
     def value(self, depth: int) -> Node:

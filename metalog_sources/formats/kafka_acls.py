@@ -12,12 +12,19 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.acl_options import CONNECTING, FLAGS, VALUED, Action, Options, asked
+from metalog_sources.formats.acl_options import (
+    CONNECTING,
+    FLAGS,
+    VALUED,
+    AclAction,
+    CommandOptions,
+    asked,
+)
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
+    AclEntry,
     Document,
-    Entry,
-    Place,
+    FilePosition,
     bounded,
 )
 from metalog_sources.formats.nodes import fault, near
@@ -25,7 +32,7 @@ from metalog_sources.formats.rules import checked
 from metalog_sources.formats.shell_words import Command, commands
 
 _NAMES: Final = ("kafka-acls", "kafka-acls.sh", "kafka-acls.bat")
-_ACTIONS: Final = tuple(action.value for action in Action)
+_ACTIONS: Final = tuple(action.value for action in AclAction)
 
 
 def read_kafka_acls(text: str, file: str) -> Document:
@@ -34,15 +41,15 @@ def read_kafka_acls(text: str, file: str) -> Document:
     return Document(tuple(bounded(entries, len(text))))
 
 
-def _entries(command: Command) -> Iterator[Entry]:
+def _entries(command: Command) -> Iterator[AclEntry]:
     words, variables, place = command
     if PurePosixPath(words[0]).name not in _NAMES:
         raise fault(place, f"{words[0]!r} is no kafka-acls command")
     options = _read_options(words[1:], variables, place)
     for action in _ACTIONS:
-        if action in options.flags and action != Action.ADD.value:
+        if action in options.flags and action != AclAction.ADD.value:
             raise fault(place, f"{action} says no ACL that is wanted; only --add does")
-    if Action.ADD.value not in options.flags:
+    if AclAction.ADD.value not in options.flags:
         raise fault(place, "has no --add, so it says no ACL that is wanted")
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
         raise fault(place, f"a command means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
@@ -51,10 +58,12 @@ def _entries(command: Command) -> Iterator[Entry]:
     except InvalidRequest as error:
         raise fault(place, str(error)) from None
     for acl in acls:
-        yield checked(Entry(acl, place=place))
+        yield checked(AclEntry(acl, place=place))
 
 
-def _read_options(words: Sequence[str], variables: frozenset[str], place: Place) -> Options:
+def _read_options(
+    words: Sequence[str], variables: frozenset[str], place: FilePosition
+) -> CommandOptions:
     values: dict[str, list[str]] = {}
     flags = set()
     rest = iter(words)
@@ -70,6 +79,6 @@ def _read_options(words: Sequence[str], variables: frozenset[str], place: Place)
                 raise fault(place, f"{option} has a variable, {given}; write what it stands for")
             values.setdefault(option, []).append(given)
         else:
-            known = (*VALUED, *FLAGS, Action.ADD.value, *CONNECTING)
+            known = (*VALUED, *FLAGS, AclAction.ADD.value, *CONNECTING)
             raise fault(place, f"unknown option {option!r}; {near(option, known)}")
-    return Options(values, flags)
+    return CommandOptions(values, flags)

@@ -23,7 +23,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog_sources.formats.document import Entry, acl_order
+from metalog_sources.formats.document import AclEntry, acl_order
 from metalog_sources.formats.json_nodes import json_values
 from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, text_of, texts_of
 from metalog_sources.formats.rules import checked
@@ -39,7 +39,9 @@ _OPERATIONS_IN_DRAFT: Final = {"EDIT": Operation.ALTER.name}
 Resource = tuple[ResourceType, str, PatternType]
 
 
-def read_kip11(text: str, file: str, resource: Resource, *, is_draft: bool = False) -> list[Entry]:
+def read_kip11(
+    text: str, file: str, resource: Resource, *, is_draft: bool = False
+) -> list[AclEntry]:
     """The ACLs of ``resource``; ``file`` names the node or file in what is said of mistakes.
 
     KIP-11 writes ``user:alice`` where Kafka has ``User:alice``: both are read so. Its early
@@ -61,7 +63,7 @@ def read_kip11(text: str, file: str, resource: Resource, *, is_draft: bool = Fal
     ]
 
 
-def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[Entry]:
+def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[AclEntry]:
     given = fields_of(node, "an ACL", _KEYS)
     found: dict[str, Node] = {}
     for key, value in given.items():
@@ -87,7 +89,7 @@ def _read_acl(node: Node, resource: Resource, is_draft: bool) -> Iterator[Entry]
             for host in texts_of(found["host"], "host"):
                 name, address = principal_of(principal.value or "", is_draft), host.value or ""
                 acl = Acl(*resource, name, address, member, permission)
-                yield checked(Entry(acl, place=principal.place))
+                yield checked(AclEntry(acl, place=principal.place))
 
 
 def principal_of(text: str, is_draft: bool) -> str:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.records.primitives.text import has_half_pair
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 
 MAX_DEPTH: Final = 32
 
@@ -24,17 +24,17 @@ class Text(NamedTuple):
     """``value`` is None for a null."""
 
     value: str | None
-    place: Place
+    place: FilePosition
 
 
 class Items(NamedTuple):
     items: Sequence[Node]
-    place: Place
+    place: FilePosition
 
 
 class Fields(NamedTuple):
     pairs: Sequence[tuple[Text, Node]]
-    place: Place
+    place: FilePosition
 
 
 Node = Text | Items | Fields
@@ -47,12 +47,12 @@ class Lines:
         self._file = file
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def place(self, position: int) -> Place:
+    def place(self, position: int) -> FilePosition:
         line = bisect_right(self._starts, position)
-        return Place(self._file, line, position - self._starts[line - 1] + 1)
+        return FilePosition(self._file, line, position - self._starts[line - 1] + 1)
 
 
-def fault(place: Place | None, problem: str) -> InvalidRequest:
+def fault(place: FilePosition | None, problem: str) -> InvalidRequest:
     return InvalidRequest(problem if place is None else f"{place}: {problem}")
 
 

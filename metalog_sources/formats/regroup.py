@@ -15,15 +15,15 @@ from metalog.acl import Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
     MOST_ENTRIES,
-    Entry,
-    Notes,
+    AclEntry,
+    AclNotes,
     in_order,
 )
 
 _LISTS: Final = ("operations", "hosts", "names")
 
 
-class Rule(NamedTuple):
+class RegroupedRule(NamedTuple):
     """Every combination of one name, one host and one operation is an ACL."""
 
     resource_type: ResourceType
@@ -33,16 +33,16 @@ class Rule(NamedTuple):
     hosts: tuple[str, ...]
     operations: tuple[Operation, ...]
     permission_type: PermissionType
-    notes: Notes
+    notes: AclNotes
 
 
-def regrouped(entries: Collection[Entry], of: int | None = None) -> list[Rule]:
+def regrouped(entries: Collection[AclEntry], of: int | None = None) -> list[RegroupedRule]:
     """The rules that mean exactly ``entries``, in a file with ``of`` ACLs, by default those.
 
     Where a file's reader holds it against the file's size, only names are put together.
     """
     rules = [
-        Rule(
+        RegroupedRule(
             acl.resource_type,
             (acl.resource_name,),
             acl.pattern_type,
@@ -60,10 +60,10 @@ def regrouped(entries: Collection[Entry], of: int | None = None) -> list[Rule]:
     return rules
 
 
-def _merged(rules: list[Rule], field: str) -> list[Rule]:
+def _merged(rules: list[RegroupedRule], field: str) -> list[RegroupedRule]:
     """Rules that differ in ``field`` only as one, where the first of them stands; as several,
     one behind the other, where one would mean too many ACLs."""
-    values: dict[Rule, list[Any]] = {}
+    values: dict[RegroupedRule, list[Any]] = {}
     for rule in rules:
         values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))
     merged = []
@@ -75,6 +75,6 @@ def _merged(rules: list[Rule], field: str) -> list[Rule]:
     return merged
 
 
-def _with(rule: Rule, field: str, values: tuple[Any, ...]) -> Rule:
+def _with(rule: RegroupedRule, field: str, values: tuple[Any, ...]) -> RegroupedRule:
     change: dict[str, Any] = {field: values}
     return rule._replace(**change)

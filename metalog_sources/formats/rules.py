@@ -31,12 +31,12 @@ from metalog.records.primitives.text import has_half_pair
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
+    AclEntry,
+    AclNotes,
     Claim,
     Document,
-    Entry,
-    Notes,
+    FilePosition,
     Own,
-    Place,
     ScramUser,
     bounded,
     most_entries,
@@ -91,12 +91,12 @@ def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _entries(node: Node) -> Iterator[Entry]:
+def _entries(node: Node) -> Iterator[AclEntry]:
     for each in items_of(node, "acls"):
         yield from read_rule(each)
 
 
-class Rule(NamedTuple):
+class FileRule(NamedTuple):
     """The values of each key of one rule; every combination is an ACL."""
 
     types: list[ResourceType]
@@ -108,12 +108,12 @@ class Rule(NamedTuple):
     permissions: list[PermissionType]
 
 
-def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[Entry]:
+def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
     """Every ACL that one rule means; keys in ``ignored`` are known and not looked at."""
     found = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
     types = _words(ResourceType, found, "resourceType", node)
     names = None if set(types) == {ResourceType.CLUSTER} else node
-    rule = Rule(
+    rule = FileRule(
         types,
         _texts(found, "resourceName", names, CLUSTER_NAME),
         _words(PatternType, found, "patternType", None, PatternType.LITERAL),
@@ -125,7 +125,7 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[Entry]:
     return expanded(rule, _notes(found), node.place)
 
 
-def plain_entry(found: dict[str, str], place: Place) -> Entry | None:
+def plain_entry(found: dict[str, str], place: FilePosition) -> AclEntry | None:
     """The ACL that an export wrote as one object: in full and in Kafka's words.
 
     None for all else, of which ``read_rule`` knows more, mistakes too.
@@ -147,17 +147,17 @@ def plain_entry(found: dict[str, str], place: Place) -> Entry | None:
     if why_not(acl) or any(map(has_half_pair, found.values())):
         return None
     if len(found) == len(ACL_KEYS):
-        return Entry(acl, place=place)
-    return Entry(acl, Notes(*(found.get(key) for key in NOTE_KEYS)), place)
+        return AclEntry(acl, place=place)
+    return AclEntry(acl, AclNotes(*(found.get(key) for key in NOTE_KEYS)), place)
 
 
-def expanded(rule: Rule, notes: Notes, place: Place) -> list[Entry]:
+def expanded(rule: FileRule, notes: AclNotes, place: FilePosition) -> list[AclEntry]:
     if prod(len(values) for values in rule) > MAX_ACLS_OF_A_RULE:
         raise fault(place, f"a rule means more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it")
-    return [checked(Entry(Acl(*values), notes, place)) for values in product(*rule)]
+    return [checked(AclEntry(Acl(*values), notes, place)) for values in product(*rule)]
 
 
-def checked(entry: Entry) -> Entry:
+def checked(entry: AclEntry) -> AclEntry:
     """The entry, if Kafka would create its ACL."""
     error = why_not(entry.acl)
     if error:
@@ -264,8 +264,8 @@ def _words(
     ]
 
 
-def _notes(found: dict[str, Node]) -> Notes:
-    notes = Notes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
+def _notes(found: dict[str, Node]) -> AclNotes:
+    notes = AclNotes(*(text_of(found[key], key) if key in found else None for key in NOTE_KEYS))
     if notes.expires is not None and not _is_moment(notes.expires):
         place = found["expires"].place
         raise fault(place, f"expires is no date: {notes.expires!r}; write it as 2026-12-31")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import Lines, fault
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*")
@@ -44,7 +44,7 @@ class Command(NamedTuple):
 
     words: list[str]
     variables: frozenset[str]
-    place: Place
+    place: FilePosition
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
@@ -207,5 +207,5 @@ class _Splitter:
     def _unclosed(self) -> InvalidRequest:
         return fault(self._place(), "a quote is not closed")
 
-    def _place(self) -> Place:
+    def _place(self) -> FilePosition:
         return self._lines.place(self._at)

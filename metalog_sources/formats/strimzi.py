@@ -25,7 +25,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
-from metalog_sources.formats.document import Document, Entry, bounded, in_order
+from metalog_sources.formats.document import AclEntry, Document, bounded, in_order
 from metalog_sources.formats.nodes import (
     Fields,
     Node,
@@ -37,7 +37,7 @@ from metalog_sources.formats.nodes import (
     text_of,
     texts_of,
 )
-from metalog_sources.formats.regroup import Rule, regrouped
+from metalog_sources.formats.regroup import RegroupedRule, regrouped
 from metalog_sources.formats.rules import checked
 from metalog_sources.formats.words import read_word
 from metalog_sources.formats.yaml_text import scalar
@@ -117,7 +117,7 @@ def _is_tls(spec: dict[str, Node]) -> bool:
     return type_ in _TLS
 
 
-def _read_acl(node: Node, principal: str) -> list[Entry]:
+def _read_acl(node: Node, principal: str) -> list[AclEntry]:
     found = fields_of(node, "an ACL", _ACL_KEYS)
     resource_node = _required(found, "resource", node)
     resource = fields_of(resource_node, "resource", _RESOURCE_KEYS)
@@ -142,7 +142,7 @@ def _read_acl(node: Node, principal: str) -> list[Entry]:
     ]
     return [
         checked(
-            Entry(
+            AclEntry(
                 Acl(resource_type, name, pattern, principal, host, operation, permission),
                 place=node.place,
             )
@@ -169,7 +169,7 @@ def _required(found: dict[str, Node], key: str, within: Node) -> Node:
     return found[key]
 
 
-class Written(NamedTuple):
+class StrimziExport(NamedTuple):
     """``left_out`` are the ACLs that no KafkaUser can say, each with the reason, and ``users`` the
     SCRAM users. ``authenticated`` tells how many users log in by SCRAM."""
 
@@ -181,7 +181,7 @@ class Written(NamedTuple):
 
 def write_strimzi(
     document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
-) -> Written:
+) -> StrimziExport:
     """One resource for each principal and SCRAM user; a principal of TLS is written as
     ``tls-external``. ``cluster`` is the name of the Kafka resource, by which the User Operator
     knows its users.
@@ -191,7 +191,7 @@ def write_strimzi(
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
-    rules: dict[str, list[Rule]] = {}
+    rules: dict[str, list[RegroupedRule]] = {}
     kept = [entry for entry in entries if entry.acl not in refused]
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
         rules[principal] = regrouped([*of_principal], len(kept))
@@ -203,7 +203,9 @@ def write_strimzi(
         _resource(lead, principal, rules.get(principal, ()), is_scram=principal in logins)
         for principal in sorted({*rules, *logins}, key=java_order)
     ]
-    return Written("---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins))
+    return StrimziExport(
+        "---\n".join(resources), tuple(refused.items()), (*unsaid.items(),), len(logins)
+    )
 
 
 def has_resources(document: Document) -> bool:
@@ -256,7 +258,11 @@ def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
 
 
 def _resource(
-    lead: tuple[list[str], list[str]], principal: str, rules: Sequence[Rule], *, is_scram: bool
+    lead: tuple[list[str], list[str]],
+    principal: str,
+    rules: Sequence[RegroupedRule],
+    *,
+    is_scram: bool,
 ) -> str:
     before, labels = lead
     name = principal.partition(":")[2]
@@ -273,7 +279,7 @@ def _resource(
     return "\n".join(lines) + "\n"
 
 
-def _acl_lines(rule: Rule, name: str, host: str) -> Iterator[str]:
+def _acl_lines(rule: RegroupedRule, name: str, host: str) -> Iterator[str]:
     yield "      - resource:"
     yield f"          type: {_TYPE_WORDS[rule.resource_type]}"
     if rule.resource_type is not ResourceType.CLUSTER:

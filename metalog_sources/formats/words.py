@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Final, TypeVar
 
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import fault, near
 
 Word = TypeVar("Word", bound=IntEnum)
@@ -18,7 +18,7 @@ _FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 
 
 def read_word(
-    kind: type[Word], text: str, what: str, place: Place | None, *, filter: bool = False
+    kind: type[Word], text: str, what: str, place: FilePosition | None, *, filter: bool = False
 ) -> Word:
     """The member of ``kind`` that ``text`` names; those that only filter, if ``filter``."""
     known = _known(kind, filter)

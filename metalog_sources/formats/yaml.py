@@ -17,7 +17,7 @@ from metalog_sources.formats.document import (
     users_in_order,
 )
 from metalog_sources.formats.nodes import fault
-from metalog_sources.formats.regroup import Rule, regrouped
+from metalog_sources.formats.regroup import RegroupedRule, regrouped
 from metalog_sources.formats.rules import NOTE_KEYS, SECRET_KEYS, own_fields, read_document
 from metalog_sources.formats.strimzi import is_kafka_user, read_kafka_user
 from metalog_sources.formats.yaml_nodes import yaml_documents
@@ -66,7 +66,7 @@ def user_fields(user: ScramUser) -> dict[str, str | int]:
     return fields
 
 
-def _rule(rule: Rule) -> Iterator[tuple[str, str | Sequence[str]]]:
+def _rule(rule: RegroupedRule) -> Iterator[tuple[str, str | Sequence[str]]]:
     yield "principal", rule.principal
     yield "permissionType", rule.permission_type.name
     yield "operation", [operation.name for operation in rule.operations]

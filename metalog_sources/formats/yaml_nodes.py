@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import MAX_DEPTH, Fields, Items, Node, Text, fault
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -29,7 +29,11 @@ def yaml_documents(text: str, file: str) -> Iterator[Node]:
                 yield done
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(file) if mark is None else Place(file, mark.line + 1, mark.column + 1)
+        place = (
+            FilePosition(file)
+            if mark is None
+            else FilePosition(file, mark.line + 1, mark.column + 1)
+        )
         said = " ".join(str(error.problem or error.context).split())
         raise fault(place, f"no YAML: {said}") from None
     except yaml.YAMLError as error:
@@ -42,12 +46,12 @@ class _Builder:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._open: list[tuple[list[Node], Place, bool, str | None]] = []
+        self._open: list[tuple[list[Node], FilePosition, bool, str | None]] = []
         self._anchors: dict[str, Node] = {}
         self._root: Node | None = None
 
     def take(self, event: Any) -> Node | None:
-        place = Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+        place = FilePosition(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
         if isinstance(event, yaml.ScalarEvent):
             self._add(self._scalar(event, place), event.anchor)
         elif isinstance(event, yaml.AliasEvent):
@@ -71,7 +75,7 @@ class _Builder:
             return self._root
         return None
 
-    def _scalar(self, event: Any, place: Place) -> Text:
+    def _scalar(self, event: Any, place: FilePosition) -> Text:
         if event.tag not in _PLAIN_TAGS:
             raise fault(place, f"the tag {event.tag} is not read; leave it out")
         is_null = event.tag is None and event.implicit[0] and event.value in _NULLS
@@ -86,7 +90,7 @@ class _Builder:
             self._root = node
 
 
-def _mapping(nodes: list[Node], place: Place) -> Fields:
+def _mapping(nodes: list[Node], place: FilePosition) -> Fields:
     pairs = []
     for key, value in zip(nodes[::2], nodes[1::2], strict=True):
         if not isinstance(key, Text):

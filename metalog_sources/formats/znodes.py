@@ -18,7 +18,7 @@ from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, ResourceType,
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_sources.formats.document import Entry, Place, ScramUser
+from metalog_sources.formats.document import AclEntry, FilePosition, ScramUser
 from metalog_sources.formats.json_nodes import json_values
 from metalog_sources.formats.kip11 import Resource, read_kip11
 from metalog_sources.formats.nodes import Node, fault, fields_of, text_of
@@ -93,7 +93,7 @@ def is_draft(path: str) -> bool:
     return path.rpartition("/")[0] == KIP11_ROOT
 
 
-def read_acls(data: bytes, file: str, resource: Resource, *, is_draft: bool) -> list[Entry]:
+def read_acls(data: bytes, file: str, resource: Resource, *, is_draft: bool) -> list[AclEntry]:
     """The ACLs that a node holds; without data it holds none."""
     return read_kip11(_text(data, file), file, resource, is_draft=is_draft) if data else []
 
@@ -159,7 +159,7 @@ class _Parts(NamedTuple):
         return "_Parts([hidden])"
 
 
-def _credential(text: str, name: str, place: Place) -> ScramCredential:
+def _credential(text: str, name: str, place: FilePosition) -> ScramCredential:
     """``salt=…,stored_key=…,server_key=…,iterations=…``; no part of it is ever shown."""
     found = dict(part.partition("=")[::2] for part in text.split(","))
     if sorted(found) != sorted(_CREDENTIAL_KEYS):

@@ -22,7 +22,7 @@ from metalog.acl import (
 )
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.files import Files
-from metalog.loader import Doubt
+from metalog.loader import LoadDoubt
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog.wire.acls import DescribedAcls
 from metalog.wire.client.cluster_client import ClusterClient, ListedTopic
@@ -30,9 +30,9 @@ from metalog.wire.client.security import ClientSettings
 from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.outcome import ApiOutcome, first_failure
 from metalog.wire.scram_users import NewCredential
-from metalog_sources.formats.document import Document, Entry, ScramUser
+from metalog_sources.formats.document import AclEntry, Document, ScramUser
 from metalog_sources.live.client_file import wire_settings
-from metalog_sources.store import State
+from metalog_sources.store import StoreState
 from metalog_sources.targets.credentials import PasswordOffer
 from metalog_sources.targets.partly_done import PartlyDone
 
@@ -79,14 +79,14 @@ class ClusterStore:
         """Whether controllers answer, not brokers; False before the first answer."""
         return self._client.is_at_controllers
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         """All ACLs and the names of all SCRAM users; a cluster never tells credentials."""
         described = self._described(ANY_ACL)
         return self._state(described.acls, self._users(None), self._unread(described.unread))
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
-    ) -> State:
+    ) -> StoreState:
         """The ACLs whose resource one of ``patterns`` matches, and nothing else that decides about
         these resources; of ``principals`` also their ACLs on other resources, and their
         credentials."""
@@ -185,13 +185,13 @@ class ClusterStore:
 
     def _users(
         self, named: Sequence[str] | None
-    ) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+    ) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
         """The SCRAM users, or why they could not be listed."""
         try:
             described = self._call(_LIST_USERS, lambda: self._client.describe_users(named))
             self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)
         except InvalidSource as error:
-            return (), (Doubt(1, CorruptLog(str(error))),)
+            return (), (LoadDoubt(1, CorruptLog(str(error))),)
         found = (
             ScramUser(user, mechanism, ScramCredential(b"", b"", b"", iterations))
             for user, credentials in sorted(described.users.items())
@@ -202,16 +202,20 @@ class ClusterStore:
     def _state(
         self,
         acls: Sequence[Acl] | Mapping[Acl, None],
-        users: tuple[tuple[ScramUser, ...], tuple[Doubt, ...]],
-        unread: tuple[Doubt, ...],
-    ) -> State:
+        users: tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]],
+        unread: tuple[LoadDoubt, ...],
+    ) -> StoreState:
         listed, unread_users = users
         notes = tuple(f"{self.url}: {note}" for note in self._settings.notes)
-        return State(Document(tuple(map(Entry, acls)), users=listed), notes, unread, unread_users)
+        return StoreState(
+            Document(tuple(map(AclEntry, acls)), users=listed), notes, unread, unread_users
+        )
 
-    def _unread(self, unread: Mapping[str, int]) -> tuple[Doubt, ...]:
+    def _unread(self, unread: Mapping[str, int]) -> tuple[LoadDoubt, ...]:
         return tuple(
-            Doubt(number, CorruptLog(f"an ACL cannot be read: {code} is not known", file=self.url))
+            LoadDoubt(
+                number, CorruptLog(f"an ACL cannot be read: {code} is not known", file=self.url)
+            )
             for code, number in unread.items()
         )
 

@@ -14,12 +14,12 @@ from typing import Final
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidSource, InvalidTarget
-from metalog.loader import Doubt
+from metalog.loader import LoadDoubt
 from metalog_sources.formats import znodes
-from metalog_sources.formats.document import Document, Entry, ScramUser
+from metalog_sources.formats.document import AclEntry, Document, ScramUser
 from metalog_sources.formats.kip11 import Resource, write_kip11
-from metalog_sources.live.zookeeper_session import NotAllowed, Session, Write, Znode
-from metalog_sources.store import State
+from metalog_sources.live.zookeeper_session import NotAllowed, Write, Znode, ZooKeeperSession
+from metalog_sources.store import StoreState
 
 SCHEME: Final = "zookeeper://"
 _FORM: Final = re.compile(r"(?P<hosts>[^/,]+:\d{1,5}(?:,[^/,]+:\d{1,5})*)(?P<chroot>(?:/[^/]+)*)/?")
@@ -42,18 +42,18 @@ class ZookeeperStore:
         found = _FORM.fullmatch(url.removeprefix(SCHEME))
         if found is None:
             raise InvalidSource(f"{url}: give {SCHEME}HOST:PORT[,HOST:PORT][/CHROOT]")
-        self._session = Session(url, found["hosts"] + found["chroot"])
+        self._session = ZooKeeperSession(url, found["hosts"] + found["chroot"])
         self._url = url
         self._elsewhere: dict[Resource, list[str]] | None = None
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         """All ACLs and SCRAM users, each node as of when it was read or read again."""
         try:
             return self._state()
         finally:
             self._session.close()
 
-    def _state(self) -> State:
+    def _state(self) -> StoreState:
         session = self._session
         session.sync()
         seen = set(self._events())
@@ -72,7 +72,9 @@ class ZookeeperStore:
             for path, node in sorted(nodes.items())
             for entry in self._read(node.data, path, places[path])
         ]
-        return State(Document(tuple(entries), users=users), tuple(problems), unread, unread_users)
+        return StoreState(
+            Document(tuple(entries), users=users), tuple(problems), unread, unread_users
+        )
 
     def why_not(self, acl: Acl) -> str | None:
         return znodes.why_not(acl)
@@ -112,7 +114,7 @@ class ZookeeperStore:
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
         return {znodes.path_of(each): each for each in resources if each is not None}
 
-    def _places(self) -> tuple[dict[str, Resource], list[str], tuple[Doubt, ...]]:
+    def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
         """The path of every node that may hold ACLs, lines about what Kafka leaves out too, and a
         doubt where nothing shows that Kafka keeps ACLs here."""
         session = self._session
@@ -137,15 +139,15 @@ class ZookeeperStore:
                     )
                     break
                 places[f"{root}/{type_name}/{name}"] = resource
-        return places, problems, tuple(Doubt(1, each) for each in unread)
+        return places, problems, tuple(LoadDoubt(1, each) for each in unread)
 
-    def _users(self) -> tuple[tuple[ScramUser, ...], tuple[Doubt, ...]]:
+    def _users(self) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
         """The SCRAM users, or why they cannot be read."""
         try:
             names = self._session.children([znodes.USERS_ROOT]).get(znodes.USERS_ROOT, ())
             nodes = self._session.nodes([f"{znodes.USERS_ROOT}/{name}" for name in names])
         except NotAllowed as error:
-            return (), (Doubt(1, CorruptLog(str(error))),)
+            return (), (LoadDoubt(1, CorruptLog(str(error))),)
         return tuple(
             user
             for path, node in nodes.items()
@@ -154,7 +156,7 @@ class ZookeeperStore:
             )
         ), ()
 
-    def _read(self, data: bytes, path: str, resource: Resource) -> list[Entry]:
+    def _read(self, data: bytes, path: str, resource: Resource) -> list[AclEntry]:
         file = f"{self._url}{path}"
         return znodes.read_acls(data, file, resource, is_draft=znodes.is_draft(path))
 

@@ -50,7 +50,7 @@ class Write(NamedTuple):
     event: tuple[str, bytes]
 
 
-class Session:
+class ZooKeeperSession:
     """Connects when first asked; ``close`` ends it, and the next question begins another."""
 
     def __init__(self, url: str, hosts: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from metalog.acl import Acl
-from metalog.controller.migration import WholeChange, change_whole
+from metalog.controller.migration import Migration, change_whole
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
 from metalog.errors import InvalidRequest, InvalidTarget, LogFenced
@@ -25,8 +25,8 @@ from metalog.scram import ScramMechanism
 from metalog_sources.formats.document import ScramUser
 from metalog_sources.replay import replay_source
 from metalog_sources.source import Source
-from metalog_sources.store import State, document_of
-from metalog_sources.targets.plan import Change, Step
+from metalog_sources.store import StoreState, document_of
+from metalog_sources.targets.plan import ChangeKind, PlanStep
 
 _NAME: Final = "metalog apply"
 
@@ -42,23 +42,23 @@ class FolderTarget:
         self._path = log.path
         self._replica: Replica | None = None
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         """What the folder's log holds; damage stops it."""
         replayed = replay_source(self._source)
-        return State(document_of(replayed.image), replayed.problems)
+        return StoreState(document_of(replayed.image), replayed.problems)
 
     def why_not(self, acl: Acl) -> str | None:
         return None
 
     def change(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[PlanStep],
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        whole = WholeChange(
-            [step.acl for step in steps if step.change is Change.ADD],
-            [step.acl for step in steps if step.change is Change.REMOVE],
+        whole = Migration(
+            [step.acl for step in steps if step.change is ChangeKind.ADD],
+            [step.acl for step in steps if step.change is ChangeKind.REMOVE],
             users,
         )
 

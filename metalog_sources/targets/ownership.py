@@ -11,13 +11,13 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from metalog.acl import PatternType
-from metalog_sources.formats.document import Claim, Document, Entry, Own, is_owned
+from metalog_sources.formats.document import AclEntry, Claim, Document, Own, is_owned
 
 
 class Outside(NamedTuple):
     """An ACL in a file that owns other ACLs only; ``owner`` is where another file owns it."""
 
-    entry: Entry
+    entry: AclEntry
     owner: Claim | None
 
 

@@ -24,8 +24,8 @@ from metalog.acl import (
 )
 from metalog_sources.formats.document import (
     NO_NOTES,
+    AclNotes,
     Document,
-    Notes,
     Own,
     acl_order,
     in_order,
@@ -49,37 +49,37 @@ _SAVED_KEYS: Final = (
 )
 
 
-class Change(Enum):
+class ChangeKind(Enum):
     ADD = "add"
     REMOVE = "remove"
 
 
 _PHASES: Final = (
-    (Change.ADD, PermissionType.DENY),
-    (Change.ADD, PermissionType.ALLOW),
-    (Change.REMOVE, PermissionType.ALLOW),
-    (Change.REMOVE, PermissionType.DENY),
+    (ChangeKind.ADD, PermissionType.DENY),
+    (ChangeKind.ADD, PermissionType.ALLOW),
+    (ChangeKind.REMOVE, PermissionType.ALLOW),
+    (ChangeKind.REMOVE, PermissionType.DENY),
 )
 
 
-class Step(NamedTuple):
-    change: Change
+class PlanStep(NamedTuple):
+    change: ChangeKind
     acl: Acl
-    notes: Notes = NO_NOTES
+    notes: AclNotes = NO_NOTES
 
 
 class Plan(NamedTuple):
     """ACLs of the target that nobody wants and that stay are ``unowned``, because no file owns
     them, or ``unpruned``, because their removal was not asked for."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     unowned: tuple[Acl, ...] = ()
     unpruned: tuple[Acl, ...] = ()
     owns: tuple[Own, ...] = ()
 
     @property
     def removals(self) -> int:
-        return sum(step.change is Change.REMOVE for step in self.steps)
+        return sum(step.change is ChangeKind.REMOVE for step in self.steps)
 
 
 def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Plan:
@@ -87,7 +87,7 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
     wanted_acls = set(wanted.acls)
     held = set(current)
     steps = [
-        Step(Change.ADD, entry.acl, entry.notes)
+        PlanStep(ChangeKind.ADD, entry.acl, entry.notes)
         for entry in in_order(wanted.entries)
         if entry.acl not in held
     ]
@@ -95,17 +95,17 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
     owned = [acl for acl in spare if is_owned(acl, wanted.owns)]
     unowned = tuple(sorted(set(spare).difference(owned), key=acl_order))
     if prune:
-        steps += [Step(Change.REMOVE, acl) for acl in owned]
+        steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in owned]
     unpruned = () if prune else tuple(owned)
     return Plan(tuple(_in_phases(steps)), unowned, unpruned, wanted.owns)
 
 
-def _in_phases(steps: Sequence[Step]) -> Iterator[Step]:
+def _in_phases(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
     for phase in phases(steps):
         yield from phase
 
 
-def phases(steps: Sequence[Step]) -> list[list[Step]]:
+def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
     """The steps that may be taken together, in the order of the phases; none is empty."""
     found = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
@@ -114,11 +114,11 @@ def phases(steps: Sequence[Step]) -> list[list[Step]]:
     return [phase for phase in found if phase]
 
 
-def after(current: Iterable[Acl], steps: Iterable[Step]) -> set[Acl]:
+def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
     """The ACLs once ``steps`` are taken."""
     acls = set(current)
     for step in steps:
-        if step.change is Change.ADD:
+        if step.change is ChangeKind.ADD:
             acls.add(step.acl)
         else:
             acls.discard(step.acl)
@@ -135,15 +135,15 @@ class SavedPlan(NamedTuple):
     allow_everyone: bool
     owns: tuple[Own, ...]
     before: tuple[Acl, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
     @property
     def added(self) -> frozenset[Acl]:
-        return frozenset(step.acl for step in self.steps if step.change is Change.ADD)
+        return frozenset(step.acl for step in self.steps if step.change is ChangeKind.ADD)
 
     @property
     def removed(self) -> frozenset[Acl]:
-        return frozenset(step.acl for step in self.steps if step.change is Change.REMOVE)
+        return frozenset(step.acl for step in self.steps if step.change is ChangeKind.REMOVE)
 
 
 def saved(
@@ -163,10 +163,10 @@ def saved(
     return SavedPlan(target, users, allow_everyone, plan.owns, before, plan.steps)
 
 
-def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[Step]:
+def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
     """The steps that are still to be taken: an interrupted run has taken others."""
     held = set(current)
-    return [step for step in plan.steps if (step.acl in held) is (step.change is Change.REMOVE)]
+    return [step for step in plan.steps if (step.acl in held) is (step.change is ChangeKind.REMOVE)]
 
 
 def write_saved(plan: SavedPlan) -> str:
@@ -191,7 +191,7 @@ def _list(items: Iterable[object]) -> str:
     return "[\n" + ",\n".join(lines) + "]" if lines else "[]"
 
 
-def step_fields(step: Step) -> dict[str, str]:
+def step_fields(step: PlanStep) -> dict[str, str]:
     """The step in the keys of ``plan --json``."""
     notes = zip(NOTE_KEYS, step.notes, strict=True)
     return (
@@ -262,14 +262,14 @@ def _read_acl(node: Node) -> Acl:
         raise fault(node.place, f"no word of Kafka's ACLs: {error}") from None
 
 
-def _read_step(node: Node) -> Step:
+def _read_step(node: Node) -> PlanStep:
     found = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
     if "change" not in found:
         raise fault(node.place, "a step has no change")
     change = text_of(found["change"], "change")
-    if change not in (Change.ADD.value, Change.REMOVE.value):
+    if change not in (ChangeKind.ADD.value, ChangeKind.REMOVE.value):
         raise fault(found["change"].place, f"a change is add or remove, not {change!r}")
     entries = read_rule(node, ignored=("change",))
     if len(entries) != 1:
         raise fault(node.place, "a step is one ACL, without lists")
-    return Step(Change(change), entries[0].acl, entries[0].notes)
+    return PlanStep(ChangeKind(change), entries[0].acl, entries[0].notes)

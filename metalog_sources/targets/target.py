@@ -17,9 +17,9 @@ from metalog.plurals import counted, plural
 from metalog_sources.formats.document import ScramUser
 from metalog_sources.source import Source
 from metalog_sources.source_kinds import ACL_TARGETS
-from metalog_sources.store import State
+from metalog_sources.store import StoreState
 from metalog_sources.targets.partly_done import PartlyDone
-from metalog_sources.targets.plan import Change, Step, phases
+from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500
 """ACLs in one request; Kafka takes 10,000 changes at most."""
@@ -34,7 +34,7 @@ class _Target(Protocol):
 
     caller: str | None
 
-    def state(self) -> State: ...
+    def state(self) -> StoreState: ...
 
     def why_not(self, acl: Acl) -> str | None:
         """Why ``acl`` cannot be written there, or None."""
@@ -60,7 +60,7 @@ class LogTarget(_Target, Protocol):
 
     def change(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[PlanStep],
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
@@ -93,15 +93,15 @@ def target_of(source: Source) -> Target:
 
 
 def refused_steps(
-    target: object, steps: Sequence[Step], current: Collection[Acl] = ()
-) -> list[tuple[Step, str]]:
+    target: object, steps: Sequence[PlanStep], current: Collection[Acl] = ()
+) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot take, each with the reason. What is only a SOURCE is held
     to what Kafka itself refuses. ``current`` are the ACLs that it has."""
     found = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
     for step in steps:
         why = target.why_not(step.acl) if isinstance(target, _Target) else None
-        if why is None and step.change is Change.ADD:
+        if why is None and step.change is ChangeKind.ADD:
             why = why_not(step.acl).message or full.get(_resource_of(step.acl))
         if why is not None:
             found.append((step, why))
@@ -109,11 +109,11 @@ def refused_steps(
 
 
 def _full(
-    target: LimitedTarget, steps: Sequence[Step], current: Collection[Acl]
+    target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
     """The resources that get too many ACLs, at their most: ACLs are removed last."""
     held: dict[_Resource, set[Acl]] = {
-        _resource_of(step.acl): set() for step in steps if step.change is Change.ADD
+        _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }
     for acl in (*current, *(step.acl for step in steps)):
         if (resource := _resource_of(acl)) in held:
@@ -126,7 +126,7 @@ def _resource_of(acl: Acl) -> _Resource:
     return acl.resource_type, acl.resource_name, acl.pattern_type
 
 
-def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
+def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
     """``InvalidTarget`` if a step cannot be taken at ``target``, before the first is taken."""
     for step, why in refused_steps(target, steps):
         raise InvalidTarget(f"cannot {step.change.value} {_said(step.acl)}: {why}")
@@ -134,7 +134,7 @@ def refuse_unwritable(target: Target, steps: Sequence[Step]) -> None:
 
 def carry_out(
     target: Target,
-    steps: Sequence[Step],
+    steps: Sequence[PlanStep],
     progress: Callable[[int], None] = lambda done: None,
     users: Sequence[ScramUser] = (),
     before: Collection[Acl] | None = None,
@@ -151,7 +151,7 @@ def carry_out(
     done = 0
     for change, acls in _requests(steps):
         try:
-            if change is Change.ADD:
+            if change is ChangeKind.ADD:
                 target.create(acls)
             else:
                 target.delete(acls)
@@ -169,7 +169,7 @@ def carry_out(
         progress(done)
 
 
-def _requests(steps: Sequence[Step]) -> Iterator[tuple[Change, list[Acl]]]:
+def _requests(steps: Sequence[PlanStep]) -> Iterator[tuple[ChangeKind, list[Acl]]]:
     for phase in phases(steps):
         for start in range(0, len(phase), _AT_ONCE):
             part = phase[start : start + _AT_ONCE]

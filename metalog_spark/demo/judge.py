@@ -15,9 +15,9 @@ from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.audit.line import LOGGER, format_line
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED
-from authorizer.engine.decision_cache import Decider
+from authorizer.engine.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex, IndexWriter
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 class Answers:
     """To the ``asked``, by number, before ``until`` changes them."""
 
-    def __init__(self, decider: Decider, asked: Sequence[Activity], until: int) -> None:
+    def __init__(self, decider: DecisionContext, asked: Sequence[Activity], until: int) -> None:
         self.until = until
         self._decider = decider
         self._asked = asked
@@ -75,7 +75,7 @@ class Judge:
 
     def __init__(
         self,
-        changes: Iterable[AclChange],
+        changes: Iterable[TimelineChange],
         configurations: Sequence[tuple[int, AuthorizerConfig]],
         asked: Sequence[Activity],
     ) -> None:
@@ -99,12 +99,12 @@ class Judge:
     def _opened(self, place: int) -> Answers:
         begin = self._begins[place]
         index, config = _in_force(self._indexes, begin), _in_force(self._configurations, begin)
-        decider = Decider(index, config.super_users, config.allow_everyone, shut_by="")
+        decider = DecisionContext(index, config.super_users, config.allow_everyone, shut_by="")
         is_last = place + 1 == len(self._begins)
         return Answers(decider, self._asked, _NEVER if is_last else self._begins[place + 1])
 
 
-def _indexes(changes: Iterable[AclChange]) -> Iterator[tuple[int, AclIndex]]:
+def _indexes(changes: Iterable[TimelineChange]) -> Iterator[tuple[int, AclIndex]]:
     writer = IndexWriter()
     bound: dict[Uuid, Acl] = {}
     for time_ms, group in groupby(changes, key=attrgetter("time_ms")):

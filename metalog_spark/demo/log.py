@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from metalog.acl import Acl
 from metalog.controller.activation import activation_batches
 from metalog.ids import Uuid, random_uuid, uuid_text
@@ -84,7 +84,7 @@ def write_log(
     events: Iterable[Event],
     topics: Mapping[str, int],
     users: Mapping[str, int],
-) -> list[AclChange]:
+) -> list[TimelineChange]:
     """The changes of ACLs in it; ``topics`` and ``users`` have the times of their making."""
     _format(folder, random)
     node = _Node(folder)
@@ -95,7 +95,7 @@ def write_log(
         made = [(time_ms, _topic(random, name, directories)) for name, time_ms in topics.items()]
         made += [(time_ms, [_user(random, name)]) for name, time_ms in users.items()]
         steps: list[tuple[int, Event | Records]] = [*made, *((e.time_ms, e) for e in events)]
-        changes: list[AclChange] = []
+        changes: list[TimelineChange] = []
         bound: dict[Acl, Uuid] = {}
         for time_ms, step in sorted(steps, key=lambda each: each[0]):
             if isinstance(step, Event):
@@ -125,7 +125,7 @@ def _format(folder: Path, random: Random) -> None:
 
 def _carried_out(
     node: _Node, random: Random, event: Event, bound: dict[Acl, Uuid]
-) -> Iterator[AclChange]:
+) -> Iterator[TimelineChange]:
     gone = [(bound.pop(acl), None) for acl in event.removed]
     new = [(random_uuid(random.randbytes), acl) for acl in event.added]
     bound.update((acl, uuid) for uuid, acl in new)
@@ -133,7 +133,7 @@ def _carried_out(
     records += [(record_of(uuid, acl), 0) for uuid, acl in new]
     base = node.append(event.time_ms, records)
     for offset, (uuid, acl) in enumerate([*gone, *new], base):
-        yield AclChange(offset, uuid, acl, event.time_ms)
+        yield TimelineChange(offset, uuid, acl, event.time_ms)
 
 
 def _brokers(random: Random, directories: list[Uuid]) -> Iterator[tuple[Message, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.commands import Change
+from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.diff import difference
 from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
@@ -51,11 +51,11 @@ def drift(
     )
 
 
-def _added(acl: Acl, danger: Severity) -> tuple[Severity, str, Acl, Change]:
-    return max(danger, Severity.INFO), "ADDED", acl, Change.REMOVE
+def _added(acl: Acl, danger: Severity) -> tuple[Severity, str, Acl, CommandKind]:
+    return max(danger, Severity.INFO), "ADDED", acl, CommandKind.REMOVE
 
 
-def _removed(acl: Acl) -> tuple[Severity, str, Acl, Change]:
+def _removed(acl: Acl) -> tuple[Severity, str, Acl, CommandKind]:
     """A DENY that is gone opens something; an ALLOW that is gone closes it."""
     severity = Severity.INFO if is_allow(acl) else Severity.WARNING
-    return severity, "REMOVED", acl, Change.ADD
+    return severity, "REMOVED", acl, CommandKind.ADD

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import Change as Command
+from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import is_allow
@@ -24,8 +24,8 @@ from metalog.acl import (
     words_of,
 )
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.document import Document, Entry, Own, acl_order
-from metalog_sources.targets.plan import Change, Plan, make_plan
+from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
+from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
 from metalog_spark.arrow import Mapped, batch_of, frame_of, table_of
 from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
@@ -55,7 +55,7 @@ of a known name and an operation that its own ALLOWs allow, ``used`` those that 
 those that the least set allows; ``excess`` is granted less left. ``remedy`` adds before it
 removes."""
 
-_COMMANDS: Final = {Change.ADD: Command.ADD, Change.REMOVE: Command.REMOVE}
+_COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _DID: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
     " host STRING, by BIGINT, requests BIGINT"
@@ -311,7 +311,9 @@ def _share(
     allows = tuple(acl for acl in own if is_allow(acl))
     denies = [acl for acl in own if not is_allow(acl)]
     against = [*denies, *everyones]
-    wanted = Document(tuple(Entry(acl) for acl in (*denies, *least)), (Own(principal=principal),))
+    wanted = Document(
+        tuple(AclEntry(acl) for acl in (*denies, *least)), (Own(principal=principal),)
+    )
     return Share(
         principal,
         allows,
@@ -325,7 +327,7 @@ def _share(
 
 
 def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
-    gone = [step.acl for step in share.plan.steps if step.change is Change.REMOVE]
+    gone = [step.acl for step in share.plan.steps if step.change is ChangeKind.REMOVE]
     severity = max((dangers.get(acl, Severity.INFO) for acl in gone), default=Severity.INFO)
     if severity is Severity.INFO and share.excess:
         severity = Severity.WARNING

@@ -13,7 +13,7 @@ from typing import Final
 
 from authorizer.engine.decide import session
 from authorizer.engine.index import AclIndex
-from authorizer.history.timeline import Life
+from authorizer.history.timeline import AclLifetime
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import parse_uuid
 from metalog_sources.formats.document import acl_order
@@ -52,8 +52,8 @@ class Lives:
     equal lives in whatever order.
     """
 
-    def __init__(self, lives: Iterable[Life]) -> None:
-        self.by_acl: dict[Acl, list[Life]] = {}
+    def __init__(self, lives: Iterable[AclLifetime]) -> None:
+        self.by_acl: dict[Acl, list[AclLifetime]] = {}
         for life in sorted(lives, key=_order):
             self.by_acl.setdefault(life.acl, []).append(life)
         self.acls = tuple(self.by_acl)
@@ -120,7 +120,7 @@ def _opened(data: bytes) -> Lives:
     return Lives(lives_of(data))
 
 
-def _order(life: Life) -> tuple[object, ...]:
+def _order(life: AclLifetime) -> tuple[object, ...]:
     return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
 
 

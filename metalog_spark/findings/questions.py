@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
@@ -89,6 +89,6 @@ def _opened(of: Rules) -> Opened:
     return Opened(acls, index, config, BulkDecider(index, config), allows)
 
 
-def asked_columns(batch: pa.RecordBatch) -> Columns:
+def asked_columns(batch: pa.RecordBatch) -> RequestColumns:
     """The first columns of ``batch``, which are ``ASKED``."""
-    return Columns(*(batch.column(place).to_pylist() for place in range(len(ASKED))))
+    return RequestColumns(*(batch.column(place).to_pylist() for place in range(len(ASKED))))

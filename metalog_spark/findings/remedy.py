@@ -12,7 +12,7 @@ from datetime import date
 from typing import Final
 
 from authorizer.analysis.commands import (
-    Change,
+    CommandKind,
     acl_comment,
     kafka_acls_commands,
     why_no_command,
@@ -27,16 +27,16 @@ from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
-def commands(changes: Iterable[tuple[Change, Acl]]) -> str:
+def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
     """The commands for ``changes``, in their order; then a comment for each change that has
     no command, with the reason."""
     said = kafka_acls_commands(changes)
     return "\n".join([*said.lines, *(_comment(*change) for change in said.unsayable)])
 
 
-def _comment(change: Change, acl: Acl) -> str:
-    verb = "add" if change is Change.ADD else "remove"
-    advice = "metalog apply" if change is Change.ADD else "metalog apply --prune"
+def _comment(change: CommandKind, acl: Acl) -> str:
+    verb = "add" if change is CommandKind.ADD else "remove"
+    advice = "metalog apply" if change is CommandKind.ADD else "metalog apply --prune"
     return f"# cannot {verb} {acl_comment(acl)}: {why_no_command(acl)}; {advice} can"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.commands import Change
+from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
@@ -236,7 +236,7 @@ def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
     if not is_allow(verdict.acl):
         return Severity.INFO, "a precaution, or a typo: read it before it goes"
     severity = Severity.WARNING if verdict.sight is Sight.ONLY_DENIED else Severity.INFO
-    return max(severity, danger), commands([(Change.REMOVE, verdict.acl)])
+    return max(severity, danger), commands([(CommandKind.REMOVE, verdict.acl)])
 
 
 def time_of(us: int) -> datetime:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from authorizer.history.timeline import Life
+from authorizer.history.timeline import AclLifetime
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 from metalog_spark.controllers import may_decide_by
@@ -174,7 +174,7 @@ class Verdict(NamedTuple):
     not, a controller whose log is not there may have decided by it."""
 
     acl: Acl
-    lives: tuple[Life, ...]
+    lives: tuple[AclLifetime, ...]
     sight: Sight
     state: State
     reason: Reason | None
@@ -222,7 +222,7 @@ def verdicts(lives: Lives, said: Tally, given: Conditions) -> Iterator[Verdict]:
 def _verdict(
     lives: Lives,
     acl: Acl,
-    own: tuple[Life, ...],
+    own: tuple[AclLifetime, ...],
     said: Mapping[tuple[Kind, int], Count],
     given: Conditions,
 ) -> Verdict:
@@ -250,7 +250,7 @@ def _verdict(
 
 def _reason(
     acl: Acl,
-    own: tuple[Life, ...],
+    own: tuple[AclLifetime, ...],
     kinds: set[Kind],
     is_shadow_gone: bool,
     is_hidden: bool,
@@ -272,12 +272,14 @@ def _reason(
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _overlaps(life: Life, given: Conditions) -> bool:
+def _overlaps(life: AclLifetime, given: Conditions) -> bool:
     begun = life.begin is None or life.begin.time_ms < given.end_ms
     return begun and (life.end is None or life.end.time_ms > given.start_ms)
 
 
-def lasts(own: Iterable[Life], start_ms: int, end_ms: int, known_from_ms: int | None) -> bool:
+def lasts(
+    own: Iterable[AclLifetime], start_ms: int, end_ms: int, known_from_ms: int | None
+) -> bool:
     """Whether one life of an ACL surely lasts from before the window to its end, or past it."""
     for life in own:
         begin_ms = known_from_ms if life.begin is None else life.begin.time_ms

@@ -10,10 +10,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.commands import Change
+from authorizer.analysis.commands import CommandKind
 from authorizer.analysis.lint.finding import Severity
 from authorizer.analysis.powers import power
-from authorizer.engine.bulk import Columns
+from authorizer.engine.bulk import RequestColumns
 from authorizer.engine.decide import SUPER_USER
 from metalog.acl import words_of
 from metalog_spark.arrow import Mapped, batch_of, names_in
@@ -106,7 +106,7 @@ def _turning(before: Rules, after: Rules) -> Mapped:
             counts = [batch.column(len(ASKED) + place).to_pylist() for place in range(2)]
             was, will = one.allowed(asked), two.allowed(asked)
             turns = [place for place in range(len(was)) if was[place] is not will[place]]
-            some = Columns(*([column[place] for place in turns] for column in asked))
+            some = RequestColumns(*([column[place] for place in turns] for column in asked))
             answers = zip(one.decisions(some), two.decisions(some), strict=True)
             rows = [
                 _row(question, pair, [count[place] for count in counts])
@@ -134,7 +134,7 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     """The ACL by which the answer turns, and what would keep it as it is."""
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
-    turns = [(Change.REMOVE, after.acl), (Change.ADD, before.acl)]
+    turns = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
     danger = None if before.acl is None else power(before.acl)
     if danger is not None:
         return before.acl, f"by its ACL of today {danger}: keep that only if it is meant"

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
-from authorizer.analysis.commands import Change, kafka_acls_command
+from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from authorizer.analysis.lint import all_topics, everyone, super_user_like
 from authorizer.analysis.lint.finding import Severity, Subject
 from authorizer.config import AuthorizerConfig
-from authorizer.history.timeline import Edge, Life
+from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.plurals import counted
@@ -67,13 +67,13 @@ class Denials(NamedTuple):
     mostly: Asked
 
 
-def of_grants(lives: Iterable[Life], after: int, config_at: ConfigAt) -> Iterator[Alert]:
+def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """About the ACLs that the log had not at offset ``after`` (exclusive), as they came; one that
     was there already under another id is none. After ``NOTHING`` that is the log's whole past, of
     which only counts what is in force still."""
     lives = list(lives)
     new = [each for each in lives if each.begin is not None and each.begin.at > after]
-    by_acl: dict[Acl, list[Life]] = {each.acl: [] for each in new}
+    by_acl: dict[Acl, list[AclLifetime]] = {each.acl: [] for each in new}
     for each in lives:
         if each.acl in by_acl:
             by_acl[each.acl].append(each)
@@ -86,18 +86,20 @@ def of_grants(lives: Iterable[Life], after: int, config_at: ConfigAt) -> Iterato
         came = _in_force(came, lives)
     for begin, acl in sorted(came):
         for kind, severity, said in _dangers(acl, config_at(begin.time_ms)):
-            remedy = kafka_acls_command(Change.REMOVE, acl)
+            remedy = kafka_acls_command(CommandKind.REMOVE, acl)
             yield Alert(begin.time_ms, kind, severity, acl.principal, acl, said, remedy, begin.at)
 
 
-def _in_force(came: Iterable[tuple[Edge, Acl]], lives: Iterable[Life]) -> set[tuple[Edge, Acl]]:
+def _in_force(
+    came: Iterable[tuple[Edge, Acl]], lives: Iterable[AclLifetime]
+) -> set[tuple[Edge, Acl]]:
     """Each ACL that lasts, as it came the last time."""
     last = {acl: begin for begin, acl in sorted(came)}
     lasting = {each.acl for each in lives if each.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
-def _was_there(begin: Edge, lives: Iterable[Life]) -> bool:
+def _was_there(begin: Edge, lives: Iterable[AclLifetime]) -> bool:
     """Just before ``begin``, and not gone by then."""
     return any(
         (each.begin is None or each.begin.at < begin.at)

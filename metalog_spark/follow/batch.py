@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.history.timeline import Life
+from authorizer.history.timeline import AclLifetime
 from metalog.acl import words_of
 from metalog_spark.arrow import frame_of
 from metalog_spark.audit_source import read_audit
@@ -166,7 +166,7 @@ class Following(NamedTuple):
         known_ms = known_until_ms(history)
         horizon_ms = -1 if known_ms is None else known_ms - self.lateness_ms
         is_due = done.waits_from_ms is not None and done.waits_from_ms <= horizon_ms
-        lives = [Life(each.id, each.acl, each.begin, each.end) for each in history.lives]
+        lives = [AclLifetime(each.id, each.acl, each.begin, each.end) for each in history.lives]
         alerts = list(of_grants(lives, done.looked_to, lambda ms: self.configuration.at(ms * 1000)))
         looked_to = max([done.looked_to, *(each.end for each in history.stretches)])
         if came or is_due or alerts:

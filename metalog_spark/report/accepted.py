@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog_sources.formats.document import Place
+from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.yaml_nodes import yaml_documents
 from metalog_spark.report.contents import Cell, Column, Contents, Number, Section
@@ -31,7 +31,7 @@ _COLUMN: Final = Column("Accepted")
 class Accepted(NamedTuple):
     """``fields`` are words that a row of ``section`` must have; ``until`` is the last day."""
 
-    place: Place
+    place: FilePosition
     section: str
     fields: FindingWords
     reason: str
@@ -94,7 +94,7 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
-    used: set[Place] = set()
+    used: set[FilePosition] = set()
     found = 0
     left: list[tuple[Cell, ...]] = []
     behind: list[tuple[Cell, ...]] = []

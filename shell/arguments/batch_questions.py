@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.arguments.question import Asked, read_audit_line, read_request
+from shell.arguments.question import ParsedQuestion, read_audit_line, read_request
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ _NAMED: Final = 20
 _LINES_A_LOOK: Final = 1000
 
 
-class Group(NamedTuple):
+class QuestionGroup(NamedTuple):
     """A question, and how many lines of the file ask it; ``line`` is the first of them."""
 
-    asked: Asked
+    asked: ParsedQuestion
     times: int
     line: int
 
@@ -51,19 +51,19 @@ class Many:
         self._name: str = arguments.audit if self.is_audit else arguments.requests
         self.bad = 0
 
-    def groups(self, output: Output) -> Iterable[Group]:
+    def groups(self, output: Output) -> Iterable[QuestionGroup]:
         """The most frequent first for audit lines; requests one by one, as they are read."""
         if not self.is_audit:
-            return (Group(asked, 1, number) for number, asked in self._asked(output))
-        grouped: dict[tuple[Any, ...], Group] = {}
+            return (QuestionGroup(asked, 1, number) for number, asked in self._asked(output))
+        grouped: dict[tuple[Any, ...], QuestionGroup] = {}
         for number, asked in self._asked(output):
             audit = asked.audit
             key = (asked.question, audit and audit.result)
-            group = grouped.get(key, Group(asked, 0, number))
+            group = grouped.get(key, QuestionGroup(asked, 0, number))
             grouped[key] = group._replace(times=group.times + 1)
         return sorted(grouped.values(), key=lambda group: (-group.times, group.line))
 
-    def _asked(self, output: Output) -> Iterator[tuple[int, Asked]]:
+    def _asked(self, output: Output) -> Iterator[tuple[int, ParsedQuestion]]:
         read = read_audit_line if self.is_audit else read_json_line
         asked = 0
         with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
@@ -91,7 +91,7 @@ class Many:
             output.error(f"{name}, line {number}: {error}")
 
 
-def lines_of(groups: Iterable[Group]) -> list[AuditLine]:
+def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
     """The audit lines of ``groups`` that were read at once; requests come one by one, and are
     none."""
     if not isinstance(groups, list):
@@ -112,7 +112,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_json_line(text: str) -> Asked:
+def read_json_line(text: str) -> ParsedQuestion:
     """The question of a line of a requests file; ``InvalidRequest`` where it is none."""
     from json import JSONDecodeError, loads
 

@@ -34,7 +34,7 @@ from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
 
 if TYPE_CHECKING:
-    from metalog_sources.formats.document import Place
+    from metalog_sources.formats.document import FilePosition
 
 _RESULTS: Final = {"allow": True, "deny": False}
 _KEYS: Final = ("principal", "operation", "resource", "host", "rule", "comment")
@@ -49,7 +49,7 @@ class Expected(NamedTuple):
     """An expectation, and the entry of the file that it is part of."""
 
     expectation: Expectation
-    place: Place
+    place: FilePosition
     comment: str | None
 
 

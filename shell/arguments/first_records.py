@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def first_records(arguments: Namespace, features: dict[str, int], output: Output) -> Records:
     """The bootstrap records, features first; refused where Kafka would refuse a part of them,
     or its first controller could not write them."""
-    from metalog.controller.migration import WholeChange, change_whole
+    from metalog.controller.migration import Migration, change_whole
     from metalog.controller.transaction import transaction_batches
     from metalog.image.features import METADATA_VERSION
     from metalog_sources.formats.document import joined
@@ -45,7 +45,7 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     users = {user[:2]: user for user in (*_with_credentials(imported.users, output), *typed)}
     acls = [*imported.acls, *_acls(arguments.add_acl)]
     levels, image = _features(features)
-    change = WholeChange(acls, credentials=[*users.values()])
+    change = Migration(acls, credentials=[*users.values()])
     records = [*levels, *change_whole(image, change, os.urandom).records]
     transaction_batches(records, "", features[METADATA_VERSION])
     return records

@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
-from metalog_sources.formats.acl_options import Action, Options
+from metalog_sources.formats.acl_options import AclAction, CommandOptions
 from metalog_sources.formats.kip11 import principal_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DRAFT_OPTIONS: Final = {
 }
 
 
-def with_draft(options: Options, arguments: Namespace, output: Output) -> Options:
+def with_draft(options: CommandOptions, arguments: Namespace, output: Output) -> CommandOptions:
     """``options`` and what the draft's among ``arguments`` mean, with a notice of each.
 
     The draft had no other command than to add.
@@ -42,6 +42,6 @@ def with_draft(options: Options, arguments: Namespace, output: Output) -> Option
         values[new] += (
             [principal_of(word.strip(), is_draft=True) for word in found] if is_principal else found
         )
-        if not flags & {action.value for action in Action}:
-            flags.add(Action.ADD.value)
-    return Options(values, flags)
+        if not flags & {action.value for action in AclAction}:
+            flags.add(AclAction.ADD.value)
+    return CommandOptions(values, flags)

@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from authorizer.analysis.lint.finding import Notes, Subject
+from authorizer.analysis.lint.finding import FindingNotes, Subject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
 from shell.context import opened_source, read_config, replayed_source, store_document
-from shell.views.pasted_commands import Place as CommandPlace
+from shell.views.pasted_commands import CommandTarget
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog.image.acls import AclsImage
-    from metalog_sources.formats.document import Document, Place
+    from metalog_sources.formats.document import Document, FilePosition
     from metalog_sources.source import Source
     from shell.output.output import Output
 
@@ -33,9 +33,9 @@ class Looked(NamedTuple):
     Commands that mend a finding go to ``target``."""
 
     subject: Subject
-    places: Mapping[Acl, Place]
+    places: Mapping[Acl, FilePosition]
     acls: AclsImage | None
-    target: CommandPlace
+    target: CommandTarget
 
     def ids(self, acl: Acl) -> list[str]:
         return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
@@ -57,7 +57,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
     )
-    return Looked(subject, {}, image.acls, CommandPlace.of(source))
+    return Looked(subject, {}, image.acls, CommandTarget.of(source))
 
 
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> Looked:
@@ -70,7 +70,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         _today(),
         _times([entry.acl for entry in document.entries]),
         users={user.user for user in document.users},
-        notes={entry.acl: Notes(entry.notes.owner, entry.notes.expires) for entry in entries}
+        notes={entry.acl: FindingNotes(entry.notes.owner, entry.notes.expires) for entry in entries}
         if _has_notes(source, document)
         else None,
         outside=None
@@ -80,7 +80,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     )
     places = {each.acl: each.place for each in entries if each.place}
     places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
-    return Looked(subject, places, None, CommandPlace.of(source))
+    return Looked(subject, places, None, CommandTarget.of(source))
 
 
 def _has_notes(source: Source, document: Document) -> bool:

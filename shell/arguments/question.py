@@ -32,7 +32,7 @@ _SHOWN: Final = 60
 _MOST_PASTED: Final = 1 << 20
 
 
-class Asked(NamedTuple):
+class ParsedQuestion(NamedTuple):
     """A question, and the audit line that it was read from, if it was."""
 
     question: Question
@@ -88,7 +88,7 @@ def add_question(parser: ArgumentParser) -> None:
     )
 
 
-def read_question(arguments: Namespace) -> Asked:
+def read_question(arguments: Namespace) -> ParsedQuestion:
     """The one question of ``arguments``; ``InvalidRequest`` where it is none."""
     words: list[str] = arguments.question
     audit_line = _standard_input() if words == ["-"] else _pasted(words)
@@ -126,7 +126,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
 
 def asked(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
-) -> Asked:
+) -> ParsedQuestion:
     """A question of typed words, with the host as Java would write it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
@@ -135,7 +135,7 @@ def asked(
     question = Question(
         str(parse_principal(principal)), parse_operation(operation), resource_type, name, java_host
     )
-    return Asked(question, host_as_typed=host if host != java_host else None)
+    return ParsedQuestion(question, host_as_typed=host if host != java_host else None)
 
 
 def refuse_half_pairs(text: str) -> None:
@@ -150,19 +150,19 @@ def as_java_writes(host: str | None) -> str | None:
     return None if host is None else client_host(host)
 
 
-def read_audit_line(text: str) -> Asked:
+def read_audit_line(text: str) -> ParsedQuestion:
     """The question that Kafka answered when it wrote ``text``."""
     from authorizer.audit.layouts import unwrapped
     from authorizer.audit.line import parse_line
 
     line = parse_line(unwrapped(text))
-    return Asked(
+    return ParsedQuestion(
         Question(line.principal, line.operation, line.resource_type, line.resource_name, line.host),
         audit=line,
     )
 
 
-def _read_pasted(text: str) -> Asked:
+def _read_pasted(text: str) -> ParsedQuestion:
     """A line as a terminal or a ticket gives it: broken where the window ended, say."""
     text = text.strip()
     if "Principal = " not in text:
@@ -191,7 +191,7 @@ def _standard_input() -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def read_request(request: Mapping[str, Any]) -> Asked:
+def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     """A question in the keys of ``--json``; other keys may be there, and are not read."""
     for key in ("principal", "operation", "resourceType"):
         if not isinstance(request.get(key), str):

@@ -33,7 +33,7 @@ def run(
     Returns 0, or 2 if a command failed that was not typed at a prompt.
     """
     from shell.browser.builtins import BUILTINS
-    from shell.browser.session import Session
+    from shell.browser.session import ShellSession
     from shell.browser.tree.root import root_directory
 
     def newest_root() -> Directory:
@@ -41,7 +41,7 @@ def run(
         return root_directory(image, show_secrets=show_secrets)
 
     root = root_directory(replayed.image, show_secrets=show_secrets)
-    session = Session(root, BUILTINS, output, refresh=None if live is None else newest_root)
+    session = ShellSession(root, BUILTINS, output, refresh=None if live is None else newest_root)
     if arguments:
         session.run_words(arguments)
     elif at_a_terminal():

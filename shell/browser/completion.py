@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 from shell.browser import globs, names, quoting
 from shell.browser.nodes import Directory
 from shell.browser.paths import expand
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 
 MOST: Final = 500
 
 
-class Candidate(NamedTuple):
+class CompletionCandidate(NamedTuple):
     """``text`` may replace the line from ``start`` on; ``label`` is its last name."""
 
     start: int
@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
     label: str
 
 
-def complete(session: Session, line: str) -> Iterator[Candidate]:
+def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
     """Candidates for the last word of ``line``, in order."""
     scanned = quoting.scan(line)
     *before, last = scanned.words
@@ -35,12 +35,12 @@ def complete(session: Session, line: str) -> Iterator[Candidate]:
     if not before or (command is not None and command.takes == "a command"):
         for name in session.commands:
             if name.startswith(last):
-                yield Candidate(scanned.last_start, f"{name} ", name)
+                yield CompletionCandidate(scanned.last_start, f"{name} ", name)
     elif command is not None and command.takes == "paths" and len(before) <= command.most:
         yield from _paths(session, last, scanned.last_start)
 
 
-def _paths(session: Session, glob: str, start: int) -> Iterator[Candidate]:
+def _paths(session: ShellSession, glob: str, start: int) -> Iterator[CompletionCandidate]:
     above, slash, last = glob.rpartition("/")
     found = next(expand(session.root, session.working, above + slash), None)
     if found is None or not isinstance(found.node, Directory):
@@ -54,4 +54,4 @@ def _paths(session: Session, glob: str, start: int) -> Iterator[Candidate]:
         node = found.node.child(names.read(written))
         end = "/" if isinstance(node, Directory) else "" if node is None else " "
         text = quoting.typed(above + slash + globs.literal(written))
-        yield Candidate(start, text + end, written)
+        yield CompletionCandidate(start, text + end, written)

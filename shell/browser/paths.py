@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 """Bare names from the root on."""
 
 
-class Found(NamedTuple):
+class PathMatch(NamedTuple):
     """A node and where it is."""
 
     path: Path
@@ -45,12 +45,12 @@ def components(glob: str, working: Path) -> list[str]:
     return kept
 
 
-def expand(root: Directory, working: Path, glob: str) -> Iterator[Found]:
+def expand(root: Directory, working: Path, glob: str) -> Iterator[PathMatch]:
     """The nodes that ``glob`` means, in the order of their names."""
-    return _walk(Found((), root), components(glob, working))
+    return _walk(PathMatch((), root), components(glob, working))
 
 
-def _walk(found: Found, remaining: list[str]) -> Iterator[Found]:
+def _walk(found: PathMatch, remaining: list[str]) -> Iterator[PathMatch]:
     if not remaining:
         yield found
         return
@@ -59,7 +59,7 @@ def _walk(found: Found, remaining: list[str]) -> Iterator[Found]:
     for name in _matching(found.node, remaining[0]):
         node = found.node.child(name)
         if node is not None:
-            yield from _walk(Found((*found.path, name), node), remaining[1:])
+            yield from _walk(PathMatch((*found.path, name), node), remaining[1:])
 
 
 def _matching(directory: Directory, glob: str) -> list[str]:

@@ -16,10 +16,10 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from shell.browser.completion import Candidate
+from shell.browser.completion import CompletionCandidate
 from shell.output.output import Output
 
-Complete = Callable[[str], Iterable[Candidate]]
+Complete = Callable[[str], Iterable[CompletionCandidate]]
 """What the last word of a line may become."""
 
 

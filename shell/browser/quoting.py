@@ -17,7 +17,7 @@ _NEEDS_QUOTING: Final = _BLANKS | frozenset("'\"")
 _ESCAPABLE_IN_DOUBLE_QUOTES: Final = frozenset('"\\$`')
 
 
-class Scanned(NamedTuple):
+class SplitLine(NamedTuple):
     """The words of a line, the last of which may still be being typed.
 
     ``last_start`` is where in the line the last word begins; the last word is empty
@@ -30,7 +30,7 @@ class Scanned(NamedTuple):
     open_quote: str
 
 
-def scan(line: str) -> Scanned:
+def scan(line: str) -> SplitLine:
     """All words of ``line`` and the state in which it ends."""
     words: list[str] = []
     word: list[str] = []
@@ -60,7 +60,7 @@ def scan(line: str) -> Scanned:
         else:
             word.append(character)
     words.append("".join(word))
-    return Scanned(
+    return SplitLine(
         words,
         last_start=len(line) if start is None else start,
         open_quote="\\" if escaping else quote,

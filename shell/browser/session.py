@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from metalog.errors import InvalidRequest, MetalogError
 from shell.browser import globs
 from shell.browser.nodes import Directory
-from shell.browser.paths import Found, Path, expand, path_text
+from shell.browser.paths import Path, PathMatch, expand, path_text
 from shell.browser.quoting import split
 from shell.output.output import Output
 from shell.output.safe import safe
@@ -31,13 +31,13 @@ class Builtin(NamedTuple):
     synopsis: str
     summary: str
     manual: Sequence[str]
-    run: Callable[[Session, Sequence[str]], None]
+    run: Callable[[ShellSession, Sequence[str]], None]
     least: int = 0
     most: int = UNBOUNDED
     takes: Literal["paths", "a command", "nothing known"] = "paths"
 
 
-class Session:
+class ShellSession:
     """What the commands share. ``width`` is the terminal's, or None where there is none.
     ``refresh`` gives the root as it is now, where that changes.
 
@@ -78,7 +78,7 @@ class Session:
         self.output.err.write(safe(text) + "\n")
         self.output.flush()
 
-    def expand(self, glob: str, command: str) -> Iterator[Found]:
+    def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
         """The nodes that ``glob`` means; where there are none, ``command`` complains."""
         found = expand(self.root, self.working, glob)
         first = next(found, None)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from shell.output.safe import inert, safe, shown
 
 if TYPE_CHECKING:
-    from shell.output.progress import Progress
+    from shell.output.progress import ProgressLine
 
 __all__ = ["COLORS", "Cell", "Output", "colored", "safe", "shown", "text_width"]
 
@@ -79,8 +79,8 @@ class Output:
         self.missing: tuple[str, ...] = ()
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
         self._has_said_missing = True
-        self._progress: Progress | None = None
-        self._whole: Progress | None = None
+        self._progress: ProgressLine | None = None
+        self._whole: ProgressLine | None = None
 
     @property
     def is_text(self) -> bool:
@@ -105,18 +105,18 @@ class Output:
         self._whole = self._shown(doing, patience_s=0.0)
         self._whole.__enter__()
 
-    def busy(self, doing: str) -> AbstractContextManager[Progress]:
+    def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
         """For a ``with`` block that may take long: a terminal shows what it is at."""
         if self._whole is None:
             return self._shown(doing)
         self._whole.doing = doing
         return nullcontext(self._whole)
 
-    def _shown(self, doing: str, *, patience_s: float | None = None) -> Progress:
-        from shell.output.progress import Progress
+    def _shown(self, doing: str, *, patience_s: float | None = None) -> ProgressLine:
+        from shell.output.progress import ProgressLine
 
         wanted = not self.quiet and self.err.isatty()
-        progress = Progress(self.err, doing, wanted=wanted, patience_s=patience_s)
+        progress = ProgressLine(self.err, doing, wanted=wanted, patience_s=patience_s)
         self._progress = progress if wanted else None
         return progress
 

@@ -25,7 +25,7 @@ _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 
 
-class Progress:
+class ProgressLine:
     """A line that is drawn over and over while the ``with`` block lasts.
 
     ``doing`` says what goes on, and may be set as often as one likes.
@@ -43,7 +43,7 @@ class Progress:
         self._is_drawn = False
         self._thread = Thread(target=self._watch, daemon=True) if wanted else None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         if self._thread is not None:
             self._thread.start()
         return self

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from authorizer.analysis.lint.checks import Found
+from authorizer.analysis.lint.checks import CheckResult
 from authorizer.analysis.lint.finding import Finding, Severity
 from shell.arguments.lint_input import Looked
 from shell.output.output import Output
@@ -22,7 +22,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def print_sarif(results: Sequence[Found], looked: Looked, output: Output) -> None:
+def print_sarif(results: Sequence[CheckResult], looked: Looked, output: Output) -> None:
     rules = [
         {"id": result.check.id, "shortDescription": {"text": result.check.title}}
         for result in results

@@ -16,10 +16,10 @@ from authorizer.permissions.table import (
     CONSUMER,
     PRODUCER,
     TRANSACTIONAL_PRODUCER,
-    Api,
-    Need,
+    ApiPermissions,
     Permission,
-    Step,
+    PermissionNeed,
+    PermissionStep,
 )
 from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
@@ -28,7 +28,7 @@ from shell.arguments.question import as_java_writes, read_principal
 from shell.arguments.words import folded
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
-from shell.tasks.queries import Judge
+from shell.tasks.queries import Queries
 from shell.views.acls import resource_kind, sentence
 from shell.views.explanation import resource_said, result_cell
 
@@ -42,11 +42,11 @@ class Checklist(NamedTuple):
     host: str | None
     title: str
     named: Named
-    steps: tuple[Step, ...]
+    steps: tuple[PermissionStep, ...]
     note: str
 
 
-class Line(NamedTuple):
+class ChecklistLine(NamedTuple):
     """A need of the task, for the requests ``apis``, and how it was answered.
 
     ``question`` is the alternative that decided it: the one that is allowed, or the last.
@@ -87,15 +87,17 @@ def read_checklist(arguments: Namespace) -> Checklist:
     return Checklist(principal, as_java_writes(arguments.host), title, named, steps, note)
 
 
-def check(checklist: Checklist, judge: Judge) -> list[Line]:
+def check(checklist: Checklist, judge: Queries) -> list[ChecklistLine]:
     """Each need of the checklist once, answered, with all the requests that have it."""
-    apis: dict[Need, list[str]] = {}
+    apis: dict[PermissionNeed, list[str]] = {}
     for step in checklist.steps:
         apis.setdefault(step.need, []).append(step.api)
     return [_answered(need, tuple(names), checklist, judge) for need, names in apis.items()]
 
 
-def _answered(need: Need, apis: tuple[str, ...], checklist: Checklist, judge: Judge) -> Line:
+def _answered(
+    need: PermissionNeed, apis: tuple[str, ...], checklist: Checklist, judge: Queries
+) -> ChecklistLine:
     possible = [each for each in need.one_of if each.resource_type in checklist.named]
     denied: list[Permission] = []
     for permission in possible:
@@ -103,7 +105,7 @@ def _answered(need: Need, apis: tuple[str, ...], checklist: Checklist, judge: Ju
         if decision.result:
             break
         denied.append(permission)
-    return Line(
+    return ChecklistLine(
         question,
         decision,
         permission.any_name,
@@ -115,7 +117,7 @@ def _answered(need: Need, apis: tuple[str, ...], checklist: Checklist, judge: Ju
     )
 
 
-def _ask(permission: Permission, checklist: Checklist, judge: Judge) -> tuple[Question, Decision]:
+def _ask(permission: Permission, checklist: Checklist, judge: Queries) -> tuple[Question, Decision]:
     question = Question(
         checklist.principal,
         permission.operation,
@@ -135,7 +137,7 @@ def _one_of_each(resources: Iterable[tuple[ResourceType, str]]) -> dict[Resource
     return named
 
 
-def _api(text: str) -> Api:
+def _api(text: str) -> ApiPermissions:
     found = {folded(api.name): api for api in APIS} | {str(api.key): api for api in APIS}
     wanted = folded(text).removesuffix("request")
     if wanted in found:
@@ -147,7 +149,7 @@ def _api(text: str) -> Api:
     raise InvalidRequest(f"unknown API {text!r}; {advice}")
 
 
-def _applicable(api: Api, named: Named) -> tuple[Step, ...]:
+def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
     """The needs that hold always, and those that the given resources bring about."""
     given = set(named) - {ResourceType.CLUSTER}
     needs = [
@@ -161,10 +163,10 @@ def _applicable(api: Api, named: Named) -> tuple[Step, ...]:
             for need in api.needs
             if any(each.resource_type is ResourceType.CLUSTER for each in need.one_of)
         ]
-    return tuple(Step(api.name, need) for need in needs or api.needs)
+    return tuple(PermissionStep(api.name, need) for need in needs or api.needs)
 
 
-def _check_named(title: str, steps: Iterable[Step], named: Named) -> None:
+def _check_named(title: str, steps: Iterable[PermissionStep], named: Named) -> None:
     missing = []
     for step in steps:
         if not any(each.resource_type in named for each in step.need.one_of):
@@ -179,7 +181,7 @@ def asks_checklist(arguments: Namespace) -> bool:
 
 
 def answer_checklist(
-    checklist: Checklist, judge: Judge, output: Output, more: Mapping[str, Any] | None = None
+    checklist: Checklist, judge: Queries, output: Output, more: Mapping[str, Any] | None = None
 ) -> int:
     """Print the checklist, each JSON record with ``more``; 1 if something is denied that the task
     needs."""
@@ -202,7 +204,7 @@ def answer_checklist(
     return 1 if missing else 0
 
 
-def _row(line: Line) -> list[Cell | str]:
+def _row(line: ChecklistLine) -> list[Cell | str]:
     question, decision = line.question, line.decision
     on = (
         f"any {resource_kind(question.resource_type)}" if line.any_name else resource_said(question)
@@ -224,7 +226,7 @@ def _permission_said(permission: Permission) -> str:
     return f"{permission.operation.name} on {which} {resource_kind(permission.resource_type)}"
 
 
-def _as_json(line: Line, judge: Judge) -> dict[str, Any]:
+def _as_json(line: ChecklistLine, judge: Queries) -> dict[str, Any]:
     record = judge.answer_json(line.question, line.decision)
     if line.any_name:
         record["resourceName"] = None

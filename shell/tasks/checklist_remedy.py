@@ -13,15 +13,15 @@ from authorizer.analysis.remedies import Remedy
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation
 from shell.output.output import Output
-from shell.tasks.checklist import Checklist, Line, check
+from shell.tasks.checklist import Checklist, ChecklistLine, check
 from shell.views.acls import sentence
 from shell.views.pasted_commands import command_lines, place_lines
 
 if TYPE_CHECKING:
-    from shell.tasks.queries import Judge
+    from shell.tasks.queries import Queries
 
 
-def checklist_remedy(checklist: Checklist, judge: Judge) -> Remedy | None:
+def checklist_remedy(checklist: Checklist, judge: Queries) -> Remedy | None:
     """The changes with which nothing that the task needs is denied; None where there are none, or
     where none need be made."""
     acls = dict.fromkeys(judge.acls)
@@ -49,13 +49,13 @@ def checklist_remedy(checklist: Checklist, judge: Judge) -> Remedy | None:
     return None
 
 
-def _weakest_last(line: Line) -> tuple[bool, bool]:
+def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
     """READ and WRITE bring DESCRIBE, and WRITE on the topic is WRITE on some topic."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 
 def _remedy_of(
-    line: Line, checklist: Checklist, judge: Judge, acls: tuple[Acl, ...]
+    line: ChecklistLine, checklist: Checklist, judge: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
     """The least of what meets the need, if it can be, by none that makes a super user."""
     found = [
@@ -67,7 +67,7 @@ def _remedy_of(
     return min(found, key=lambda each: (bool(each.powers), each.ends_default), default=None)
 
 
-def _alternatives(line: Line, checklist: Checklist) -> Iterator[Question]:
+def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:
     """The ways to meet the need on resources that are named."""
     if line.any_name:
         name = checklist.named.get(line.question.resource_type)
@@ -83,7 +83,7 @@ def _alternatives(line: Line, checklist: Checklist) -> Iterator[Question]:
         )
 
 
-def checklist_remedy_lines(remedy: Remedy, judge: Judge, output: Output) -> Iterator[str]:
+def checklist_remedy_lines(remedy: Remedy, judge: Queries, output: Output) -> Iterator[str]:
     """In words and commands."""
     yield "all of it, asked again with this done:"
     for power in remedy.powers:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.changes import Change, UserChange
-from authorizer.history.timeline import AclChange
+from authorizer.analysis.changes import Change, CredentialChange
+from authorizer.history.timeline import TimelineChange
 from metalog.errors import InvalidSource
 from metalog.loader import Ready
 from metalog.ports import LiveLog
@@ -106,7 +106,7 @@ def _acl_changes(
     offset, _, time_ms = image.provenance
     for uuid, acl in now.items():
         if acl != before.get(uuid):
-            yield AclChange(offset - 1, uuid, acl, time_ms)
+            yield TimelineChange(offset - 1, uuid, acl, time_ms)
 
 
 def _user_changes(
@@ -116,4 +116,4 @@ def _user_changes(
     for user, credential in now.items():
         if credential != before.get(user):
             iterations = None if credential is None else credential.iterations
-            yield UserChange(offset - 1, user, mechanism, iterations, time_ms)
+            yield CredentialChange(offset - 1, user, mechanism, iterations, time_ms)

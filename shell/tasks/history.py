@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from authorizer.analysis.changes import Change, changes
 from authorizer.analysis.since import Since, since
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
 from metalog.image.policy import readable_of
-from metalog.loader import Doubt, Loader
+from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class History(NamedTuple):
+class ChangeHistory(NamedTuple):
     """``changes`` come in log order from offset ``start``, at which ``base`` was bound.
 
     ``doubts`` are about the records from there on.
@@ -40,19 +40,19 @@ class History(NamedTuple):
     start: int
     base: dict[Uuid, Acl]
     changes: list[Change]
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[LoadDoubt, ...] = ()
 
     @property
-    def of_acls(self) -> Iterator[AclChange]:
-        return (each for each in self.changes if isinstance(each, AclChange))
+    def of_acls(self) -> Iterator[TimelineChange]:
+        return (each for each in self.changes if isinstance(each, TimelineChange))
 
 
-def history_of(replayed: Replayed) -> History | None:
+def history_of(replayed: Replayed) -> ChangeHistory | None:
     """As far back as the log can be read; None where it is too damaged, or is none."""
 
-    def found(start: int, base: SnapshotId | None) -> History:
+    def found(start: int, base: SnapshotId | None) -> ChangeHistory:
         acls, doubts = dict(_snapshot_acls(replayed, base)), _doubts(replayed, start, base)
-        return History(start, acls, list(_changes(replayed, start)), doubts)
+        return ChangeHistory(start, acls, list(_changes(replayed, start)), doubts)
 
     return _as_far_back_as_possible(replayed, found)
 
@@ -65,7 +65,7 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
         if base != replayed.snapshot and (doubts := _doubts(replayed, start, base)):
             raise doubts[0].fault
         acls = dict(_snapshot_acls(replayed, base))
-        of_acls = (each for each in _changes(replayed, start) if isinstance(each, AclChange))
+        of_acls = (each for each in _changes(replayed, start) if isinstance(each, TimelineChange))
         return since(start, acls.items(), of_acls, config, question)
 
     return _as_far_back_as_possible(replayed, found)
@@ -85,7 +85,7 @@ def _as_far_back_as_possible(
     return None
 
 
-def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[Doubt, ...]:
+def _doubts(replayed: Replayed, start: int, base: SnapshotId | None) -> tuple[LoadDoubt, ...]:
     """Those about the records from ``start`` on; the replay itself may have begun later."""
     if base == replayed.snapshot:
         return replayed.doubts

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metalog.acl import PatternType, ResourcePatternFilter
-from metalog_sources.store import NarrowStore, State, image_of
+from metalog_sources.store import NarrowStore, StoreState, image_of
 from shell.tasks.unknown_names import unknown_names
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def for_questions(
         if len(resources) + len(principals) > MOST_REQUESTS:
             return source
 
-    def is_enough(state: State) -> bool:
+    def is_enough(state: StoreState) -> bool:
         image = image_of(state.document)
         return not any(unknown_names(each, image, super_users) for each in pointed_out)
 
@@ -62,7 +62,7 @@ def _narrowed(
     source: Source,
     patterns: Sequence[ResourcePatternFilter],
     principals: Sequence[str],
-    is_enough: Callable[[State], bool],
+    is_enough: Callable[[StoreState], bool],
 ) -> Source:
     store = source.store
     if not isinstance(store, NarrowStore) or not all(pattern.name for pattern in patterns):
@@ -78,13 +78,13 @@ class _Narrowed:
         store: NarrowStore,
         patterns: Sequence[ResourcePatternFilter],
         principals: Sequence[str],
-        is_enough: Callable[[State], bool],
+        is_enough: Callable[[StoreState], bool],
     ) -> None:
         self._store = store
         self._patterns = patterns
         self._principals = principals
         self._is_enough = is_enough
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         some = self._store.state_about(self._patterns, self._principals)
         return some if self._is_enough(some) else self._store.state()

@@ -13,7 +13,7 @@ from metalog.errors import InvalidRequest
 from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
-class NodeConfig(NamedTuple):
+class NodeFolders(NamedTuple):
     """``directories`` in the order given, ``metadata_dir`` among them; ``controller`` is the
     (name, host, port) of its controller listener, None where it has none, and
     ``controller_listener`` the name by which it knows those of all controllers."""
@@ -28,7 +28,7 @@ class NodeConfig(NamedTuple):
     has_authorizer: bool
 
 
-def node_config(properties: Mapping[str, str], file: str) -> NodeConfig:
+def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     """``InvalidRequest`` where it is no KRaft node's configuration."""
     if "zookeeper.connect" in properties:
         raise InvalidRequest(
@@ -45,7 +45,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeConfig:
     metadata_dir = Path(metadata) if metadata else next(iter(directories), None)
     if metadata_dir is not None and metadata_dir not in directories:
         directories.append(metadata_dir)
-    return NodeConfig(
+    return NodeFolders(
         int(node_id),
         roles,
         metadata_dir,

@@ -16,24 +16,24 @@ from shell.output.safe import shown
 if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl
-    from shell.arguments.batch_questions import Group
+    from shell.arguments.batch_questions import QuestionGroup
     from shell.tasks.planning import Planned
 
 
-class Turned(NamedTuple):
+class ChangedAnswers(NamedTuple):
     """Requests of the audit log that would get another answer than now."""
 
-    group: Group
+    group: QuestionGroup
     was: bool
 
 
 class Audit(NamedTuple):
-    turned: list[Turned]
+    turned: list[ChangedAnswers]
     requests: int
     bad: int
 
     @property
-    def broken(self) -> list[Turned]:
+    def broken(self) -> list[ChangedAnswers]:
         """The requests that are allowed now and would be denied."""
         return [each for each in self.turned if each.was]
 
@@ -48,20 +48,22 @@ def audited(made: Planned, arguments: Namespace, output: Output) -> Audit:
 
     many = Many(Namespace(audit=arguments.audit, requests=arguments.requests, question=[]))
     before, after = (_decider(acls, made) for acls in (made.current, made.after))
-    turned: dict[Question, Turned] = {}
+    turned: dict[Question, ChangedAnswers] = {}
     requests = 0
     for group in many.groups(output):
         requests += group.times
         was = before(group)
         if was is not after(group):
-            known = turned.get(group.asked.question, Turned(group._replace(times=0), was)).group
+            known = turned.get(
+                group.asked.question, ChangedAnswers(group._replace(times=0), was)
+            ).group
             times = known.times + group.times
-            turned[group.asked.question] = Turned(known._replace(times=times), was)
+            turned[group.asked.question] = ChangedAnswers(known._replace(times=times), was)
     found = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
     return Audit(found, requests, many.bad)
 
 
-def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:
+def _decider(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
     from authorizer.api import Action, RequestContext, ResourcePattern
     from authorizer.standard import StandardAuthorizer
 
@@ -73,7 +75,7 @@ def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:
         tolerant=True,
     )
 
-    def allowed(group: Group) -> bool:
+    def allowed(group: QuestionGroup) -> bool:
         question = group.asked.question
         resource = ResourcePattern(question.resource_type, question.resource_name)
         context = RequestContext(question.principal, question.host or "")
@@ -82,7 +84,7 @@ def _decider(acls: Collection[Acl], made: Planned) -> Callable[[Group], bool]:
     return allowed
 
 
-def asked_words(turned: Turned) -> Iterator[str]:
+def asked_words(turned: ChangedAnswers) -> Iterator[str]:
     """Who asks, for what, and from where."""
     question = turned.group.asked.question
     yield shown(question.principal)

@@ -14,12 +14,12 @@ from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
-from metalog_sources.targets.plan import Change, Step, after
+from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps
 from shell.views.acls import resource_kind, sentence
 
 if TYPE_CHECKING:
-    from metalog_sources.formats.document import Document, Place
+    from metalog_sources.formats.document import Document, FilePosition
     from metalog_sources.source import Source
     from shell.tasks.planning import Planned
 
@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
     """Why a plan is not to be applied, and the steps for which."""
 
     message: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
 
 class PlanFinding(NamedTuple):
@@ -36,7 +36,7 @@ class PlanFinding(NamedTuple):
 
     message: str
     acl: Acl | None = None
-    place: Place | None = None
+    place: FilePosition | None = None
 
     def __str__(self) -> str:
         where = "" if self.place is None else f"{self.place}: "
@@ -78,7 +78,7 @@ def _too_many(made: Planned, arguments: Namespace) -> Refusal | None:
         raise InvalidRequest(f"--max-removals {limit}: a number from 0 on")
     if limit is None or made.plan.removals <= limit:
         return None
-    removals = [step for step in made.plan.steps if step.change is Change.REMOVE]
+    removals = [step for step in made.plan.steps if step.change is ChangeKind.REMOVE]
     said = f"{counted(len(removals), 'ACL')} would be removed, more than --max-removals {limit}"
     return Refusal(said, tuple(removals[limit:]))
 
@@ -109,9 +109,9 @@ def caller_of(source: Source, arguments: Namespace) -> str | None:
     return getattr(source.opened, "caller", None)
 
 
-def findings_of(steps: tuple[Step, ...], wanted: Document) -> Iterator[PlanFinding]:
+def findings_of(steps: tuple[PlanStep, ...], wanted: Document) -> Iterator[PlanFinding]:
     """What is added outside what its file owns, owned by two files, or never asked for."""
-    added = {step.acl for step in steps if step.change is Change.ADD}
+    added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
             yield PlanFinding(outside_said(owner), entry.acl, entry.place)
@@ -122,10 +122,10 @@ def findings_of(steps: tuple[Step, ...], wanted: Document) -> Iterator[PlanFindi
             yield PlanFinding(why, step.acl)
 
 
-def _never_asked(step: Step) -> str:
+def _never_asked(step: PlanStep) -> str:
     operation, resource_type = step.acl.operation, step.acl.resource_type
     supported = SUPPORTED_OPERATIONS.get(resource_type)
-    if step.change is not Change.ADD or operation is Operation.ALL or supported is None:
+    if step.change is not ChangeKind.ADD or operation is Operation.ALL or supported is None:
         return ""
     if operation in supported:
         return ""

@@ -9,8 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from authorizer.analysis.commands import Change as Command
-from authorizer.analysis.commands import kafka_acls_commands, why_no_command
+from authorizer.analysis.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
@@ -18,9 +17,9 @@ from metalog_sources.formats.document import Document, ScramUser, joined
 from metalog_sources.formats.rules import NOTE_KEYS
 from metalog_sources.source_kinds import ACL_TARGETS, ANY
 from metalog_sources.targets.plan import (
-    Change,
+    ChangeKind,
     Plan,
-    Step,
+    PlanStep,
     after,
     make_plan,
 )
@@ -43,12 +42,12 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog_sources.source import Source
     from shell.output.output import Output
-    from shell.views.credential_migration import Move
-    from shell.views.pasted_commands import Place
+    from shell.views.credential_migration import CredentialMove
+    from shell.views.pasted_commands import CommandTarget
 
-SIGNS: Final = {Change.ADD: Cell("+", "good"), Change.REMOVE: Cell("-", "bad")}
-_COMMANDS: Final = {Change.ADD: Command.ADD, Change.REMOVE: Command.REMOVE}
-_WORDS: Final = {Change.ADD: "add", Change.REMOVE: "remove"}
+SIGNS: Final = {ChangeKind.ADD: Cell("+", "good"), ChangeKind.REMOVE: Cell("-", "bad")}
+_COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
+_WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 
 class Planned(NamedTuple):
@@ -128,9 +127,9 @@ def _counted(acls: Sequence[Acl]) -> str:
 
 
 def print_steps(
-    steps: Sequence[Step],
+    steps: Sequence[PlanStep],
     output: Output,
-    credentials: Sequence[Move] = (),
+    credentials: Sequence[CredentialMove] = (),
     refusal: Refusal | None = None,
 ) -> None:
     """One step a line, marked where the plan is refused for it, and a line that counts them."""
@@ -151,13 +150,13 @@ def print_steps(
         output.line(summary(steps))
 
 
-def print_table(steps: Sequence[Step], output: Output) -> None:
+def print_table(steps: Sequence[PlanStep], output: Output) -> None:
     """A table for Markdown."""
     keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
     output.records(keys, map(_row, steps))
 
 
-def _row(step: Step) -> tuple[str, ...]:
+def _row(step: PlanStep) -> tuple[str, ...]:
     acl = step.acl
     return (
         step.change.value,
@@ -170,7 +169,7 @@ def _row(step: Step) -> tuple[str, ...]:
     )
 
 
-def print_commands(steps: Sequence[Step], place: Place, output: Output) -> None:
+def print_commands(steps: Sequence[PlanStep], place: CommandTarget, output: Output) -> None:
     """In the order of the steps, all that there are, to be run at ``place``."""
     said = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in said.unsayable:
@@ -186,12 +185,12 @@ def print_commands(steps: Sequence[Step], place: Place, output: Output) -> None:
         output.line(line)
 
 
-def summary(steps: Sequence[Step]) -> str:
+def summary(steps: Sequence[PlanStep]) -> str:
     if not steps:
         return "Nothing to do."
     counts = [
         f"{number:,} to {_WORDS[change]}"
-        for change in Change
+        for change in ChangeKind
         if (number := sum(step.change is change for step in steps))
     ]
     principals = {step.acl.principal for step in steps}
@@ -199,7 +198,7 @@ def summary(steps: Sequence[Step]) -> str:
     return f"{', '.join(counts)}, for {whom}."
 
 
-def _noted(step: Step) -> str:
+def _noted(step: PlanStep) -> str:
     from shell.output.safe import safe
 
     said = [

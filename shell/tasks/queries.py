@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
     from shell.output.output import Output
-    from shell.views.pasted_commands import Place
+    from shell.views.pasted_commands import CommandTarget
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
@@ -43,7 +43,7 @@ _HARDCODE: Final = "hardcode"
 """The name under which Kafka asks first when any name will do."""
 
 
-class Judge:
+class Queries:
     """Decides, traces and explains under the ACLs of what was replayed.
 
     ``refuse_doubts`` raises where no answer may be taken from it. Super users are answered all
@@ -145,15 +145,15 @@ class Judge:
         )
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CommandTarget:
         """Where commands go that change what was read."""
-        from shell.views.pasted_commands import Place
+        from shell.views.pasted_commands import CommandTarget
 
-        return Place.of(self._replayed.source)
+        return CommandTarget.of(self._replayed.source)
 
-    def assuming(self, acls: Collection[Acl]) -> Judge:
+    def assuming(self, acls: Collection[Acl]) -> Queries:
         """One that answers by ``acls`` in the place of those that were read."""
-        other = Judge(self._replayed, self.context, self._refuse_doubts)
+        other = Queries(self._replayed, self.context, self._refuse_doubts)
         other.acls = acls
         return other
 
@@ -211,7 +211,7 @@ def judge_of(
     lines: Sequence[AuditLine] = (),
     questions: Iterable[Question] | None = None,
     pointed_out: Collection[Question] = (),
-) -> Judge:
+) -> Queries:
     """The judge for a verb's SOURCE and configuration; of ``questions`` alone, where they are
     given, and of what is not known of those ``pointed_out``.
 
@@ -228,4 +228,4 @@ def judge_of(
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(arguments, output, source, shows=True)
-    return Judge(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))
+    return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))

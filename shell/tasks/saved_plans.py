@@ -34,7 +34,7 @@ _NAMED: Final = 20
 _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
 
 
-class Since(NamedTuple):
+class ChangeSincePlan(NamedTuple):
     """An ACL that came or went since a plan was made, and why the plan depends on it."""
 
     acl: Acl
@@ -124,24 +124,24 @@ def refuse_changed(
 
 def changed_since(
     plan: SavedPlan, current: Collection[Acl], config: AuthorizerConfig
-) -> Iterator[Since]:
+) -> Iterator[ChangeSincePlan]:
     """What came or went that the files own, then what gives the plan another effect.
 
     Steps that an interrupted run has taken are undone first, so that they are no change.
     """
-    from authorizer.analysis.effect import AclChange, other_effects, reached_by
+    from authorizer.analysis.effect import SetChange, other_effects, reached_by
 
-    change = AclChange(plan.added, plan.removed)
+    change = SetChange(plan.added, plan.removed)
     steps = change.added | change.removed
     now = change.undone(current)
     before = {*plan.before}
     owned = {acl for acl in now if is_owned(acl, plan.owns)}
     owned_before = {acl for acl in before if is_owned(acl, plan.owns)}
     for acl in sorted(owned ^ owned_before, key=acl_order):
-        yield Since(acl, acl in owned, "the plan's files own it")
+        yield ChangeSincePlan(acl, acl in owned, "the plan's files own it")
     unowned = {*reached_by(now, steps)} - owned
     for effect in other_effects(before, owned_before | unowned, change, config):
-        yield Since(effect.acl, effect.acl in now, _said(effect))
+        yield ChangeSincePlan(effect.acl, effect.acl in now, _said(effect))
 
 
 def _said(effect: OtherEffect) -> str:

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.access import Access, Names, OnName, access
+from authorizer.analysis.access import Names, OnName, PrincipalAccess, access
 from authorizer.analysis.allowed_patterns import OnPattern
 from authorizer.analysis.json import acl_json
 from authorizer.trace import Question
@@ -26,7 +26,7 @@ from shell.arguments.question import as_java_writes
 from shell.context import add_config, add_source
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
-from shell.tasks.queries import Judge, judge_of
+from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import resource_kind, sentence
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0 if is_super_user or any(map(_is_some, found)) else 1
 
 
-def _is_some(part: Access) -> bool:
+def _is_some(part: PrincipalAccess) -> bool:
     return any(on.operations for on in part.patterns) or any(on.operations for on in part.names)
 
 
@@ -88,7 +88,7 @@ def _names(image: MetadataImage) -> Names:
 
 
 def _print(
-    principal: str, found: list[Access], judge: Judge, output: Output, *, whole: bool
+    principal: str, found: list[PrincipalAccess], judge: Queries, output: Output, *, whole: bool
 ) -> None:
     general, *others = found
     who = output.paint(shown(principal), "strong")
@@ -106,7 +106,7 @@ def _print(
         output.line("and everything on whatever no ACL reaches (allow.everyone.if.no.acl.found)")
 
 
-def _print_part(part: Access, output: Output, *, whole: bool) -> None:
+def _print_part(part: PrincipalAccess, output: Output, *, whole: bool) -> None:
     output.aligned(_pattern_rows(part.patterns), indent="  ")
     if not part.names:
         return
@@ -143,7 +143,7 @@ def _operations(on: OnPattern | OnName) -> str:
 
 
 def _records(
-    principal: str, found: Iterable[Access], judge: Judge, *, is_super_user: bool
+    principal: str, found: Iterable[PrincipalAccess], judge: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
     """A line for each pattern, with ``patternType``, and for each topic, without."""
     for part in found:

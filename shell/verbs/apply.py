@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog_sources.targets.plan import Plan, SavedPlan, Step, remaining, step_fields
+from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, remaining, step_fields
 from metalog_sources.targets.target import carry_out, target_of
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.context import opened_source
@@ -26,7 +26,7 @@ from shell.views.credential_migration import add_credentials, moves
 if TYPE_CHECKING:
     from metalog_sources.targets.target import Target
     from shell.tasks.plan_checks import Refusal
-    from shell.views.credential_migration import Move
+    from shell.views.credential_migration import CredentialMove
 
 USAGE: Final = "TARGET WANTED…|PLAN.json [--prune] [--yes] [options]"
 FORMATS: Final = ("text", "json")
@@ -139,7 +139,9 @@ def _progress(total: int, output: Output) -> Callable[[int], None]:
     return show
 
 
-def _say_done(steps: Sequence[Step], credentials: Sequence[Move], output: Output) -> None:
+def _say_done(
+    steps: Sequence[PlanStep], credentials: Sequence[CredentialMove], output: Output
+) -> None:
     if output.is_text:
         output.line("Done.")
         return

@@ -14,13 +14,13 @@ from authorizer.analysis.commands import quoted
 from authorizer.analysis.hosts import changing_hosts
 from authorizer.engine.decide import Decision
 from authorizer.trace import Question
-from shell.arguments.batch_questions import Group, Many, asks_many, lines_of
-from shell.arguments.question import Asked, add_question, read_question
+from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
+from shell.arguments.question import ParsedQuestion, add_question, read_question
 from shell.context import add_config, add_source
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.checklist import answer_checklist, asks_checklist, read_checklist
-from shell.tasks.queries import Judge, judge_of
+from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import sentence
 from shell.views.explanation import (
     asked_from,
@@ -72,7 +72,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return code
 
 
-def _answer(asked: Asked, judge: Judge, output: Output) -> int:
+def _answer(asked: ParsedQuestion, judge: Queries, output: Output) -> int:
     question = asked.question
     traced = judge.trace(question)
     hosts = changing_hosts(traced) if question.host is None else ()
@@ -111,10 +111,12 @@ def _print_next(arguments: Namespace, question: Question | None, output: Output)
     output.line(f"  {output.paint(command, 'strong')}")
 
 
-def _answer_many(many: Many, groups: Iterable[Group], judge: Judge, output: Output) -> int:
+def _answer_many(
+    many: Many, groups: Iterable[QuestionGroup], judge: Queries, output: Output
+) -> int:
     denied = False
 
-    def answered() -> Iterator[tuple[Group, Decision]]:
+    def answered() -> Iterator[tuple[QuestionGroup, Decision]]:
         nonlocal denied
         for group in groups:
             decision = judge.decide(group.asked.question)
@@ -129,7 +131,7 @@ def _answer_many(many: Many, groups: Iterable[Group], judge: Judge, output: Outp
     return 2 if many.bad else 1 if denied else 0
 
 
-def _row(group: Group, decision: Decision, counted: bool) -> list[Cell | str]:
+def _row(group: QuestionGroup, decision: Decision, counted: bool) -> list[Cell | str]:
     question = group.asked.question
     allowed = bool(decision.result)
     remarks = (changed_since(group.asked, allowed), doubted(group.asked))

@@ -11,11 +11,11 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.diff import Difference, UserChange, Users, difference
+from authorizer.analysis.diff import Difference, UserDifference, Users, difference
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
 from metalog_sources.formats.document import acl_order
-from metalog_sources.targets.plan import Change, Step, phases, step_fields
+from metalog_sources.targets.plan import ChangeKind, PlanStep, phases, step_fields
 from shell.context import (
     MOMENT_FORMS,
     add_source,
@@ -28,11 +28,11 @@ from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.planning import SIGNS, print_commands, print_table
 from shell.views.acls import sentence
-from shell.views.pasted_commands import Place
+from shell.views.pasted_commands import CommandTarget
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
-    from metalog.loader import Doubt
+    from metalog.loader import LoadDoubt
 
 USAGE: Final = "A B [options], or SOURCE --from MOMENT [--to MOMENT]"
 FORMATS: Final = ("text", "json", "markdown", "commands")
@@ -52,8 +52,8 @@ class _State(NamedTuple):
     users: Users
     names_users: bool
     """False of files that say nothing of users."""
-    unread_users: tuple[Doubt, ...]
-    place: Place
+    unread_users: tuple[LoadDoubt, ...]
+    place: CommandTarget
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -74,9 +74,9 @@ def run(arguments: Namespace, output: Output) -> int:
     if _has_users(one, other):
         refuse_doubts_about((*one.unread_users, *other.unread_users), arguments, output)
     found = _difference(one, other, output)
-    steps = [Step(Change.ADD, acl) for acl in found.added]
-    steps += [Step(Change.REMOVE, acl) for acl in found.removed]
-    steps.sort(key=lambda step: (acl_order(step.acl), step.change is Change.ADD))
+    steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
+    steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
+    steps.sort(key=lambda step: (acl_order(step.acl), step.change is ChangeKind.ADD))
     if output.is_text:
         _print(steps, found, output)
     elif output.format == "json":
@@ -119,7 +119,7 @@ def _state(
     }
     acls = frozenset(image.acls.by_id.values())
     names_users = source.store is None or bool(users or unread_users)
-    return _State(acls, users, names_users, unread_users, Place.of(source))
+    return _State(acls, users, names_users, unread_users, CommandTarget.of(source))
 
 
 def _has_users(one: _State, other: _State) -> bool:
@@ -141,19 +141,19 @@ def _difference(one: _State, other: _State, output: Output) -> Difference:
     )
 
 
-def _print(steps: list[Step], found: Difference, output: Output) -> None:
+def _print(steps: list[PlanStep], found: Difference, output: Output) -> None:
     output.aligned([SIGNS[step.change], sentence(step.acl)] for step in steps)
     output.aligned([_sign(each), _user_said(each)] for each in found.users)
     output.line(_summary(found))
 
 
-def _sign(change: UserChange) -> Cell:
+def _sign(change: UserDifference) -> Cell:
     if change.before is None:
-        return SIGNS[Change.ADD]
-    return SIGNS[Change.REMOVE] if change.after is None else Cell("~", "warn")
+        return SIGNS[ChangeKind.ADD]
+    return SIGNS[ChangeKind.REMOVE] if change.after is None else Cell("~", "warn")
 
 
-def _user_said(change: UserChange) -> str:
+def _user_said(change: UserDifference) -> str:
     mechanism = change.mechanism.mechanism_name
     said = f"user {shown(change.user)} {mechanism}"
     if change.before is None or change.after is None:
@@ -178,7 +178,7 @@ def _summary(found: Difference) -> str:
     return f"{', '.join(said)}."
 
 
-def _as_json(change: UserChange) -> dict[str, Any]:
+def _as_json(change: UserDifference) -> dict[str, Any]:
     kind = {"+": "add", "-": "remove", "~": "change"}[_sign(change).text]
     return {
         "change": kind,

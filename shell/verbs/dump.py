@@ -23,9 +23,9 @@ from shell.output.output import Cell, Output
 from shell.output.safe import safe
 
 if TYPE_CHECKING:
-    from metalog.records.batch import Batch, Entry
+    from metalog.records.batch import Batch, MessageEntry
     from metalog_sources.source import Source
-    from shell.output.progress import Progress
+    from shell.output.progress import ProgressLine
 
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
@@ -98,8 +98,8 @@ def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
 
 
 def _entries(
-    batches: Iterable[Batch], end: int | None, progress: Progress
-) -> Iterator[tuple[Batch, Entry]]:
+    batches: Iterable[Batch], end: int | None, progress: ProgressLine
+) -> Iterator[tuple[Batch, MessageEntry]]:
     for batch in batches:
         if end is not None:
             progress.reached("writing", batch.base_offset, end)
@@ -109,7 +109,7 @@ def _entries(
             yield batch, entry
 
 
-def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
+def _as_json(batch: Batch, entry: MessageEntry) -> dict[str, Any]:
     place = {"offset": entry.offset, "epoch": batch.epoch, "timestamp": entry.timestamp}
     message = _legible(entry.message)
     if isinstance(entry.message, Undecodable) and message is None:
@@ -121,7 +121,7 @@ def _as_json(batch: Batch, entry: Entry) -> dict[str, Any]:
     return place | {"type": message.TYPE_NAME, "version": entry.version, "data": data}
 
 
-def _row(batch: Batch, entry: Entry, show_secrets: bool) -> list[Cell | str]:
+def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | str]:
     from json import dumps
 
     from metalog_sources.moment import time_text

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
-from shell.arguments.batch_questions import Group, Many, asks_many, lines_of
-from shell.arguments.question import Asked, add_question, read_question
+from shell.arguments.batch_questions import Many, QuestionGroup, asks_many, lines_of
+from shell.arguments.question import ParsedQuestion, add_question, read_question
 from shell.context import add_config, add_source
 from shell.output.output import Output
 from shell.tasks.checklist import Checklist, answer_checklist, asks_checklist, read_checklist
-from shell.tasks.queries import Judge, judge_of
+from shell.tasks.queries import Queries, judge_of
 from shell.views.explanation import changed_since, point_out, render, section
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> None:
+def _explain_checklist(checklist: Checklist, judge: Queries, output: Output) -> None:
     from authorizer.analysis.json import remedy_json
     from shell.tasks.checklist_remedy import checklist_remedy, checklist_remedy_lines
 
@@ -73,7 +73,7 @@ def _explain_checklist(checklist: Checklist, judge: Judge, output: Output) -> No
         section("to allow", ["kafka-acls has no commands that make all of it pass"], output)
 
 
-def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -> None:
+def _explain(asked: ParsedQuestion, judge: Queries, arguments: Namespace, output: Output) -> None:
     explanation = judge.explain(asked.question, request=asked.request)
     unknown = judge.unknown(asked.question)
     point_out(asked, unknown, explanation.trace.allowed, output, may_go_back=judge.may_go_back)
@@ -87,7 +87,11 @@ def _explain(asked: Asked, judge: Judge, arguments: Namespace, output: Output) -
 
 
 def _explain_many(
-    many: Many, groups: Iterable[Group], judge: Judge, arguments: Namespace, output: Output
+    many: Many,
+    groups: Iterable[QuestionGroup],
+    judge: Queries,
+    arguments: Namespace,
+    output: Output,
 ) -> int:
     from authorizer.analysis.json import to_json
 
@@ -106,7 +110,7 @@ def _explain_many(
     return 2 if many.bad else 0
 
 
-def _print(explanation: Explanation, judge: Judge, arguments: Namespace, output: Output) -> None:
+def _print(explanation: Explanation, judge: Queries, arguments: Namespace, output: Output) -> None:
     """As text; for Markdown fenced, so that columns stay columns in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)

@@ -26,9 +26,9 @@ from metalog_sources.formats.document import Document, ScramUser, in_order
 from shell.context import add_source
 from shell.output.output import Output
 from shell.output.safe import safe
-from shell.tasks.acl_files import Held, held_by
+from shell.tasks.acl_files import HeldDocument, held_by
 from shell.views.acls import sentence
-from shell.views.export_omissions import LeftOut
+from shell.views.export_omissions import ExportOmissions
 
 USAGE: Final = "SOURCE [-o FORMAT] [--to PATH] [options]"
 FORMATS: Final = (
@@ -130,7 +130,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
     _refuse_nothing(document, output)
-    left_out = LeftOut()
+    left_out = ExportOmissions()
     write_whole = _writer(arguments, output, left_out)
 
     def write(part: Document) -> bytes:
@@ -210,7 +210,9 @@ def _without_credential(user: ScramUser) -> ScramUser:
     return user._replace(credential=type(user.credential)(b"", b"", b"", iterations))
 
 
-def _writer(arguments: Namespace, output: Output, left_out: LeftOut) -> Callable[[Document], bytes]:
+def _writer(
+    arguments: Namespace, output: Output, left_out: ExportOmissions
+) -> Callable[[Document], bytes]:
     """Imports the one format that is asked for."""
     if output.format == "avro":
         from metalog_sources.formats.avro import write_avro
@@ -233,7 +235,7 @@ def _writer(arguments: Namespace, output: Output, left_out: LeftOut) -> Callable
     return lambda document: write_yaml(document).encode()
 
 
-def _acls_alone(document: Document, left_out: LeftOut) -> Document:
+def _acls_alone(document: Document, left_out: ExportOmissions) -> Document:
     if document.users:
         left_out.part("SCRAM users")
     if document.owns:
@@ -241,7 +243,7 @@ def _acls_alone(document: Document, left_out: LeftOut) -> Document:
     return Document(document.entries)
 
 
-def _strimzi(document: Document, arguments: Namespace, left_out: LeftOut) -> str:
+def _strimzi(document: Document, arguments: Namespace, left_out: ExportOmissions) -> str:
     from metalog_sources.formats.strimzi import VERSIONS, write_strimzi
 
     written = write_strimzi(
@@ -261,11 +263,11 @@ def _strimzi(document: Document, arguments: Namespace, left_out: LeftOut) -> str
 
 
 def _commands(document: Document, output: Output) -> str:
-    from authorizer.analysis.commands import Change, kafka_acls_command, why_no_command
+    from authorizer.analysis.commands import CommandKind, kafka_acls_command, why_no_command
 
     lines = []
     for entry in in_order(document.entries):
-        command = kafka_acls_command(Change.ADD, entry.acl)
+        command = kafka_acls_command(CommandKind.ADD, entry.acl)
         if command is None:
             output.warn(f"left out: {sentence(entry.acl)}: {why_no_command(entry.acl)}")
         else:
@@ -316,7 +318,7 @@ def _file_name(text: str) -> str:
     return escaped
 
 
-def _write_snapshot(held: Held, arguments: Namespace, output: Output) -> None:
+def _write_snapshot(held: HeldDocument, arguments: Namespace, output: Output) -> None:
     from metalog_sources.store import image_of
     from snapshot.writer import write_snapshot
 
@@ -341,7 +343,9 @@ def _write_snapshot(held: Held, arguments: Namespace, output: Output) -> None:
     output.note(f"written: {path}")
 
 
-def _quorum_records(held: Held, image: MetadataImage) -> Sequence[tuple[ControlMessage, int]]:
+def _quorum_records(
+    held: HeldDocument, image: MetadataImage
+) -> Sequence[tuple[ControlMessage, int]]:
     """What the log said of its voters by then, which is no part of an image."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 

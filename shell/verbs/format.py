@@ -20,7 +20,7 @@ from shell.output.output import Output
 from shell.output.safe import shown
 
 if TYPE_CHECKING:
-    from shell.tasks.node_config import NodeConfig
+    from shell.tasks.node_config import NodeFolders
     from snapshot.formatting import Controller, Formatted, Records
 
 USAGE: Final = "[DIR] [--config FILE] [options]"
@@ -173,7 +173,7 @@ def _say(formatted: Sequence[Formatted], version: str, output: Output) -> None:
         output.line("All of the log directories are already formatted.")
 
 
-def _config(arguments: Namespace) -> NodeConfig | None:
+def _config(arguments: Namespace) -> NodeFolders | None:
     if arguments.config is None:
         return None
     from shell.context import read_properties
@@ -182,7 +182,7 @@ def _config(arguments: Namespace) -> NodeConfig | None:
     return node_config(read_properties(Path(arguments.config)), arguments.config)
 
 
-def _node(arguments: Namespace, config: NodeConfig | None) -> _Node:
+def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
     given = None if arguments.directory is None else Path(arguments.directory)
     if config is None:
         if given is None:
@@ -217,7 +217,7 @@ def _controllers_without_config(arguments: Namespace, node_id: int) -> Sequence[
     return (Controller(node_id, Endpoint(_LISTENER, "localhost", 9093)),)
 
 
-def _controllers(arguments: Namespace, config: NodeConfig) -> Sequence[Controller]:
+def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controller]:
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 

@@ -9,9 +9,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from authorizer.analysis.changes import Change, UserChange
-from authorizer.analysis.since import Cause, Turn, Turns
-from authorizer.history.timeline import AclChange
+from authorizer.analysis.changes import Change, CredentialChange
+from authorizer.analysis.since import Cause, DecisionChange, DecisionChanges
+from authorizer.history.timeline import TimelineChange
 from authorizer.trace import reaches
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
@@ -19,7 +19,7 @@ from metalog.log.folder.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
 from metalog_sources.moment import time_text
 from metalog_sources.source_kinds import LOGS
-from shell.arguments.question import Asked, as_java_writes, read_question
+from shell.arguments.question import ParsedQuestion, as_java_writes, read_question
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation
 from shell.context import (
@@ -35,7 +35,7 @@ from shell.context import (
 )
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
-from shell.tasks.history import History, history_of
+from shell.tasks.history import ChangeHistory, history_of
 from shell.views.acls import KEYS, sentence, values
 from shell.views.explanation import headline, result_cell
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl, Operation, ResourceType
     from metalog.ids import Uuid
-    from metalog.loader import Doubt
+    from metalog.loader import LoadDoubt
     from metalog_sources.replay import Replayed
 
 USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--follow] [options]"
@@ -82,7 +82,7 @@ class Filter(NamedTuple):
         return self.principal in (None, f"User:{user}") and self[1:] == (None, None, [])
 
 
-class Line(NamedTuple):
+class HistoryLine(NamedTuple):
     """A change with the ACL that it took away, if it did and that is known."""
 
     change: Change
@@ -146,7 +146,7 @@ class _Asked(NamedTuple):
     """The history up to where it was replayed; what changed later than offset ``first`` is
     shown, or, with ``follows``, what has been asked for of it."""
 
-    history: History
+    history: ChangeHistory
     replayed: Replayed
     first: int
     follows: bool
@@ -157,7 +157,7 @@ class _Asked(NamedTuple):
         return not self.follows or self.first >= 0
 
 
-def _is_before(doubt: Doubt, offset: int) -> bool:
+def _is_before(doubt: LoadDoubt, offset: int) -> bool:
     """Whether all records of ``doubt`` are certainly below ``offset`` of the log; only the place
     of the first is known, and a snapshot has offsets of its own."""
     fault = doubt.fault
@@ -165,7 +165,7 @@ def _is_before(doubt: Doubt, offset: int) -> bool:
     return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset
 
 
-def _asked(arguments: Namespace) -> Asked | None:
+def _asked(arguments: Namespace) -> ParsedQuestion | None:
     named = arguments.principal and arguments.operation and resources(arguments)
     return read_question(arguments) if arguments.question or named else None
 
@@ -210,21 +210,23 @@ def _following(within: _Asked, output: Output) -> Iterator[list[Change]]:
         output.flush()
 
 
-def _lines(changes: Iterable[Change], bound: dict[Uuid, Acl], wanted: Filter) -> Iterator[Line]:
+def _lines(
+    changes: Iterable[Change], bound: dict[Uuid, Acl], wanted: Filter
+) -> Iterator[HistoryLine]:
     """Each change that passes, keeping account of what is ``bound``."""
     for change in changes:
-        if isinstance(change, UserChange):
+        if isinstance(change, CredentialChange):
             if wanted.passes_user(change.user):
-                yield Line(change)
+                yield HistoryLine(change)
             continue
         removed = bound.pop(change.id, None)
         if change.acl is not None:
             bound[change.id] = change.acl
         if any(acl is not None and wanted.passes(acl) for acl in (change.acl, removed)):
-            yield Line(change, removed)
+            yield HistoryLine(change, removed)
 
 
-def _print(lines: Iterable[Line], output: Output) -> None:
+def _print(lines: Iterable[HistoryLine], output: Output) -> None:
     if output.is_text:
         output.aligned(map(_row, lines))
     else:
@@ -232,10 +234,10 @@ def _print(lines: Iterable[Line], output: Output) -> None:
             output.record(_as_json(line))
 
 
-def _row(line: Line) -> list[Cell | str]:
+def _row(line: HistoryLine) -> list[Cell | str]:
     change = line.change
     when: list[Cell | str] = [Cell(f"--at {change.at}", "name"), time_text(change.time_ms)]
-    if isinstance(change, UserChange):
+    if isinstance(change, CredentialChange):
         named = "another mechanism" if change.mechanism is None else change.mechanism.mechanism_name
         said = f"user {shown(change.user)} {named}"
         if change.iterations is None:
@@ -244,7 +246,7 @@ def _row(line: Line) -> list[Cell | str]:
     return [*when, *_acl_cells(change, line.removed)]
 
 
-def _acl_cells(change: AclChange, removed: Acl | None) -> list[Cell | str]:
+def _acl_cells(change: TimelineChange, removed: Acl | None) -> list[Cell | str]:
     if change.acl is not None:
         return [Cell("+", "good"), sentence(change.acl)]
     said = f"the ACL {uuid_text(change.id)}" if removed is None else sentence(removed)
@@ -255,9 +257,9 @@ def _when(change: Change) -> dict[str, Any]:
     return {"at": change.at, "timestamp": change.time_ms, "offset": change.offset}
 
 
-def _as_json(line: Line) -> dict[str, Any]:
+def _as_json(line: HistoryLine) -> dict[str, Any]:
     change = line.change
-    if isinstance(change, UserChange):
+    if isinstance(change, CredentialChange):
         return _when(change) | {
             "change": "remove" if change.iterations is None else "set",
             "user": change.user,
@@ -275,7 +277,7 @@ def _as_json(line: Line) -> dict[str, Any]:
 
 def _answers(question: Question, config: AuthorizerConfig, within: _Asked, output: Output) -> None:
     history = within.history
-    turns = Turns(history.base.items(), config, question)
+    turns = DecisionChanges(history.base.items(), config, question)
     began = turns.allowed
     every = turns.following(history.of_acls)
     found = [turn for turn in every if turn.change.at > within.first]
@@ -289,11 +291,11 @@ def _answers(question: Question, config: AuthorizerConfig, within: _Asked, outpu
     if within.shows_past:
         _print_turns(found, output)
     for changes in _following(within, output):
-        of_acls = (each for each in changes if isinstance(each, AclChange))
+        of_acls = (each for each in changes if isinstance(each, TimelineChange))
         _print_turns(turns.following(of_acls), output)
 
 
-def _print_turns(turns: Iterable[Turn], output: Output) -> None:
+def _print_turns(turns: Iterable[DecisionChange], output: Output) -> None:
     if output.is_text:
         output.aligned(map(_turn_row, turns), indent="  ")
         return
@@ -301,7 +303,7 @@ def _print_turns(turns: Iterable[Turn], output: Output) -> None:
         output.record(_turn_json(turn))
 
 
-def _turn_row(turn: Turn) -> list[Cell | str]:
+def _turn_row(turn: DecisionChange) -> list[Cell | str]:
     sign = Cell("+", "good") if turn.cause is Cause.ADDED else Cell("-", "bad")
     return [
         Cell(f"--at {turn.change.at}", "name"),
@@ -312,8 +314,8 @@ def _turn_row(turn: Turn) -> list[Cell | str]:
     ]
 
 
-def _turn_json(turn: Turn) -> dict[str, Any]:
-    line = Line(turn.change, turn.acl)
+def _turn_json(turn: DecisionChange) -> dict[str, Any]:
+    line = HistoryLine(turn.change, turn.acl)
     return _as_json(line) | {"result": "ALLOWED" if turn.allowed else "DENIED"}
 
 

@@ -23,10 +23,10 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog_sources.formats.acl_options import Action, Asked, Options, asked
+from metalog_sources.formats.acl_options import AclAction, CommandOptions, EntriesByResource, asked
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
-from metalog_sources.targets.plan import Change, Step, after
+from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import carry_out, refuse_unwritable, target_of
 from shell.arguments.confirm import need_somebody, says_yes
 from shell.arguments.kafka_acls_draft import DRAFT_OPTIONS, with_draft
@@ -124,7 +124,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     _check_target(arguments)
     wanted = asked(with_draft(_options(arguments), arguments, output))
-    if wanted.action is Action.LIST:
+    if wanted.action is AclAction.LIST:
         source = opened_text(arguments.source, arguments, output)
         if wanted.entries:
             source = for_listing(source, list(wanted.entries))
@@ -132,7 +132,7 @@ def run(arguments: Namespace, output: Output) -> int:
         return 0
     target = target_of(opened_source(arguments, output))
     try:
-        if wanted.action is Action.ADD:
+        if wanted.action is AclAction.ADD:
             _add(wanted, target, arguments, output)
         else:
             _remove(wanted, target, arguments, output)
@@ -164,16 +164,16 @@ def _value(arguments: Namespace, option: str) -> list[str]:
     return found
 
 
-def _options(arguments: Namespace) -> Options:
+def _options(arguments: Namespace) -> CommandOptions:
     valued = [option for group in _VALUED.values() for option, _, _ in group]
     flags = [option for group in _FLAGS.values() for option, _ in group]
-    return Options(
+    return CommandOptions(
         {option: _value(arguments, option) for option in valued},
         {option for option in flags if _value(arguments, option)},
     )
 
 
-def _list(wanted: Asked, held: Iterable[Acl], output: Output) -> None:
+def _list(wanted: EntriesByResource, held: Iterable[Acl], output: Output) -> None:
     found = [
         acl
         for acl in sorted(held, key=listing_order)
@@ -194,11 +194,11 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
         output.line()
 
 
-def _add(wanted: Asked, target: Target, arguments: Namespace, output: Output) -> None:
+def _add(wanted: EntriesByResource, target: Target, arguments: Namespace, output: Output) -> None:
     held = set(_acls_on(wanted.entries, target, arguments, output))
     acls = [*wanted.to_add()]
     new = [acl for acl in acls if acl not in held]
-    steps = [Step(Change.ADD, acl) for acl in new]
+    steps = [PlanStep(ChangeKind.ADD, acl) for acl in new]
     refuse_unwritable(target, steps)
     _refuse_lockout(steps, target, arguments, output)
     for resource, group in groupby(acls, _resource_of):
@@ -218,7 +218,9 @@ def _add(wanted: Asked, target: Target, arguments: Namespace, output: Output) ->
     carry_out(target, steps)
 
 
-def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output) -> None:
+def _remove(
+    wanted: EntriesByResource, target: Target, arguments: Namespace, output: Output
+) -> None:
     """What is removed is what the target has once the question is answered."""
     if not arguments.force:
         need_somebody(output.out, "--force")
@@ -230,7 +232,7 @@ def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output)
                 continue
         held = _acls_on([resource], target, arguments, output)
         steps = [
-            Step(Change.REMOVE, acl)
+            PlanStep(ChangeKind.REMOVE, acl)
             for acl in sorted(wanted.matching(held, resource), key=listing_order)
         ]
         _refuse_lockout(steps, target, arguments, output)
@@ -239,7 +241,7 @@ def _remove(wanted: Asked, target: Target, arguments: Namespace, output: Output)
 
 
 def _refuse_lockout(
-    steps: Sequence[Step], target: Target, arguments: Namespace, output: Output
+    steps: Sequence[PlanStep], target: Target, arguments: Namespace, output: Output
 ) -> None:
     """``InvalidRequest`` where the caller, or everyone, could alter no ACLs after ``steps``."""
     from shell.tasks.lockout import lockout_said
@@ -256,12 +258,12 @@ def _refuse_lockout(
         raise InvalidRequest(said)
 
 
-def _refuse_unseen(wanted: Asked, target: Target) -> None:
+def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
     """An ACL that the target cannot say cannot be seen there either, and would stay unnoticed."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
-        probe = Asked(wanted.action, {resource: entries or (anybody,)})
-        refuse_unwritable(target, [Step(Change.REMOVE, acl) for acl in probe.to_add()])
+        probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})
+        refuse_unwritable(target, [PlanStep(ChangeKind.REMOVE, acl) for acl in probe.to_add()])
 
 
 def _print_question(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from authorizer.analysis.lint.checks import CHECKS, Found, lint, worst
+from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, Severity
 from metalog.acl import Acl, words_of
 from metalog.errors import InvalidRequest
@@ -95,7 +95,7 @@ def _chosen(arguments: Namespace) -> list[Check]:
     return [check for check in CHECKS if check.id in only and check.id not in but]
 
 
-def _say_left_out(results: Iterable[Found], output: Output) -> None:
+def _say_left_out(results: Iterable[CheckResult], output: Output) -> None:
     left_out: dict[str, list[str]] = {}
     for check, found in results:
         if found is None and check.needs is not None:
@@ -105,11 +105,11 @@ def _say_left_out(results: Iterable[Found], output: Output) -> None:
         output.note(f"left out: {', '.join(names)}, which {verb} {need}")
 
 
-def _each(results: Iterable[Found]) -> Iterator[tuple[Check, Finding]]:
+def _each(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:
     return ((check, finding) for check, found in results for finding in found or ())
 
 
-def _print(results: Sequence[Found], looked: Looked, output: Output, *, whole: bool) -> None:
+def _print(results: Sequence[CheckResult], looked: Looked, output: Output, *, whole: bool) -> None:
     for check, found in results:
         if not found:
             continue
@@ -161,7 +161,7 @@ def _where(finding: Finding, looked: Looked) -> list[str]:
     return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
 
 
-def _summary(results: Iterable[Found], acls: int) -> str:
+def _summary(results: Iterable[CheckResult], acls: int) -> str:
     counts = Counter(finding.severity for _, finding in _each(results))
     among = counted(acls, "ACL")
     if not counts:
@@ -198,7 +198,7 @@ def _keyed(acl: Acl) -> dict[str, str]:
     return dict(zip(KEYS[1:], words_of(acl), strict=True))
 
 
-def _print_annotations(results: Sequence[Found], looked: Looked, output: Output) -> None:
+def _print_annotations(results: Sequence[CheckResult], looked: Looked, output: Output) -> None:
     from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):
@@ -209,7 +209,7 @@ def _print_annotations(results: Sequence[Found], looked: Looked, output: Output)
         output.line(annotation(level, f"metalog lint: {check.id}", message, *at))
 
 
-def _print_junit(results: Sequence[Found], output: Output) -> None:
+def _print_junit(results: Sequence[CheckResult], output: Output) -> None:
     from shell.output.ci_reports import Case, print_junit
 
     cases = []

@@ -28,7 +28,7 @@ from shell.tasks.planning import (
     summary,
 )
 from shell.tasks.saved_plans import plan_to_save
-from shell.views.pasted_commands import Place
+from shell.views.pasted_commands import CommandTarget
 from shell.views.plan_reports import print_annotations, print_cases
 
 USAGE: Final = "TARGET WANTED… [--prune] [--audit FILE] [--save FILE] [options]"
@@ -182,6 +182,6 @@ def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
     """In the plan's order."""
-    print_commands(made.plan.steps, Place.of(made.source), output)
+    print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:
         output.note(audit.said())

@@ -19,7 +19,7 @@ from shell.arguments.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
 from shell.output.output import Output
 from shell.output.safe import safe, shown
-from shell.tasks.queries import Judge, judge_of
+from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import sentence
 from shell.views.explanation import asked_from, because, resource_said
 
@@ -41,7 +41,7 @@ _ASKED_ABOUT: Final = 100
 """So many names are looked for among those that are known; each costs a pass over the ACLs."""
 
 
-class Held(NamedTuple):
+class ExpectationResult(NamedTuple):
     expected: Expected
     outcome: Outcome
 
@@ -68,7 +68,7 @@ def run(arguments: Namespace, output: Output) -> int:
         pointed_out=[each.question for each in expectations if not each.allowed],
     )
     outcomes = hold(expectations, judge.decide)
-    held = [Held(*pair) for pair in zip(expected, outcomes, strict=True)]
+    held = [ExpectationResult(*pair) for pair in zip(expected, outcomes, strict=True)]
     failed = [each for each in held if not each.outcome.is_met]
     _point_out_unknown(held, judge, output)
     if output.is_text:
@@ -83,9 +83,9 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if failed else 0
 
 
-def _point_out_unknown(held: Iterable[Held], judge: Judge, output: Output) -> None:
+def _point_out_unknown(held: Iterable[ExpectationResult], judge: Queries, output: Output) -> None:
     """A DENY is easily expected of a name that nobody has: then it says nothing."""
-    first: dict[tuple[object, ...], Held] = {}
+    first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in held:
         if not each.expected.expectation.allowed:
             question = each.question
@@ -99,7 +99,13 @@ def _point_out_unknown(held: Iterable[Held], judge: Judge, output: Output) -> No
                 output.note(f"{each.expected.place}: {unknown}")
 
 
-def _print(held: list[Held], failed: list[Held], judge: Judge, source: str, output: Output) -> None:
+def _print(
+    held: list[ExpectationResult],
+    failed: list[ExpectationResult],
+    judge: Queries,
+    source: str,
+    output: Output,
+) -> None:
     for each in failed:
         comment = each.expected.comment
         remark = "" if comment is None else f"  {output.paint(safe(comment), 'faint')}"
@@ -123,7 +129,7 @@ def _asked(question: Question) -> str:
     )
 
 
-def _expected_said(each: Held) -> str:
+def _expected_said(each: ExpectationResult) -> str:
     expectation, decision = each.outcome
     wanted = "ALLOWED" if expectation.allowed else "DENIED"
     if bool(decision.result) is expectation.allowed:
@@ -140,7 +146,7 @@ def _explain(question: Question, source: str) -> str:
     )
 
 
-def _as_json(each: Held, judge: Judge) -> dict[str, Any]:
+def _as_json(each: ExpectationResult, judge: Queries) -> dict[str, Any]:
     expectation, decision = each.outcome
     return judge.answer_json(each.question, decision) | {
         "expected": "ALLOWED" if expectation.allowed else "DENIED",
@@ -152,7 +158,7 @@ def _as_json(each: Held, judge: Judge) -> dict[str, Any]:
     }
 
 
-def _print_annotations(failed: Iterable[Held], output: Output) -> None:
+def _print_annotations(failed: Iterable[ExpectationResult], output: Output) -> None:
     from shell.output.ci_reports import annotation
 
     for each in failed:
@@ -160,7 +166,7 @@ def _print_annotations(failed: Iterable[Held], output: Output) -> None:
         output.line(annotation("error", "metalog test", message, *each.expected.place))
 
 
-def _print_junit(held: Iterable[Held], output: Output) -> None:
+def _print_junit(held: Iterable[ExpectationResult], output: Output) -> None:
     from shell.output.ci_reports import Case, print_junit
 
     cases = []
@@ -171,7 +177,7 @@ def _print_junit(held: Iterable[Held], output: Output) -> None:
     print_junit("metalog test", cases, output)
 
 
-def _by(each: Held) -> str:
+def _by(each: ExpectationResult) -> str:
     decision = each.outcome.decision
     if decision.acl is not None:
         return f" by {sentence(decision.acl)}"

@@ -21,7 +21,7 @@ from metalog_sources.source_kinds import WITH_TOPICS
 from shell.context import add_config, add_source, opened_source, replayed_source
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
-from shell.tasks.queries import Judge, judge_of
+from shell.tasks.queries import Queries, judge_of
 from shell.views.acls import sentence
 from shell.views.holders import holder_records, print_holders
 
@@ -146,7 +146,7 @@ def _partitions_said(topic: _Topic) -> str:
     return counted(topic.partitions, "partition")
 
 
-def _describe(topics: Sequence[_Topic], judge: Judge, output: Output) -> None:
+def _describe(topics: Sequence[_Topic], judge: Queries, output: Output) -> None:
     super_users = sorted(judge.context.config.super_users)
     for number, topic in enumerate(topics):
         if not output.is_text:
@@ -164,7 +164,7 @@ def _describe(topics: Sequence[_Topic], judge: Judge, output: Output) -> None:
         output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
 
 
-def _described(topic: _Topic, judge: Judge) -> dict[str, Any]:
+def _described(topic: _Topic, judge: Queries) -> dict[str, Any]:
     super_users = sorted(judge.context.config.super_users)
     described = _fields(topic) | {"acls": [acl_json(acl, judge.id_of) for acl in topic.acls]}
     for operation in _ASKED:
@@ -179,7 +179,7 @@ def _question(name: str, operation: Operation) -> Question:
     return Question(WILDCARD_PRINCIPAL, operation, ResourceType.TOPIC, name)
 
 
-def _found(question: Question, topic: _Topic, judge: Judge) -> WhoCan:
+def _found(question: Question, topic: _Topic, judge: Queries) -> WhoCan:
     config = judge.context.config
     return who_can(topic.acls, config, question.operation, ResourceType.TOPIC, topic.name)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metalog_sources.targets.target import Target
 
 
-class Move(NamedTuple):
+class CredentialMove(NamedTuple):
     """``replaces``: the target has another credential of that user for that mechanism."""
 
     user: ScramUser
@@ -58,7 +58,7 @@ def add_credentials(parser: ArgumentParser) -> None:
 
 def moves(
     wanted: Sequence[ScramUser], target: Target, arguments: Namespace, output: Output
-) -> tuple[Move, ...]:
+) -> tuple[CredentialMove, ...]:
     """The credentials that ``target`` is to get: those of ``wanted`` that it has not."""
     if not arguments.include_credentials:
         if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
@@ -78,7 +78,7 @@ def moves(
     return tuple(_moves(wanted, target))
 
 
-def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Move]:
+def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[CredentialMove]:
     held = {user[:2]: user for user in target.state().document.users}
     found: dict[object, ScramUser] = {}
     for user in users_in_order(wanted):
@@ -91,17 +91,17 @@ def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Move]:
             )
     for key, user in found.items():
         if held.get(user[:2]) != user:
-            yield Move(user, key in held)
+            yield CredentialMove(user, key in held)
 
 
-def rows(credentials: Sequence[Move]) -> Iterator[list[Cell | str]]:
+def rows(credentials: Sequence[CredentialMove]) -> Iterator[list[Cell | str]]:
     for each in credentials:
         yield [Cell("~", "bad") if each.replaces else Cell("+", "good"), each.said(), ""]
 
 
-def _counted(found: Sequence[Move]) -> str:
+def _counted(found: Sequence[CredentialMove]) -> str:
     return counted(len(found), "SCRAM credential is", "SCRAM credentials are")
 
 
-def said_in_summary(credentials: Sequence[Move]) -> str:
+def said_in_summary(credentials: Sequence[CredentialMove]) -> str:
     return f"{counted(len(credentials), 'SCRAM credential')} to set"

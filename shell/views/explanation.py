@@ -17,7 +17,7 @@ from authorizer.analysis.since import Cause
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
 from metalog.plurals import counted, plural
-from shell.arguments.question import Asked
+from shell.arguments.question import ParsedQuestion
 from shell.output.output import Cell, Output
 from shell.output.safe import shown
 from shell.tasks.unknown_names import Unknown
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from authorizer.analysis.explain import Explanation
     from authorizer.analysis.near_misses import NearMiss
     from authorizer.trace import Trace
-    from shell.tasks.queries import Judge
+    from shell.tasks.queries import Queries
 
 _USER: Final = "User:"
 _GUTTER: Final = 10
@@ -87,14 +87,14 @@ def result_cell(allowed: bool) -> Cell:
     return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
 
 
-def changed_since(asked: Asked, allowed: bool) -> str:
+def changed_since(asked: ParsedQuestion, allowed: bool) -> str:
     """What to say where Kafka answered otherwise when it wrote the line."""
     if asked.audit is None or bool(asked.audit.result) is allowed:
         return ""
     return "ALLOWED then" if asked.audit.result else "DENIED then"
 
 
-def doubted(asked: Asked) -> str:
+def doubted(asked: ParsedQuestion) -> str:
     """What to say of a line that a hostile name may have forged."""
     if asked.audit is None:
         return ""
@@ -104,7 +104,7 @@ def doubted(asked: Asked) -> str:
 
 
 def point_out(
-    asked: Asked,
+    asked: ParsedQuestion,
     unknown: Iterable[Unknown],
     allowed: bool,
     output: Output,
@@ -179,7 +179,7 @@ def because(question: Question, traced: Trace) -> str:
     return f"{reach} {resource_said(question)}, and {match} ({decision.rule})."
 
 
-def render(explanation: Explanation, judge: Judge, output: Output, *, whole: bool) -> None:
+def render(explanation: Explanation, judge: Queries, output: Output, *, whole: bool) -> None:
     """The whole explanation on ``output``; what matters most comes first."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
@@ -266,7 +266,7 @@ def _hosts(explanation: Explanation, output: Output) -> None:
     section("but from", lines, output)
 
 
-def _near_misses(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
+def _near_misses(explanation: Explanation, judge: Queries, output: Output, whole: bool) -> None:
     near = explanation.near_misses
     kept = near if whole else _nearest(explanation)
     if not kept:
@@ -307,7 +307,7 @@ def near_said(miss: NearMiss, question: Question) -> str:
     )
 
 
-def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
+def _since(explanation: Explanation, judge: Queries, output: Output) -> None:
     since = explanation.since
     if since is None or explanation.trace.decision.rule == SUPER_USER:
         return
@@ -321,7 +321,7 @@ def _since(explanation: Explanation, judge: Judge, output: Output) -> None:
     section("since", [*said, f"  --at {since.at - 1} shows how it was before"], output)
 
 
-def _remedies(explanation: Explanation, judge: Judge, output: Output, whole: bool) -> None:
+def _remedies(explanation: Explanation, judge: Queries, output: Output, whole: bool) -> None:
     if not explanation.remedies and not explanation.trace.allowed:
         said = "no narrow change does: ask about one principal and one operation"
         section("to allow", [said], output)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAMED: Final = 3
 
 
-class LeftOut:
+class ExportOmissions:
     """Call ``say`` once all is written."""
 
     def __init__(self) -> None:

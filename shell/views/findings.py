@@ -29,7 +29,7 @@ _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
 STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
 
 
-class Asked(NamedTuple):
+class FindingOptions(NamedTuple):
     """What a finding is of, and the share of hours that may be without allowed lines."""
 
     tables: Tables
@@ -142,7 +142,7 @@ def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
 
 
 def print_basis(
-    asked: Asked, seen: Seen, requests: int, unknown: Iterable[str], output: Output
+    asked: FindingOptions, seen: Seen, requests: int, unknown: Iterable[str], output: Output
 ) -> None:
     """What commands are based on, as comments above them: they are mailed without the rest."""
     tables, window, tolerated = asked

@@ -19,7 +19,7 @@ from shell.views.explanation import resource_said
 
 if TYPE_CHECKING:
     from authorizer.trace import Question
-    from shell.tasks.queries import Judge
+    from shell.tasks.queries import Queries
 
 _HOSTS_SHOWN: Final = 3
 
@@ -88,7 +88,7 @@ def _hosts(answers: Iterable[HostAnswer]) -> str:
 
 
 def holder_records(
-    question: Question, found: WhoCan, super_users: Sequence[str], judge: Judge
+    question: Question, found: WhoCan, super_users: Sequence[str], judge: Queries
 ) -> Iterator[dict[str, Any]]:
     """``found`` as JSON objects, super users first."""
     rule = "DefaultAllow" if found.by_default else "MatchingAcl"

@@ -26,14 +26,14 @@ class CommandLine(str):
     """A line to copy: on a terminal too it stays one."""
 
 
-class Place(NamedTuple):
+class CommandTarget(NamedTuple):
     """Where commands go: kafka-acls' options for it, and the TARGET of metalog's verb."""
 
     options: str
     target: str
 
     @classmethod
-    def of(cls, source: Source) -> Place:
+    def of(cls, source: Source) -> CommandTarget:
         """The cluster or the controllers that ``source`` was read from, by its settings."""
         if source.kind == "zookeeper":
             return ANY_PLACE._replace(target=quoted(source.text))
@@ -63,18 +63,18 @@ class Place(NamedTuple):
         return {"commands": self.commands(listed), "ownCommands": self.own_commands(listed)}
 
 
-ANY_PLACE: Final = Place(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
+ANY_PLACE: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
 """Left to the reader's shell, so that a pasted line cannot reach a cluster by chance."""
 
 
-def place_lines(place: Place) -> Iterator[str]:
+def place_lines(place: CommandTarget) -> Iterator[str]:
     """What the reader's shell must know before commands for ``place`` run in it."""
     if place.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
 
 
 def command_lines(
-    commands: Iterable[str], place: Place, output: Output, *, own: bool
+    commands: Iterable[str], place: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
     """kafka-acls' commands, and, if ``own``, the same by metalog."""
     listed = list(commands)

@@ -13,9 +13,9 @@ from shell.tasks.planning import summary
 from shell.views.acls import sentence
 
 if TYPE_CHECKING:
-    from metalog_sources.targets.plan import Step
+    from metalog_sources.targets.plan import PlanStep
     from shell.output.output import Output
-    from shell.tasks.plan_audit import Audit, Turned
+    from shell.tasks.plan_audit import Audit, ChangedAnswers
     from shell.tasks.plan_checks import Refusal
     from shell.tasks.planning import Planned
 
@@ -62,9 +62,9 @@ def print_cases(
     print_junit(_TITLE, cases, output)
 
 
-def step_said(step: Step) -> str:
+def step_said(step: PlanStep) -> str:
     return f"{step.change.value} {sentence(step.acl)}"
 
 
-def _broken_said(turned: Turned) -> str:
+def _broken_said(turned: ChangedAnswers) -> str:
     return f"{turned.group.times:,} x {' '.join(asked_words(turned))}: ALLOWED -> DENIED"

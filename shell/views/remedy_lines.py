@@ -13,7 +13,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from shell.output.output import Output
 from shell.output.safe import shown
 from shell.views.acls import host_said, resource_kind
-from shell.views.pasted_commands import Place, command_lines, place_lines
+from shell.views.pasted_commands import CommandTarget, command_lines, place_lines
 
 if TYPE_CHECKING:
     from authorizer.analysis.remedies import Remedy
@@ -30,7 +30,12 @@ _USES: Final = {
 
 
 def remedy_lines(
-    remedies: Sequence[Remedy], question: Question, place: Place, output: Output, *, whole: bool
+    remedies: Sequence[Remedy],
+    question: Question,
+    place: CommandTarget,
+    output: Output,
+    *,
+    whole: bool,
 ) -> Iterator[str]:
     """All of ``remedies``, or the first few."""
     shown_ones = remedies if whole else remedies[:_SHOWN]

@@ -21,7 +21,7 @@ from authorizer import (
     ResourceType,
     spec,
 )
-from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.decide import ALLOWED, ALLOWED_TO_SUPER_USER
 from authorizer.engine.index import AclIndex
 from metalog.errors import InvalidRequest
@@ -46,9 +46,13 @@ def _requests(choose: random.Random) -> list[Any]:
     return [tuple(map(choose.choice, fields)) for _ in range(choose.randrange(40))]
 
 
-def _columns(asked: list[Any]) -> Columns:
+def _columns(asked: list[Any]) -> RequestColumns:
     rows = [(who, host, op.name, kind.name, name) for who, host, op, kind, name in asked]
-    return Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
+    return (
+        RequestColumns(*map(list, zip(*rows, strict=True)))
+        if rows
+        else RequestColumns([], [], [], [], [])
+    )
 
 
 @settings(max_examples=300, deadline=None, database=None)
@@ -88,7 +92,7 @@ def _hold_against_kafka(header: dict[str, Any], held: Acls, lines: list[dict[str
     asked = [line for line in lines if "rule" in line and line["rule"] is not None]
     config = AuthorizerConfig(frozenset(header["superUsers"]), header["allowEveryone"])
     bulk = BulkDecider(AclIndex.of(held.by_id.values()), config)
-    columns = Columns(
+    columns = RequestColumns(
         *(
             [line[field] for line in asked]
             for field in ("principal", "host", "operation", "resourceType", "resourceName")
@@ -115,7 +119,7 @@ def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: st
     for super_users in (frozenset(), frozenset(["User:a"])):
         bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig(super_users, True))
         with pytest.raises(InvalidRequest) as refused:
-            bulk.allowed(Columns(*columns))
+            bulk.allowed(RequestColumns(*columns))
         assert str(refused.value).startswith(problem)
 
 
@@ -130,7 +134,7 @@ def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
         before = tracemalloc.get_traced_memory()[0]
         for call in range(50):
             who = f"User:{call}".ljust(16_384, "x")
-            decider.allowed(Columns([who], [HOSTS[0]], ["READ"], ["TOPIC"], ["t"]))
+            decider.allowed(RequestColumns([who], [HOSTS[0]], ["READ"], ["TOPIC"], ["t"]))
         assert tracemalloc.get_traced_memory()[0] - before < 400_000
     finally:
         tracemalloc.stop()

@@ -18,7 +18,7 @@ from authorizer import (
 )
 from authorizer.audit.line import format_line
 from authorizer.compat.kip11 import Resource, Session, SimpleAclAuthorizer
-from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.decide import AuthorizationResult
 from authorizer.engine.index import AclIndex
 from metalog.ids import Uuid
@@ -66,7 +66,7 @@ def test_a_deny_holds_for_each_spelling_of_its_host(denied: str, host: str) -> N
     def answers(asked: str) -> list[bool]:
         context = RequestContext("User:app", asked)
         by_type = authorizer.authorize_by_resource_type(context, Operation.READ, ResourceType.TOPIC)
-        columns = Columns(["User:app"], [asked], ["READ"], ["TOPIC"], ["pay"])
+        columns = RequestColumns(["User:app"], [asked], ["READ"], ["TOPIC"], ["pay"])
         return [
             authorizer.is_allowed(context, READ),
             authorizer.authorize(context, [READ])[0] is AuthorizationResult.ALLOWED,

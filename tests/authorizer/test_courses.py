@@ -14,8 +14,8 @@ from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histori
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER
-from authorizer.history.decision_timeline import Courses
-from authorizer.history.timeline import AclChange, Edge, Timeline, lives
+from authorizer.history.decision_timeline import DecisionTimelines
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
 from authorizer.trace import Question
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
@@ -47,10 +47,10 @@ GROUPS_READ = Acl(
 @settings(max_examples=60)
 @given(bases, histories(), st.booleans(), st.randoms())
 def test_each_answer_at_each_version_is_the_specifications(
-    base: dict[Uuid, Acl], changes: list[AclChange], default: bool, choose: Random
+    base: dict[Uuid, Acl], changes: list[TimelineChange], default: bool, choose: Random
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
-    courses = Courses(timeline)
+    courses = DecisionTimelines(timeline)
     config = AuthorizerConfig(frozenset([SUPER_USER]), default)
     for question in choose.sample(QUESTIONS, 100):
         for version in range(len(timeline)):
@@ -64,10 +64,10 @@ def test_each_answer_at_each_version_is_the_specifications(
 
 @given(bases, histories())
 def test_the_life_that_decides_is_alive_and_a_turn_is_one(
-    base: dict[Uuid, Acl], changes: list[AclChange]
+    base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
-    courses = Courses(timeline)
+    courses = DecisionTimelines(timeline)
     for question in QUESTIONS[::5]:
         course = courses.course_of(question)
         assert course.since[0] == 0
@@ -79,7 +79,7 @@ def test_the_life_that_decides_is_alive_and_a_turn_is_one(
 
 
 def test_further_principals_match_as_the_sessions_does() -> None:
-    courses = Courses(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
+    courses = DecisionTimelines(Timeline(Edge(0, 0), lives({Uuid(bytes(16)): GROUPS_READ}, [])))
     alone = Question("User:a", Operation.READ, ResourceType.TOPIC, "t")
     with_group = alone._replace(additional_principals=("Group:a",))
     assert [courses.course_of(each).by for each in (alone, with_group)] == [(-2,), (0,)]
@@ -87,7 +87,7 @@ def test_further_principals_match_as_the_sessions_does() -> None:
 
 def test_what_is_answered_alike_has_one_number() -> None:
     base = {Uuid(bytes([n]) * 16): GROUPS_READ for n in range(2)}
-    courses = Courses(Timeline(Edge(0, 0), lives(base, [])))
+    courses = DecisionTimelines(Timeline(Edge(0, 0), lives(base, [])))
     names = ["t", "u", "v", "*x"]
     reaches = Counter(courses.reach(ResourceType.TOPIC, name) for name in names)
     assert sorted(reaches.values()) == [1, 1, 2]
@@ -96,9 +96,9 @@ def test_what_is_answered_alike_has_one_number() -> None:
 
 @given(bases, histories())
 def test_whom_nothing_names_nothing_matches(
-    base: dict[Uuid, Acl], changes: list[AclChange]
+    base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
-    courses = Courses(Timeline(Edge(START, 100), lives(base, changes)))
+    courses = DecisionTimelines(Timeline(Edge(START, 100), lives(base, changes)))
     for question in QUESTIONS[::5]:
         reach = courses.reach(question.resource_type, question.resource_name)
         named = courses.named(reach)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from small_histories import START, at_offset, bases, histories, replayed
 
-from authorizer.history.timeline import AclChange, Edge, Life, Timeline, lives
+from authorizer.history.timeline import AclLifetime, Edge, Timeline, TimelineChange, lives
 from metalog.acl import Acl
 from metalog.errors import InvalidMoment
 from metalog.ids import Uuid
@@ -18,7 +18,7 @@ def known_at(timeline: Timeline, version: int) -> dict[Uuid, Acl]:
 
 @given(bases, histories())
 def test_a_version_is_the_state_after_all_changes_below_its_offset(
-    base: dict[Uuid, Acl], changes: list[AclChange]
+    base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
     for offset in range(START, START + 30):
@@ -27,7 +27,7 @@ def test_a_version_is_the_state_after_all_changes_below_its_offset(
 
 @given(bases, histories())
 def test_a_time_is_the_state_after_all_changes_up_to_it(
-    base: dict[Uuid, Acl], changes: list[AclChange]
+    base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
     timeline = Timeline(Edge(START, 100), lives(base, changes))
     for time in range(100, 113):
@@ -37,7 +37,7 @@ def test_a_time_is_the_state_after_all_changes_up_to_it(
 
 @given(bases, histories())
 def test_lives_are_what_holds_at_each_offset(
-    base: dict[Uuid, Acl], changes: list[AclChange]
+    base: dict[Uuid, Acl], changes: list[TimelineChange]
 ) -> None:
     found = list(lives(base, changes))
     for offset in range(START, START + 30):
@@ -49,7 +49,7 @@ def test_lives_are_what_holds_at_each_offset(
 def test_what_began_and_ended_in_one_transaction_never_was() -> None:
     [acl] = _acls()
     uuid = Uuid(bytes(16))
-    changes = [AclChange(7, uuid, acl, 100, 9), AclChange(8, uuid, None, 100, 9)]
+    changes = [TimelineChange(7, uuid, acl, 100, 9), TimelineChange(8, uuid, None, 100, 9)]
     assert list(lives({}, changes)) == []
     assert len(Timeline(Edge(0, 0), [])) == 1
 
@@ -57,8 +57,8 @@ def test_what_began_and_ended_in_one_transaction_never_was() -> None:
 def test_a_life_has_its_edges() -> None:
     [acl] = _acls()
     uuid = Uuid(bytes(16))
-    changes = [AclChange(7, uuid, acl, 100), AclChange(9, uuid, None, 200)]
-    assert list(lives({}, changes)) == [Life(uuid, acl, Edge(8, 100), Edge(10, 200))]
+    changes = [TimelineChange(7, uuid, acl, 100), TimelineChange(9, uuid, None, 200)]
+    assert list(lives({}, changes)) == [AclLifetime(uuid, acl, Edge(8, 100), Edge(10, 200))]
     timeline = Timeline(Edge(0, 0), lives({}, changes))
     assert (timeline.offsets, timeline.times) == ((0, 8, 10), (0, 100, 200))
     assert [timeline.span(life) for life in timeline.lives] == [(1, 2)]

@@ -22,7 +22,7 @@ from metalog.records.checkpoint import snapshot_batches
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.browser.builtins import BUILTINS
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
 
@@ -176,7 +176,7 @@ def kafkas_tree(tools: KafkaTools, file: Path, path: str) -> str:
 def our_tree(image: MetadataImage, path: str) -> str:
     output = Output(io.StringIO(), io.StringIO())
     root = root_directory(image, show_secrets=True)
-    Session(root, BUILTINS, output).run_words(["tree", path])
+    ShellSession(root, BUILTINS, output).run_words(["tree", path])
     return output.out.getvalue()
 
 

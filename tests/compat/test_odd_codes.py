@@ -25,7 +25,7 @@ from authorizer import (
     StandardAuthorizer,
 )
 from authorizer.analysis.who_can import who_can
-from authorizer.engine.bulk import BulkDecider, Columns
+from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question, trace
 from metalog.errors import InvalidRequest
@@ -123,7 +123,7 @@ def _hold_other_paths_against(allowed: bool, world: KafkaWorld, question: KafkaQ
     principal, host, operation, resource_type, name = question
     assert name is not None
     config = AuthorizerConfig()
-    columns = Columns([principal], [host], [operation.name], [resource_type.name], [name])
+    columns = RequestColumns([principal], [host], [operation.name], [resource_type.name], [name])
     assert BulkDecider(AclIndex.of(world.acls), config).allowed(columns) == [allowed]
     asked = Question(principal, operation, resource_type, name, host)
     assert trace(world.acls, config, asked).allowed is allowed

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from authorizer.permissions.table import APIS, Api
+from authorizer.permissions.table import APIS, ApiPermissions
 
 HANDLERS = [
     f"kafka/server/{name}.class"
@@ -151,7 +151,9 @@ def test_every_request_that_a_client_can_send_is_there(kafka_jars: Path) -> None
 
 
 @pytest.mark.parametrize("api", APIS, ids=[api.name for api in APIS])
-def test_a_request_needs_what_kafka_asks_for(api: Api, asked_by_kafka: dict[str, set[str]]) -> None:
+def test_a_request_needs_what_kafka_asks_for(
+    api: ApiPermissions, asked_by_kafka: dict[str, set[str]]
+) -> None:
     needed = {each.operation.name for need in api.needs for each in need.one_of}
     assert needed == asked_by_kafka.get(api.name, set())
 

@@ -21,7 +21,7 @@ from metalog.errors import InvalidSource, InvalidTarget
 from metalog.scram import ScramMechanism, credential_of, salted_password
 from metalog_sources.formats import znodes
 from metalog_sources.live.zookeeper import ZookeeperStore
-from metalog_sources.live.zookeeper_session import Session
+from metalog_sources.live.zookeeper_session import ZooKeeperSession
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.main import main
@@ -252,7 +252,7 @@ def test_what_changes_while_it_is_read_is_read_again(
     url, _ = fresh
     store, other = opened(url), opened(url)
     other.create([acl("old"), acl("gone")])
-    original = Session.nodes
+    original = ZooKeeperSession.nodes
 
     def change() -> None:
         other.create([acl("new"), acl("old", "User:b")])
@@ -260,14 +260,14 @@ def test_what_changes_while_it_is_read_is_read_again(
 
     turns = iter([change])
 
-    def nodes(self: Session, paths: Any) -> Any:
+    def nodes(self: ZooKeeperSession, paths: Any) -> Any:
         found = original(self, paths)
         if self is store._session:
             for turn in turns:
                 turn()
         return found
 
-    monkeypatch.setattr(Session, "nodes", nodes)
+    monkeypatch.setattr(ZooKeeperSession, "nodes", nodes)
     assert set(store.state().document.acls) == {acl("old"), acl("old", "User:b"), acl("new")}
 
 

@@ -24,15 +24,15 @@ from metalog.scram import (
     credential_of,
     salted_password,
 )
-from metalog.wire.client.sasl import AuthenticationFailed, Credentials, LoginPutOff
-from metalog.wire.client.session import Session
+from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff, SaslCredentials
+from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import write_request
 from metalog.wire.schema import request_type
 from metalog.wire.versions import VersionRange, Versions
 from metalog_node.auth.authentication import MECHANISMS, LoginRefused, Logins
-from metalog_node.auth.dummy_credentials import Decoys
-from metalog_node.net.connection import BEFORE_LOGIN_BYTES, Asked, ServerConnection
+from metalog_node.auth.dummy_credentials import DummyCredentials
+from metalog_node.net.connection import BEFORE_LOGIN_BYTES, QueuedRequest, ServerConnection
 
 ANONYMOUS = KafkaPrincipal("User", "ANONYMOUS")
 SPOKEN: Versions = {
@@ -57,7 +57,7 @@ class OneUser:
     is_loaded = True
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        return Decoys({}, b"secret").of(mechanism, user)
+        return DummyCredentials({}, b"secret").of(mechanism, user)
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return KEPT[mechanism] if user == NAME else None
@@ -88,7 +88,7 @@ def describe_acls() -> object:
     )
 
 
-def joined(session: Session, connection: ServerConnection, *, cut: int) -> None:
+def joined(session: ClientSession, connection: ServerConnection, *, cut: int) -> None:
     """Carry bytes both ways, ``cut`` at a time, until neither has more to say."""
     to_server = session.opening()
     while to_server:
@@ -108,7 +108,7 @@ def pieces(data: bytes, cut: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("cut", [1, 1 << 20])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_login_names_the_user(mechanism: str, cut: int) -> None:
-    session = Session("test", Credentials(mechanism, NAME, PASSWORD), entropy=os.urandom)
+    session = ClientSession("test", SaslCredentials(mechanism, NAME, PASSWORD), entropy=os.urandom)
     connection = server(with_login=True)
     joined(session, connection, cut=cut)
     assert session.is_ready
@@ -120,7 +120,7 @@ def test_a_login_names_the_user(mechanism: str, cut: int) -> None:
 def test_an_unknown_user_is_told_what_a_wrong_password_is(
     mechanism: str, name: str, password: str
 ) -> None:
-    session = Session("test", Credentials(mechanism, name, password), entropy=os.urandom)
+    session = ClientSession("test", SaslCredentials(mechanism, name, password), entropy=os.urandom)
     connection = server(with_login=True)
     with pytest.raises(AuthenticationFailed) as refused:
         joined(session, connection, cut=1 << 20)
@@ -304,7 +304,9 @@ def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
         principal=ANONYMOUS,
         most_bytes=1000,
     )
-    session = Session("test", Credentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom)
+    session = ClientSession(
+        "test", SaslCredentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom
+    )
     with pytest.raises(LoginPutOff, match="the node is not ready"):
         joined(session, connection, cut=1 << 20)
     assert connection.is_over
@@ -312,7 +314,9 @@ def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
 
 
 def test_a_mechanism_that_is_not_enabled_is_answered_by_those_that_are() -> None:
-    session = Session("test", Credentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom)
+    session = ClientSession(
+        "test", SaslCredentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom
+    )
     plain_only = logins()._replace(mechanisms=("PLAIN",))
     connection = ServerConnection(SPOKEN, logins=plain_only, principal=ANONYMOUS, most_bytes=1000)
     with pytest.raises(AuthenticationFailed, match="but PLAIN"):
@@ -328,8 +332,12 @@ def test_requests_come_out_in_order_with_all_their_bytes(cut: int) -> None:
     payloads = [write_request(describe_acls(), each, "test") for each in range(3)]
     stream = b"".join(map(framed, payloads))
     steps = [step for piece in pieces(stream, cut) for step in connection.receive(piece)]
-    assert [step.payload for step in steps if isinstance(step, Asked)] == payloads
-    assert [step.head.correlation_id for step in steps if isinstance(step, Asked)] == [0, 1, 2]
+    assert [step.payload for step in steps if isinstance(step, QueuedRequest)] == payloads
+    assert [step.head.correlation_id for step in steps if isinstance(step, QueuedRequest)] == [
+        0,
+        1,
+        2,
+    ]
     assert connection.principal == ANONYMOUS
 
 

@@ -20,8 +20,8 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.scram import ScramImage
 from metalog.image.table import Table
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_node.auth.dummy_credentials import MOST_CANDIDATES, Decoys
-from metalog_node.publish.publishers import Credentials
+from metalog_node.auth.dummy_credentials import MOST_CANDIDATES, DummyCredentials
+from metalog_node.publish.publishers import CredentialsPublisher
 
 SHA_256 = ScramMechanism.SCRAM_SHA_256
 KAFKAS_SALT = base64.b64decode("MWR0czdjamY4N3V0MDdlejNoeDM4ZTAzY3E=")
@@ -40,9 +40,11 @@ def decoy(user: str, *known: ScramCredential) -> ScramCredential:
     return of_users(known, os.urandom(32)).of(SHA_256, user)
 
 
-def of_users(known: Iterable[ScramCredential], secret: bytes) -> Decoys:
+def of_users(known: Iterable[ScramCredential], secret: bytes) -> DummyCredentials:
     """Of users who log in by one mechanism, whatever their names."""
-    return Decoys({SHA_256: {f"known-{place}": each for place, each in enumerate(known)}}, secret)
+    return DummyCredentials(
+        {SHA_256: {f"known-{place}": each for place, each in enumerate(known)}}, secret
+    )
 
 
 def shown(*known: ScramCredential) -> dict[str, tuple[bytes, int]]:
@@ -118,7 +120,7 @@ def test_an_attacker_who_searches_between_names_finds_none(seed: int) -> None:
         user: credential(iterations=8192 if number % 2 else 4096)
         for number, user in enumerate(users)
     }
-    decoys = Decoys({SHA_256: known}, os.urandom(32))
+    decoys = DummyCredentials({SHA_256: known}, os.urandom(32))
     asked = [f"{each:06}" for each in range(0, 10**6, 997)]
     seen = [decoys.of(SHA_256, each).iterations for each in asked]
     changes = sum(one != other for one, other in pairwise(seen))
@@ -168,7 +170,7 @@ def test_what_is_shown_by_two_mechanisms_is_of_one_user() -> None:
         }
         for which, mechanism in enumerate(ScramMechanism)
     }
-    decoys = Decoys(known, b"secret")
+    decoys = DummyCredentials(known, b"secret")
     seen = {tuple(decoys.of(each, name).iterations for each in ScramMechanism) for name in NAMES}
     assert seen == set(pairs)
 
@@ -182,7 +184,7 @@ def test_a_mechanism_that_a_user_lacks_looks_like_one_that_others_have() -> None
         sha_512: {f"both-{each}": credential(iterations=8192) for each in range(50)}
         | {f"one-{each}": credential(iterations=8192) for each in range(50)},
     }
-    decoys = Decoys(known, b"secret")
+    decoys = DummyCredentials(known, b"secret")
     assert {decoys.of(SHA_256, each).iterations for each in (*NAMES, *known[sha_512])} == {4096}
 
 
@@ -199,7 +201,7 @@ def test_dummies_follow_the_newest_image() -> None:
     sha_512 = ScramMechanism.SCRAM_SHA_512
     users = Table({"zoe": credential(iterations=8192)})
     image = MetadataImage()._replace(scram=ScramImage(Table({sha_512: users})))
-    credentials = Credentials(b"secret")
+    credentials = CredentialsPublisher(b"secret")
     manifest = LogManifest(NOTHING, Leader(1, 1), 1, 1, 1)
     before = {each: credentials.decoy(each, "mallory") for each in ScramMechanism}
     assert not credentials.is_loaded

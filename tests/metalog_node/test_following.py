@@ -25,7 +25,7 @@ from metalog.ports import Appended, HighWatermark, LogEvent
 from metalog.records.batch import encode_batch
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
-from metalog.wire.fetch import Place, fetch_request, read_fetched
+from metalog.wire.fetch import FetchPosition, fetch_request, read_fetched
 from metalog.wire.hosts import Address
 from metalog.wire.schema import request_parts
 from metalog_node.node import Node
@@ -120,7 +120,7 @@ def ends(node: Node) -> tuple[int, int]:
     return bounds.end, bounds.epoch
 
 
-def ask(node: Node, place: Place, wait_s: float = 0.0) -> object:
+def ask(node: Node, place: FetchPosition, wait_s: float = 0.0) -> object:
     with Connection(node.addresses["CONTROLLER"], PLAINTEXT) as connection:
         request = fetch_request(18, place, cluster_id=None, wait_s=wait_s)
         return read_fetched(connection.ask(request))
@@ -131,12 +131,12 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     add(controller, "one")
     end, epoch = ends(controller)
     asked = {
-        "epoch too low": Place(end, epoch, epoch - 1, end),
-        "epoch too high": Place(end, epoch, epoch + 1, end),
-        "past the end": Place(end + 5, epoch, epoch, end),
-        "another history": Place(end, epoch - 1, epoch, end),
-        "negative": Place(-1, 0, epoch, -1),
-        "at the end": Place(end, epoch, epoch, end),
+        "epoch too low": FetchPosition(end, epoch, epoch - 1, end),
+        "epoch too high": FetchPosition(end, epoch, epoch + 1, end),
+        "past the end": FetchPosition(end + 5, epoch, epoch, end),
+        "another history": FetchPosition(end, epoch - 1, epoch, end),
+        "negative": FetchPosition(-1, 0, epoch, -1),
+        "at the end": FetchPosition(end, epoch, epoch, end),
     }
     told = {what: ask(controller, place) for what, place in asked.items()}
     assert {what: each.code for what, each in told.items()} == {
@@ -155,7 +155,7 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
     assert [each.endpoints for each in told.values()] == [here] * len(told)
     assert (told["at the end"].records, told["at the end"].high_watermark) == (b"", end)
     with Connection(controller.addresses["CONTROLLER"], PLAINTEXT) as connection:
-        place = Place(end, epoch, epoch, end)
+        place = FetchPosition(end, epoch, epoch, end)
         request = fetch_request(18, place, cluster_id="another", wait_s=0)
         assert read_fetched(connection.ask(request)).code == 104
 
@@ -163,7 +163,9 @@ def test_what_an_observer_is_told_of_an_odd_place(controller: Node) -> None:
 def test_observers_that_wait_hold_up_nobody(controller: Node) -> None:
     """More of them than the node has threads; all hear of the change at once."""
     end, epoch = ends(controller)
-    request = fetch_request(18, Place(end, epoch, epoch, end), cluster_id=None, wait_s=PATIENCE_S)
+    request = fetch_request(
+        18, FetchPosition(end, epoch, epoch, end), cluster_id=None, wait_s=PATIENCE_S
+    )
     address = controller.addresses["CONTROLLER"]
     observers = [Connection(address, PLAINTEXT) for _ in range(40)]
     with ThreadPoolExecutor(40) as threads:

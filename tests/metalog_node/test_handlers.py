@@ -28,9 +28,9 @@ from metalog.wire.envelope import seal, unsealed_answer
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import (
-    Head,
-    Request,
+    RequestHeader,
     UnreadRequest,
+    WireRequest,
     read_head,
     read_response,
     write_request,
@@ -38,7 +38,7 @@ from metalog.wire.messages import (
 from metalog.wire.schema import request_parts, request_type, response_type
 from metalog_node.apis import apis_of
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.handlers.request import PasswordSetting, Question, Services, answer
+from metalog_node.handlers.request import IncomingRequest, PasswordSetting, Services, answer
 
 CREATE, DELETE, DESCRIBE, ENVELOPE, METADATA, QUOTAS = 30, 31, 29, 58, 3, 48
 CONTROLLER = Listener("CONTROLLER", "127.0.0.1", 9093, SecurityProtocol.PLAINTEXT, True)
@@ -85,10 +85,12 @@ def asked(
     services: Services, body: Any, principal: str = ADMIN, *, is_encrypted: bool = False
 ) -> Any:
     """What the node answers to ``body``, read from its bytes."""
-    head = Head(body.__api_key__, body.__version__, 7)
+    head = RequestHeader(body.__api_key__, body.__version__, 7)
     api = apis_of(is_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
-    question = Question(Request(head, "test", body), b"", context, CONTROLLER, is_encrypted)
+    question = IncomingRequest(
+        WireRequest(head, "test", body), b"", context, CONTROLLER, is_encrypted
+    )
     answered = answer(api, services, question)
     return answered.result(20) if hasattr(answered, "result") else answered
 
@@ -294,7 +296,9 @@ def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
     )
     listener = CONTROLLER._replace(is_controllers=False)
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
-    question = Question(Request(Head(METADATA, 13, 7), "test", body), b"", context, listener, False)
+    question = IncomingRequest(
+        WireRequest(RequestHeader(METADATA, 13, 7), "test", body), b"", context, listener, False
+    )
     api = apis_of(is_controllers=False)[METADATA]
     answered: Any = answer(api, services._replace(authorizer=authorizer), question)
     assert [(each.name, int(each.error_code)) for each in answered.topics] == [("a", 29), ("b", 29)]
@@ -314,7 +318,7 @@ def test_of_a_change_that_is_refused_the_items_are_only_counted(
     payload = hostile(request_type(key, 3), Shape()).removesuffix(b"\x01\0") + b"\x04\xff\xff\xff"
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", api.name)
     request = UnreadRequest(read_head(payload), payload, api.most_elements)
-    question = Question(request, payload, context, CONTROLLER, is_encrypted=False)
+    question = IncomingRequest(request, payload, context, CONTROLLER, is_encrypted=False)
     answered: Any = answer(api, services, question)
     told = answered.results if key == CREATE else answered.filter_results
     assert codes(told) == [31, 31, 31]
@@ -324,9 +328,9 @@ def test_of_a_change_that_is_refused_the_items_are_only_counted(
 
 
 def passwords(*given: tuple[str, int, str | None]) -> Any:
-    return extensions.ScramPasswordRequest(
+    return extensions.WireScramPasswordRequest(
         credentials=tuple(
-            extensions.ScramCredentials(username=user, hash_type=hash_type, password=password)
+            extensions.WireScramCredentials(username=user, hash_type=hash_type, password=password)
             for user, hash_type, password in given
         )
     )

@@ -30,7 +30,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of
 from metalog_node.handlers import quotas
-from metalog_node.handlers.request import SHORT, Answer, Api, Question, Services
+from metalog_node.handlers.request import SHORT, Answer, HandledApi, IncomingRequest, Services
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 from metalog_node.net.loop_budget import MOST_UNITS
 from metalog_node.node import Node
@@ -47,7 +47,7 @@ AT_MOST_AT_ONCE = 60
 """Elements."""
 
 
-def every_api() -> Iterator[tuple[str, int, Api]]:
+def every_api() -> Iterator[tuple[str, int, HandledApi]]:
     """Each that a node offers, once, and a listener where it is offered."""
     yield from (("PLAINTEXT", key, api) for key, api in BROKERS.items())
     yield from (("CONTROLLER", key, CONTROLLERS[key]) for key in CONTROLLERS.keys() - BROKERS)
@@ -180,7 +180,7 @@ def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: P
     def begin_round() -> None:
         rounds[0] += 1
 
-    def noting(services: Services, question: Question) -> Answer:
+    def noting(services: Services, question: IncomingRequest) -> Answer:
         assert all_have_sent.wait(30)
         asyncio.get_running_loop().call_soon(begin_round)
         served[rounds[0]] += 1

@@ -17,7 +17,7 @@ from every_request import first_error
 from running_node import BOTH_ROLES, running
 from written_log import formatted
 
-from authorizer.permissions.table import APIS, Api, Permission
+from authorizer.permissions.table import APIS, ApiPermissions, Permission
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import ClientSettings, client_settings
 from metalog.wire.extensions import SCRAM_PASSWORD
@@ -79,7 +79,7 @@ CONTROLLERS_OWN = {
 """The condition of the one need that a controller asks for."""
 
 
-def permissions(api: Api) -> Iterator[Permission]:
+def permissions(api: ApiPermissions) -> Iterator[Permission]:
     """Each of which alone is enough for a controller, or for a broker where only that answers."""
     when = CONTROLLERS_OWN.get(api.key, "")
     [need] = [need for need in api.needs if need.when == when]
@@ -102,7 +102,9 @@ def test_the_table_is_walked_whole() -> None:
 @pytest.mark.parametrize(
     ("api", "permission"), WALKED, ids=[f"{api.name}-{need.operation.name}" for api, need in WALKED]
 )
-def test_a_request_needs_what_the_table_says(node: Node, api: Api, permission: Permission) -> None:
+def test_a_request_needs_what_the_table_says(
+    node: Node, api: ApiPermissions, permission: Permission
+) -> None:
     request = every_request.requests()[api.key]
     listener = "CONTROLLER" if api.key in apis_of(is_controllers=True) else "CLIENT"
     granted = {

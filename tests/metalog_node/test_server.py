@@ -30,11 +30,11 @@ from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of, write_request
 from metalog.wire.schema import Body, request_type, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node import Api, Node, Question, config_of, running
+from metalog_node import HandledApi, IncomingRequest, Node, config_of, running
 from metalog_node.handlers.request import Handle
 from metalog_node.net import server
 from metalog_node.net.connection_quotas import seats_for
-from metalog_node.publish.publishers import Credentials
+from metalog_node.publish.publishers import CredentialsPublisher
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 HELLO = framed(write_request(request_type(API_VERSIONS, 0)(), 1, "test"))
@@ -76,13 +76,13 @@ def all_that_is_left(client: socket.socket) -> int:
     return size
 
 
-def added(handle: Handle) -> Api:
+def added(handle: Handle) -> HandledApi:
     """An API of the program around a node, in the place of DescribeAcls."""
 
-    def refuse(question: Question, error: ApiError) -> Body:
+    def refuse(question: IncomingRequest, error: ApiError) -> Body:
         raise AssertionError("nothing is refused here")
 
-    return Api("Added", VersionRange(3, 3), handle, refuse)
+    return HandledApi("Added", VersionRange(3, 3), handle, refuse)
 
 
 def measured(node: Node, metric: str, listener: str) -> float | None:
@@ -243,7 +243,7 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
 ) -> None:
     """Or the first client of a listener could be told that the node is not ready."""
     done: list[str] = []
-    for publisher in (Credentials, StandardAuthorizer):
+    for publisher in (CredentialsPublisher, StandardAuthorizer):
         complete = publisher.complete_initial_load
 
         def noted(self: Any, complete: Any = complete, name: str = publisher.__name__) -> None:
@@ -252,7 +252,7 @@ def test_users_are_known_before_the_gate_opens_the_listeners(
 
         monkeypatch.setattr(publisher, "complete_initial_load", noted)
     with serve("SASL_PLAINTEXT"):
-        assert done[:2] == ["Credentials", "StandardAuthorizer"]
+        assert done[:2] == ["CredentialsPublisher", "StandardAuthorizer"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from metalog.wire.messages import read_response, write_request
 from metalog.wire.schema import request_type, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.auth.authentication import PLAIN, Logins
-from metalog_node.net.connection import Asked, ServerConnection
+from metalog_node.net.connection import QueuedRequest, ServerConnection
 
 HANDSHAKE, VERSIONS, DESCRIBE_ACLS, AUTHENTICATE = 17, 18, 29, 36
 SPOKEN = {
@@ -71,7 +71,7 @@ class Client:
         [step] = self.server.receive(framed(write_request(request, 1, "test")))
         return (
             step
-            if isinstance(step, Asked)
+            if isinstance(step, QueuedRequest)
             else read_response(step[4:], response_type(api, version))
         )
 
@@ -82,9 +82,9 @@ class Client:
         token = f"\0{user}\0{ {'a': 1, 'b': 2}[user] }".encode()
         return self.ask(AUTHENTICATE, version, auth_bytes=token)
 
-    def describe(self) -> Asked:
+    def describe(self) -> QueuedRequest:
         asked = self.ask(DESCRIBE_ACLS, 3, **DESCRIBE)
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, QueuedRequest)
         return asked
 
 

@@ -16,9 +16,9 @@ from metalog.wire.frames import framed
 from metalog.wire.hosts import Address
 from metalog.wire.messages import correlation_of
 from metalog.wire.schema import request_type
-from metalog_node import Api
+from metalog_node import HandledApi
 from metalog_node.handlers import quotas
-from metalog_node.handlers.request import Answer, Question, Services
+from metalog_node.handlers.request import Answer, IncomingRequest, Services
 
 KEY = quotas.DESCRIBE_QUOTAS
 ASKED = framed(request(request_type(KEY, 1), Shape()))
@@ -42,7 +42,7 @@ def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None
     go_on, begun = Event(), Semaphore(0)
     api = quotas.APIS[KEY]
 
-    def slow(services: Services, question: Question) -> Answer:
+    def slow(services: Services, question: IncomingRequest) -> Answer:
         if question.context.host == A_STRANGERS:
             begun.release()
             assert go_on.wait(WITHIN_S)
@@ -50,7 +50,7 @@ def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None
 
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
-    apis: dict[int, Api] = {KEY: api._replace(handle=slow, short=0)}
+    apis: dict[int, HandledApi] = {KEY: api._replace(handle=slow, short=0)}
     with ExitStack() as stack:
         node, _ = stack.enter_context(ticking(properties, apis))
         stack.callback(go_on.set)

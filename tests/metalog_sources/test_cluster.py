@@ -30,7 +30,7 @@ from metalog.wire.schema import response_parts
 from metalog.wire.versions import VersionRange
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.source import open_source
-from metalog_sources.targets.plan import Change, Step
+from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import carry_out
 
 SETTINGS = (
@@ -121,7 +121,7 @@ def test_acls_of_each_kind_are_written_and_read(store: ClusterStore) -> None:
 def test_what_is_not_done_is_counted(store: ClusterStore) -> None:
     """Kafka creates the others of a request; where it says so of each, the count is exact."""
     wrong = ACL._replace(principal="nobody")
-    added = Step(Change.ADD, allow("more")), Step(Change.ADD, wrong)
+    added = PlanStep(ChangeKind.ADD, allow("more")), PlanStep(ChangeKind.ADD, wrong)
     with pytest.raises(InvalidTarget) as raised:
         carry_out(store, added)
     said = str(raised.value)
@@ -138,7 +138,7 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
         parts.CreateAclsResponse(throttle_time=timedelta(), results=(done,) * 500),
         None,
     ]
-    steps = [Step(Change.ADD, allow(f"t-{number}")) for number in range(501)]
+    steps = [PlanStep(ChangeKind.ADD, allow(f"t-{number}")) for number in range(501)]
     with answering(lambda request: answers.pop(0)) as (address, asked):
         store = opened(f"cluster://{address}", tmp_path)
         with pytest.raises(InvalidTarget) as raised:

@@ -13,7 +13,7 @@ from metalog.errors import InvalidTarget
 from metalog.image.acls import acl_of
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
-from metalog_sources.targets.plan import Change, Step
+from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import carry_out, target_of
 from shell.main import main
 
@@ -69,7 +69,7 @@ def test_what_changes_at_the_last_moment_is_not_overrun(tmp_path: Path, wanted: 
     assert main(["kafka-acls", str(folder), "--add", *OTHER]) == 0
     changed = acls(folder)
     assert changed > before
-    steps = [Step(Change.ADD, acl) for acl in acls(wanted)]
+    steps = [PlanStep(ChangeKind.ADD, acl) for acl in acls(wanted)]
     with closing(target), pytest.raises(InvalidTarget, match="it has changed meanwhile"):
         carry_out(target, steps, before=before)
     assert acls(folder) == changed

@@ -12,10 +12,10 @@ from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
-from metalog_sources.formats.document import Document, Entry, Notes, Own
+from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own
 from metalog_sources.targets.plan import (
-    Change,
-    Step,
+    ChangeKind,
+    PlanStep,
     after,
     make_plan,
     phases,
@@ -40,7 +40,7 @@ HEAD = '{"metalogPlan":"3","target":"x","superUsers":[],"allowEveryone":"false",
 
 
 def wanting(acls: list[Acl], owned: tuple[Own, ...] = EVERYTHING) -> Document:
-    return Document(tuple(Entry(acl) for acl in acls), owned)
+    return Document(tuple(AclEntry(acl) for acl in acls), owned)
 
 
 @given(sets_of_acls, sets_of_acls, st.lists(owns, max_size=2), st.booleans())
@@ -87,10 +87,10 @@ def test_the_phases() -> None:
     plan = make_plan([ACL, deny], wanting(other), prune=True)
     said = [(step.change, step.acl.permission_type) for step in plan.steps]
     assert said == [
-        (Change.ADD, PermissionType.DENY),
-        (Change.ADD, PermissionType.ALLOW),
-        (Change.REMOVE, PermissionType.ALLOW),
-        (Change.REMOVE, PermissionType.DENY),
+        (ChangeKind.ADD, PermissionType.DENY),
+        (ChangeKind.ADD, PermissionType.ALLOW),
+        (ChangeKind.REMOVE, PermissionType.ALLOW),
+        (ChangeKind.REMOVE, PermissionType.DENY),
     ]
     assert [len(phase) for phase in phases(plan.steps)] == [1, 1, 1, 1]
     assert plan.removals == 2
@@ -129,9 +129,9 @@ def test_a_saved_plan_holds_what_kafka_would_not_create() -> None:
 
 
 def test_notes_are_kept_in_a_saved_plan() -> None:
-    notes = Notes("why", "me", "T-1", "2026-12-31")
-    plan = make_plan([], Document((Entry(ACL, notes),)), prune=False)
-    assert plan.steps == (Step(Change.ADD, ACL, notes),)
+    notes = AclNotes("why", "me", "T-1", "2026-12-31")
+    plan = make_plan([], Document((AclEntry(ACL, notes),)), prune=False)
+    assert plan.steps == (PlanStep(ChangeKind.ADD, ACL, notes),)
     read = read_saved(write_saved(saved("x", (), [], plan)), "p")
     assert read is not None
     assert read.steps == plan.steps

@@ -15,7 +15,7 @@ from metalog.ids import uuid_text
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
-from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import Source, open_source
@@ -104,7 +104,7 @@ def test_what_needs_offsets_says_so_in_one_line(tmp_path: Path) -> None:
 
 @given(st.lists(acls, max_size=12))
 def test_the_image_of_a_store_is_one_that_records_make(found: list[Acl]) -> None:
-    image = image_of(Document(tuple(Entry(acl) for acl in found)))
+    image = image_of(Document(tuple(AclEntry(acl) for acl in found)))
     delta = MetadataDelta(EMPTY)
     for message, _ in image.write():
         delta.replay(message)

@@ -13,17 +13,17 @@ from memory_target import MemoryTarget
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidTarget
-from metalog_sources.formats.document import Document, Entry, Own
+from metalog_sources.formats.document import AclEntry, Document, Own
 from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.source import open_source
-from metalog_sources.targets.plan import Change, Step, make_plan, remaining, saved
+from metalog_sources.targets.plan import ChangeKind, PlanStep, make_plan, remaining, saved
 from metalog_sources.targets.target import carry_out, refuse_unwritable, refused_steps, target_of
 
 sets_of_acls = st.lists(similar_acls, max_size=10)
 
 
 def wanting(acls: list[Acl]) -> Document:
-    return Document(tuple(map(Entry, acls)), (Own(),))
+    return Document(tuple(map(AclEntry, acls)), (Own(),))
 
 
 @given(sets_of_acls, sets_of_acls, st.integers(0, 4))
@@ -93,8 +93,8 @@ READ = Acl(
 )
 
 
-def adding(*acls: Acl) -> list[Step]:
-    return [Step(Change.ADD, acl) for acl in acls]
+def adding(*acls: Acl) -> list[PlanStep]:
+    return [PlanStep(ChangeKind.ADD, acl) for acl in acls]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -
     refused = refused_steps(store, adding(READ, other), many)
     assert [step.acl for step, _ in refused] == [READ]
     assert "more than a node of ZooKeeper holds" in refused[0][1]
-    removing = [Step(Change.REMOVE, acl) for acl in many[1_000:]]
+    removing = [PlanStep(ChangeKind.REMOVE, acl) for acl in many[1_000:]]
     assert refused_steps(store, [*adding(READ), *removing], many)
     assert not refused_steps(store, removing, many)
 

@@ -16,7 +16,7 @@ from small_histories import NAMES, OPERATIONS, PRINCIPALS, START, bases, histori
 from authorizer import spec
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWED_TO_SUPER_USER, MATCHING_ACL
-from authorizer.history.timeline import AclChange, Edge, Timeline, lives
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
@@ -73,7 +73,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     return Configuration([Era(None, draw(configs), "first"), *later])
 
 
-def some_rows(choose: Random, changes: list[AclChange]) -> list[Row]:
+def some_rows(choose: Random, changes: list[TimelineChange]) -> list[Row]:
     edges = [START_MS * 1000, *(change.time_ms * 1000 for change in changes)]
     return [
         Row(
@@ -91,7 +91,10 @@ def some_rows(choose: Random, changes: list[AclChange]) -> list[Row]:
 @settings(max_examples=100)
 @given(bases, histories(), configurations(), st.randoms())
 def test_each_row_is_decided_as_of_its_microsecond(
-    base: dict[Uuid, Acl], changes: list[AclChange], configuration: Configuration, choose: Random
+    base: dict[Uuid, Acl],
+    changes: list[TimelineChange],
+    configuration: Configuration,
+    choose: Random,
 ) -> None:
     timeline = Timeline(Edge(START, START_MS), lives(base, changes))
     deciding = Deciding(State(timeline, ()), configuration.eras)
@@ -213,7 +216,7 @@ def test_what_decides_is_given_back_without_a_search_for_cycles() -> None:
     acls = [ALLOW._replace(resource_name=name) for name in NAMES]
     acls += [acl._replace(pattern_type=PatternType.PREFIXED) for acl in acls]
     base = {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls)}
-    timeline = Timeline(Edge(0, 0), lives(base, [AclChange(1, Uuid(bytes(16)), None, 1)]))
+    timeline = Timeline(Edge(0, 0), lives(base, [TimelineChange(1, Uuid(bytes(16)), None, 1)]))
     deciding = Deciding(State(timeline, ()), Configuration().eras)
     answers(deciding, [READ._replace(resource_name=name) for name in (*NAMES, "c")])
     gc.collect()

@@ -21,7 +21,7 @@ from authorizer.engine.decide import (
     SUPER_USER,
     Decision,
 )
-from authorizer.history.timeline import AclChange, Life, lives
+from authorizer.history.timeline import AclLifetime, TimelineChange, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 from metalog_spark.arrow import frame_of
@@ -64,7 +64,7 @@ def time(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
-def changelog(session: SparkSession, found: Iterable[Life]) -> DataFrame:
+def changelog(session: SparkSession, found: Iterable[AclLifetime]) -> DataFrame:
     known = [AclLife(life.id, life.acl, life.begin, True, life.end, True, "s") for life in found]
     return changelog_rows(session, known)
 
@@ -87,9 +87,9 @@ def requests(session: SparkSession, asked: list[tuple[Any, ...]]) -> DataFrame:
     return frame_of(session, rows, REQUESTS.schema)
 
 
-def some_changes(choose: Random) -> list[AclChange]:
+def some_changes(choose: Random) -> list[TimelineChange]:
     """ACLs that come, go and are bound to other ids, some of them in one transaction."""
-    changes: list[AclChange] = []
+    changes: list[TimelineChange] = []
     for offset in range(START, START + 200):
         acl = Acl(
             choose.choice([ResourceType.TOPIC] * 5 + [ResourceType.GROUP]),
@@ -104,7 +104,7 @@ def some_changes(choose: Random) -> list[AclChange]:
         end = offset - offset % 4 + 4 if offset % 16 < 4 else None
         after = acl if choose.random() < 0.6 else None
         changes.append(
-            AclChange(offset, uuid, after, START_MS + ((end or offset) - START) // 4, end)
+            TimelineChange(offset, uuid, after, START_MS + ((end or offset) - START) // 4, end)
         )
     return changes
 
@@ -153,7 +153,7 @@ def test_decisions_are_those_of_joins_and_of_the_specification(spark: SparkSessi
 
 
 def specified(
-    base: dict[Uuid, Acl], changes: list[AclChange], us: int, *question: str
+    base: dict[Uuid, Acl], changes: list[TimelineChange], us: int, *question: str
 ) -> Decision | None:
     if us < START_MS * 1000:
         return None

@@ -83,6 +83,9 @@ ELSEWHERE = {
     "pipeline least-privilege": "reads what build wrote",
     "pipeline what-if": "reads what build wrote, and files of ACLs as plan does",
     "pipeline report": "reads what build wrote",
+    "pipeline export": "reads what build wrote",
+    "pipeline requests": "reads what build wrote",
+    "pipeline shell": "asks the other verbs of the pipeline",
     "pipeline follow": "as build",
     "pipeline demo": "makes what it reads",
 }

@@ -44,7 +44,7 @@ def examples() -> Iterator[tuple[str, str]]:
         text = re.sub(r"\s*\\\n\s*", " ", getattr(module, "EPILOG", None) or "")
         for line in text.splitlines():
             if found := re.search(r"(?:^|\| )\s*metalog (.+)", line):
-                yield words, re.split(r"  +(?=\S)|\s+[>|]\s", found[1].strip())[0]
+                yield words, re.split(r"  +(?=\S)|\s+[<>|]\s", found[1].strip())[0]
 
 
 EXAMPLES = list(dict.fromkeys(command for _, command in examples()))

@@ -19,7 +19,7 @@ from metalog.image.metadata import MetadataImage
 from metalog.image.table import Table
 from shell.context import Context
 from shell.output.output import Output
-from shell.tasks.queries import Judge
+from shell.tasks.queries import Queries
 from shell.views.explanation import near_said, render
 from shell.views.pasted_commands import ANY_PLACE
 
@@ -38,7 +38,7 @@ def acl(
     return Acl(ResourceType.TOPIC, name, pattern_type, principal, host, operation, permission_type)
 
 
-class _Judge(Judge):
+class _Judge(Queries):
     """A judge of ACLs that come from no log."""
 
     place = ANY_PLACE

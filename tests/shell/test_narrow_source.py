@@ -12,9 +12,9 @@ from small_world import acls, configs, questions
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, ResourceType
-from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.source import Source
-from metalog_sources.store import State, image_of
+from metalog_sources.store import StoreState, image_of
 from shell.tasks.narrow_source import MOST_REQUESTS, for_listing, for_questions
 from shell.tasks.unknown_names import unknown_names
 
@@ -26,13 +26,13 @@ class SmallStore:
         self._held = held
         self.was_asked_for_all = False
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         self.was_asked_for_all = True
         return stated(self._held)
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
-    ) -> State:
+    ) -> StoreState:
         return stated(
             [
                 acl
@@ -42,15 +42,15 @@ class SmallStore:
         )
 
 
-def stated(held: Sequence[Acl]) -> State:
-    return State(Document(tuple(map(Entry, dict.fromkeys(held)))))
+def stated(held: Sequence[Acl]) -> StoreState:
+    return StoreState(Document(tuple(map(AclEntry, dict.fromkeys(held)))))
 
 
 def source_of(store: SmallStore) -> Source:
     return Source("cluster://a:1", "cluster", store, "cluster://a:1", None, None)
 
 
-def state_of(source: Source) -> State:
+def state_of(source: Source) -> StoreState:
     assert source.store is not None
     return source.store.state()
 

@@ -22,7 +22,7 @@ from metalog.acl import (
 )
 from metalog_sources.source import Source, open_source
 from shell.main import main
-from shell.views.pasted_commands import ANY_PLACE, Place
+from shell.views.pasted_commands import ANY_PLACE, CommandTarget
 
 DENIED = ("User:contractor", "READ", "topic:orders")
 ADDED = Acl(
@@ -73,7 +73,7 @@ def test_commands_go_to_what_was_read(
     text: str, settings: str | None, place: tuple[str, str]
 ) -> None:
     """A pipe that a shell made for one command is gone when the next one runs."""
-    assert Place.of(source(text, settings)) == place
+    assert CommandTarget.of(source(text, settings)) == place
 
 
 @pytest.mark.parametrize("question", [DENIED, ("User:billing", "--producer", "--topic", "orders")])

@@ -44,6 +44,8 @@ MORE: Mapping[str, tuple[str, ...]] = {
 }
 """By verb: what makes a command of it behind its SOURCE."""
 WITHOUT = {"format", "serve", "completion", *("pipeline unused", "pipeline least-privilege")} | {
+    *("pipeline export", "pipeline requests", "pipeline shell")
+} | {
     *("pipeline what-if", "pipeline report", "pipeline demo", "pipeline build", "pipeline follow")
 }
 LIVE = {kind: f"{kind}://{CLOSED}" for kind in ("quorum", "cluster", "zookeeper")}

@@ -19,13 +19,13 @@ from written_log import formatted
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidTarget
-from metalog_sources.formats.document import Document, Entry, Own, is_owned
+from metalog_sources.formats.document import AclEntry, Document, Own, is_owned
 from metalog_sources.formats.yaml import write_yaml
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
 from metalog_sources.targets.target import carry_out
 from shell.main import main
-from shell.tasks.saved_plans import Since, changed_since, plan_to_save
+from shell.tasks.saved_plans import ChangeSincePlan, changed_since, plan_to_save
 
 WEEKS = 20
 HOURS = 7 * 24
@@ -72,7 +72,7 @@ class Team:
 
     @property
     def document(self) -> Document:
-        return Document(tuple(map(Entry, sorted(self.wanted))), self.owns)
+        return Document(tuple(map(AclEntry, sorted(self.wanted))), self.owns)
 
     def owned(self, acls: set[Acl]) -> set[Acl]:
         return {acl for acl in acls if is_owned(acl, self.owns)}
@@ -101,7 +101,7 @@ class Week:
         self.finished = 0
         self.target = MemoryTarget({some_acl(self.random, "legacy-") for _ in range(3)})
         self.meddled: set[str] = set()
-        self.refused: list[tuple[Team, list[Since]]] = []
+        self.refused: list[tuple[Team, list[ChangeSincePlan]]] = []
         self.applied = 0
 
     def run(self) -> None:

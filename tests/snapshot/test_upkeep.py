@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.loader import feed
 from metalog.log.config import LogConfig, log_config
-from metalog.log.folder_writer.retention import Kept, snapshot_to_keep
+from metalog.log.folder_writer.retention import RetainedSnapshot, snapshot_to_keep
 from metalog.ports import Appended, HighWatermark
 from snapshot.upkeep import Upkeep
 
@@ -133,7 +133,7 @@ def test_only_a_snapshot_that_is_there_lets_anything_go(tmp_path: Path) -> None:
 
 
 def test_the_newest_snapshot_stays() -> None:
-    snapshots = [Kept(SnapshotId(offset, 1), 100, offset) for offset in (10, 20, 30)]
+    snapshots = [RetainedSnapshot(SnapshotId(offset, 1), 100, offset) for offset in (10, 20, 30)]
     no_limit = LogConfig(retention_bytes=-1, retention_ms=-1)
     oldest, middle, newest = (each.id for each in snapshots)
     for config, now, kept in (

@@ -16,7 +16,7 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog.scram import ScramCredential, ScramMechanism
-from metalog_sources.formats.document import Document, Entry, Notes, Own, ScramUser
+from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own, ScramUser
 
 ODD = ["*", "no", "Yes", "~", "null", "007", "1e3", "a b", " a", "a:", "- x", "#x", "'", '"', "$x"]
 names = st.one_of(
@@ -62,14 +62,14 @@ similar_acls = st.builds(
 """ACLs that can be said to every tool, and that often regroup."""
 
 notes = st.builds(
-    Notes,
+    AclNotes,
     st.none() | names,
     st.none() | names,
     st.none() | names,
     st.sampled_from([None, "2026-12-31", "2026-12-31T10:00:00Z"]),
 )
 entries = st.lists(
-    st.builds(Entry, acls | similar_acls, notes | st.just(Notes()), st.none()), max_size=12
+    st.builds(AclEntry, acls | similar_acls, notes | st.just(AclNotes()), st.none()), max_size=12
 )
 owns = st.builds(
     Own,
@@ -96,7 +96,7 @@ documents = st.builds(
 
 def meant(document: Document) -> tuple[object, ...]:
     """What a document says, whatever its order and places: the first notes of an ACL count."""
-    first: dict[Acl, Notes] = {}
+    first: dict[Acl, AclNotes] = {}
     for acl, said, _ in document.entries:
         first.setdefault(acl, said)
     return first, frozenset(document.owns), frozenset(document.users)

@@ -13,7 +13,7 @@ from metalog.wire.extensions import SCRAM_PASSWORD
 from metalog.wire.schema import error_name
 from metalog.wire.versions import VersionRange, Versions
 from metalog_node.apis import apis_of, spoken
-from metalog_node.handlers.request import Api
+from metalog_node.handlers.request import HandledApi
 
 NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
 
@@ -43,7 +43,7 @@ def _versions(offered: Versions, key: int) -> str:
     return str(found.least) if found.least == found.most else f"{found.least} to {found.most}"
 
 
-def _not_ready(apis: Mapping[int, Api], key: int) -> str:
+def _not_ready(apis: Mapping[int, HandledApi], key: int) -> str:
     is_asked = key in apis and key != SCRAM_PASSWORD
     return error_name(apis[key].not_ready) if is_asked else "answered"
 

@@ -13,8 +13,8 @@ import admin_requests as admin
 from metalog.ids import SnapshotId
 from metalog.principal import KafkaPrincipal
 from metalog.wire.envelope import seal
-from metalog.wire.extensions import ScramCredentials, ScramPasswordRequest
-from metalog.wire.fetch import Place, fetch_request, snapshot_request
+from metalog.wire.extensions import WireScramCredentials, WireScramPasswordRequest
+from metalog.wire.fetch import FetchPosition, fetch_request, snapshot_request
 from metalog.wire.messages import write_request
 from metalog.wire.schema import Body, request_parts, request_type
 
@@ -33,7 +33,7 @@ def requests() -> dict[int, Body]:
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         ),
-        fetch_request(18, Place(0, 0, -1, -1), cluster_id=None, wait_s=0),
+        fetch_request(18, FetchPosition(0, 0, -1, -1), cluster_id=None, wait_s=0),
         snapshot_request(1, SnapshotId(1, 1), 0, leader_epoch=-1, cluster_id=None),
         admin.describe(),
         admin.create(admin.creation()),
@@ -53,8 +53,8 @@ def requests() -> dict[int, Body]:
             include_cluster_authorized_operations=False, endpoint_type=2
         ),
         seal(1, INNER, KafkaPrincipal("User", "nobody"), bytes([10, 0, 0, 1])),
-        ScramPasswordRequest(
-            credentials=(ScramCredentials(username="nobody", hash_type=1, password=None),)
+        WireScramPasswordRequest(
+            credentials=(WireScramCredentials(username="nobody", hash_type=1, password=None),)
         ),
     ]
     return {int(each.__api_key__): each for each in every}

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from metalog_node import Api, Node, config_of, new_event_loop
+from metalog_node import HandledApi, Node, config_of, new_event_loop
 
 TICK_S = 0.002
 
@@ -46,7 +46,7 @@ class Ticks:
 
 @contextmanager
 def ticking(
-    properties: Mapping[str, str], apis: Mapping[int, Api] | None = None
+    properties: Mapping[str, str], apis: Mapping[int, HandledApi] | None = None
 ) -> Iterator[tuple[Node, Ticks]]:
     """A node all of whose listeners are open, and the ticks of its loop."""
     opened: Future[Node] = Future()

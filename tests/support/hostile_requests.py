@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple, get_args, get_origin
 
 from metalog.wire.schema import request_type
-from metalog_node import Api
+from metalog_node import HandledApi
 
 FIXED = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "timedelta_i32": 4, "uuid": 16}
 VALUES = {"mechanism": 1, "hash_type": 1, "match_type": 1, "iterations": 4096}
@@ -35,7 +35,7 @@ class Shape(NamedTuple):
 
 
 def hostile(
-    key: int, api: Api, version: int, data: Mapping[str, bytes]
+    key: int, api: HandledApi, version: int, data: Mapping[str, bytes]
 ) -> Iterator[tuple[str, bytes]]:
     """What is hostile about each, and the request; ``data`` are its fields of type bytes."""
     declared: Any = request_type(key, version)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from metalog.acl import Acl, PermissionType
 from metalog.errors import InvalidSource
-from metalog_sources.formats.document import Document, Entry
-from metalog_sources.store import State
+from metalog_sources.formats.document import AclEntry, Document
+from metalog_sources.store import StoreState
 
 
 class MemoryTarget:
@@ -26,8 +26,8 @@ class MemoryTarget:
         self.left = fails_after
         self._only_allows = only_allows
 
-    def state(self) -> State:
-        return State(Document(tuple(map(Entry, sorted(self.acls)))))
+    def state(self) -> StoreState:
+        return StoreState(Document(tuple(map(AclEntry, sorted(self.acls)))))
 
     def why_not(self, acl: Acl) -> str | None:
         refused = self._only_allows and acl.permission_type is PermissionType.DENY

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from authorizer.permissions.table import APIS, KIP_11, Api, Need, Permission
+from authorizer.permissions.table import APIS, KIP_11, ApiPermissions, Permission, PermissionNeed
 
 
 def kip_11_table() -> str:
@@ -34,7 +34,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _rows(api: Api) -> Iterator[tuple[str, str, str, str]]:
+def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
     """A row a need; key, name and note stand in the first."""
     if not api.needs:
         yield str(api.key), api.name, "nothing", api.note
@@ -44,7 +44,7 @@ def _rows(api: Api) -> Iterator[tuple[str, str, str, str]]:
         yield key, name, _said(need), "; ".join(filter(None, (need.when, less, note)))
 
 
-def _said(need: Need) -> str:
+def _said(need: PermissionNeed) -> str:
     return " or ".join(map(_permission, need.one_of))
 
 

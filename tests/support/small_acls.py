@@ -1,6 +1,6 @@
 """A few ACLs and their lives, short to write down."""
 
-from authorizer.history.timeline import Life
+from authorizer.history.timeline import AclLifetime
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 
@@ -24,6 +24,6 @@ def deny(name: str, operation: Operation = Operation.READ, principal: str = BOB)
     return allow(name, operation, principal)._replace(permission_type=PermissionType.DENY)
 
 
-def lived(number: int, acl: Acl) -> Life:
+def lived(number: int, acl: Acl) -> AclLifetime:
     """From before the history on, for good."""
-    return Life(Uuid(number.to_bytes(16, "big")), acl, None, None)
+    return AclLifetime(Uuid(number.to_bytes(16, "big")), acl, None, None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 
@@ -30,20 +30,20 @@ bases = st.dictionaries(ids, small_acls, max_size=3)
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[AclChange]:
+def histories(draw: st.DrawFn) -> list[TimelineChange]:
     """Changes at rising offsets and times; some take effect together, by a transaction."""
-    changes: list[AclChange] = []
+    changes: list[TimelineChange] = []
     offset, time = START, 100
     for size in draw(st.lists(st.integers(1, 3), max_size=5)):
         time += draw(st.integers(0, 2))
         pairs = draw(st.lists(st.tuples(ids, st.none() | small_acls), min_size=size, max_size=size))
         end = None if size == 1 else offset + size
-        changes += [AclChange(offset + i, *pair, time, end) for i, pair in enumerate(pairs)]
+        changes += [TimelineChange(offset + i, *pair, time, end) for i, pair in enumerate(pairs)]
         offset += size + 2
     return changes
 
 
-def replayed(base: Mapping[Uuid, Acl], changes: list[AclChange]) -> dict[Uuid, Acl]:
+def replayed(base: Mapping[Uuid, Acl], changes: list[TimelineChange]) -> dict[Uuid, Acl]:
     state = dict(base)
     for change in changes:
         state.pop(change.id, None)
@@ -52,5 +52,7 @@ def replayed(base: Mapping[Uuid, Acl], changes: list[AclChange]) -> dict[Uuid, A
     return state
 
 
-def at_offset(base: Mapping[Uuid, Acl], changes: list[AclChange], offset: int) -> dict[Uuid, Acl]:
+def at_offset(
+    base: Mapping[Uuid, Acl], changes: list[TimelineChange], offset: int
+) -> dict[Uuid, Acl]:
     return replayed(base, [each for each in changes if each.at <= offset])

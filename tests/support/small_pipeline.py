@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from authorizer import spec
-from authorizer.history.timeline import Edge, Life
+from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text
 from metalog_spark.arrow import table_of
@@ -45,9 +45,11 @@ def edge(hour: float) -> Edge:
     return Edge(int(hour * 60), int(moment(hour).timestamp() * 1000))
 
 
-def life(number: int, acl: Acl, begin: float | None = None, end: float | None = None) -> Life:
+def life(
+    number: int, acl: Acl, begin: float | None = None, end: float | None = None
+) -> AclLifetime:
     edges = (None if hour is None else edge(hour) for hour in (begin, end))
-    return Life(Uuid(number.to_bytes(16, "big")), acl, *edges)
+    return AclLifetime(Uuid(number.to_bytes(16, "big")), acl, *edges)
 
 
 class Ask(NamedTuple):
@@ -66,7 +68,7 @@ class Ask(NamedTuple):
 
 
 class World(NamedTuple):
-    lives: tuple[Life, ...]
+    lives: tuple[AclLifetime, ...]
     asks: tuple[Ask, ...] = ()
     days: int = 1
     super_users: tuple[str, ...] = ()
@@ -151,7 +153,7 @@ def _write(table: Table, rows: Sequence[tuple[Any, ...]], place: Path) -> None:
         parquet.write_table(found, place / "rows.parquet")
 
 
-def _life_row(life: Life) -> tuple[Any, ...]:
+def _life_row(life: AclLifetime) -> tuple[Any, ...]:
     row: list[Any] = [uuid_text(life.id), *words_of(life.acl)]
     for each in life[2:]:
         row += [each and each.at, each and moment(each.at / 60), True]

@@ -76,26 +76,26 @@ CHECKS: Final[tuple[Check, ...]] = tuple(
 """What opens something first, then what does not do what it says, then what is needless."""
 
 
-class Found(NamedTuple):
+class CheckResult(NamedTuple):
     """What one check found, the most severe first; it was left out if ``found`` is None."""
 
     check: Check
     found: tuple[Finding, ...] | None
 
 
-def lint(subject: Subject, checks: Iterable[Check] = CHECKS) -> list[Found]:
+def lint(subject: Subject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """What each of ``checks`` has to say about ``subject``."""
     results = []
     for check in checks:
         if check.needs is not None and not subject.has(check.needs):
-            results.append(Found(check, None))
+            results.append(CheckResult(check, None))
         else:
             findings = sorted(check.find(subject), key=_most_severe_first)
-            results.append(Found(check, tuple(findings)))
+            results.append(CheckResult(check, tuple(findings)))
     return results
 
 
-def worst(results: Iterable[Found]) -> Severity | None:
+def worst(results: Iterable[CheckResult]) -> Severity | None:
     return max((each.severity for result in results for each in result.found or ()), default=None)
 
 

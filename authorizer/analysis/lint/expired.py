@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 
 
 def _find(subject: Subject) -> Iterator[Finding]:
@@ -20,4 +20,4 @@ def _day(text: str) -> date:
     return moment.date() if moment.tzinfo is None else moment.astimezone(UTC).date()
 
 
-CHECK = Check("expired", "An ACL whose time is over.", _find, Need.NOTES)
+CHECK = Check("expired", "An ACL whose time is over.", _find, CheckInput.NOTES)

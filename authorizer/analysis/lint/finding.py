@@ -24,14 +24,14 @@ class Severity(IntEnum):
     ERROR = 3
 
 
-class Notes(NamedTuple):
+class FindingNotes(NamedTuple):
     """What people wrote beside an ACL: who answers for it, and until when (ISO 8601)."""
 
     owner: str | None = None
     expires: str | None = None
 
 
-class Need(Enum):
+class CheckInput(Enum):
     """What a check cannot do without, and not every source has."""
 
     TOPICS = "the topics of a log"
@@ -56,19 +56,19 @@ class Subject(NamedTuple):
     is_log: bool = False
     topics: Collection[str] | None = None
     users: Collection[str] | None = None
-    notes: Mapping[Acl, Notes] | None = None
+    notes: Mapping[Acl, FindingNotes] | None = None
     outside: Mapping[Acl, str] | None = None
     owned_twice: Sequence[tuple[str, str]] = ()
 
-    def has(self, need: Need) -> bool:
+    def has(self, need: CheckInput) -> bool:
         """Whether the source has what a check needs."""
         return {
-            Need.TOPICS: bool(self.topics),
-            Need.USERS: bool(self.users),
-            Need.NOTES: self.notes is not None,
-            Need.OWNS: self.outside is not None,
-            Need.SUPER_USERS: bool(self.config.super_users),
-            Need.CLOSED: not self.config.allow_everyone,
+            CheckInput.TOPICS: bool(self.topics),
+            CheckInput.USERS: bool(self.users),
+            CheckInput.NOTES: self.notes is not None,
+            CheckInput.OWNS: self.outside is not None,
+            CheckInput.SUPER_USERS: bool(self.config.super_users),
+            CheckInput.CLOSED: not self.config.allow_everyone,
         }[need]
 
 
@@ -100,4 +100,4 @@ class Check(NamedTuple):
     id: str
     title: str
     find: Callable[[Subject], Iterable[Finding]]
-    needs: Need | None = None
+    needs: CheckInput | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Allowed
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 
@@ -29,4 +29,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
         )
 
 
-CHECK = Check("idle-deny", "A DENY that denies nothing that is allowed.", _find, Need.CLOSED)
+CHECK = Check("idle-deny", "A DENY that denies nothing that is allowed.", _find, CheckInput.CLOSED)

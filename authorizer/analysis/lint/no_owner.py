@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 
 
 def _find(subject: Subject) -> Iterator[Finding]:
@@ -15,4 +15,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("no-owner", "An ACL that nobody answers for.", _find, Need.NOTES)
+CHECK = Check("no-owner", "An ACL that nobody answers for.", _find, CheckInput.NOTES)

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 from metalog.acl import PatternType, ResourceType
 
 _LOOKED_AT = 1_000
@@ -48,4 +48,6 @@ def _said(prefix: str, topics: list[str]) -> str | None:
     return None
 
 
-CHECK = Check("open-ended-prefix", "A prefix without a separator at its end.", _find, Need.TOPICS)
+CHECK = Check(
+    "open-ended-prefix", "A prefix without a separator at its end.", _find, CheckInput.TOPICS
+)

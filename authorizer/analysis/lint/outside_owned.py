@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 
 
 def _find(subject: Subject) -> Iterator[Finding]:
@@ -17,4 +17,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
         )
 
 
-CHECK = Check("outside-owned", "An ACL in a file that owns others only.", _find, Need.OWNS)
+CHECK = Check("outside-owned", "An ACL in a file that owns others only.", _find, CheckInput.OWNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 
 
 def _find(subject: Subject) -> Iterator[Finding]:
@@ -12,4 +12,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, why, name=place, advice="let one of them own it, or split it")
 
 
-CHECK = Check("owned-twice", "Two files own the same ACLs.", _find, Need.OWNS)
+CHECK = Check("owned-twice", "Two files own the same ACLs.", _find, CheckInput.OWNS)

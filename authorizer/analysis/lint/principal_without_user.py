@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, Acl
 
@@ -39,4 +39,6 @@ def _may_be_scram(principal: str) -> bool:
     )
 
 
-CHECK = Check("principal-without-user", "A principal that is no SCRAM user.", _find, Need.USERS)
+CHECK = Check(
+    "principal-without-user", "A principal that is no SCRAM user.", _find, CheckInput.USERS
+)

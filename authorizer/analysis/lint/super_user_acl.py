@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 from authorizer.trace import is_allow
 
 
@@ -23,4 +23,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("super-user-acl", "An ACL that no broker ever asks.", _find, Need.SUPER_USERS)
+CHECK = Check("super-user-acl", "An ACL that no broker ever asks.", _find, CheckInput.SUPER_USERS)

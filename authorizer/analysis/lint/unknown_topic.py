@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, PatternType, ResourceType
 
@@ -36,4 +36,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
                 yield Finding(Severity.WARNING, f"{said}; there is a topic {meant}", acl)
 
 
-CHECK = Check("unknown-topic", "An ACL on topics that do not exist.", _find, Need.TOPICS)
+CHECK = Check("unknown-topic", "An ACL on topics that do not exist.", _find, CheckInput.TOPICS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Need, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
 
 
 def _find(subject: Subject) -> Iterator[Finding]:
@@ -18,4 +18,4 @@ def _find(subject: Subject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("user-without-acl", "A SCRAM user that no ACL names.", _find, Need.USERS)
+CHECK = Check("user-without-acl", "A SCRAM user that no ACL names.", _find, CheckInput.USERS)

@@ -37,7 +37,7 @@ from authorizer.engine.decide import (
     MATCHING_ACL,
     SUPER_USER,
     Decision,
-    Who,
+    Subject,
     decision_order,
 )
 from authorizer.engine.decide import session as session_of
@@ -238,7 +238,7 @@ def _covering(
         yield prefixed.buckets[prefix.name]
 
 
-def _denies(entry: Entry, who: Who, operation: Operation) -> bool:
+def _denies(entry: Entry, who: Subject, operation: Operation) -> bool:
     return (
         entry.permission_type is not ALLOW
         and entry.operation in (Operation.ALL, operation)

@@ -19,10 +19,17 @@ from metalog.ids import SnapshotId
 from metalog.log.folder.commit import KEPT, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
-from metalog.log.folder.reach import Reach, beyond
+from metalog.log.folder.reach import LogExtent, beyond
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import SegmentSplit, read_checkpoint
-from metalog.log.folder.walk import LogEnds, Place, SegmentWalk, beginning, find_ends, segments_from
+from metalog.log.folder.walk import (
+    LogEnds,
+    ReadPosition,
+    SegmentWalk,
+    beginning,
+    find_ends,
+    segments_from,
+)
 from metalog.log.quorum.voters import Voters, find_voters
 from metalog.ports import (
     Appended,
@@ -131,7 +138,7 @@ class DirectoryLog:
             return None
         reaches = list(self._folder.reaches)
         if (newest := self.leader_epochs.starts[-1:]) and newest[0].start_offset == ends.end:
-            reaches.append(Reach(ends.end + 1, self.leader_epochs.file, is_certain=False))
+            reaches.append(LogExtent(ends.end + 1, self.leader_epochs.file, is_certain=False))
         return beyond(reaches, ends.end, is_certain=is_certain)
 
     @property
@@ -323,13 +330,13 @@ class DirectoryLog:
         self._polled = (kept, epoch)
         return events
 
-    def _after(self, place: Place | None, start: int) -> Iterator[Batch]:
+    def _after(self, place: ReadPosition | None, start: int) -> Iterator[Batch]:
         if place is not None and place.next_offset == start and self._ends.replaced_by is None:
             walk = iter(SegmentWalk(self._folder, self._files, place))
             return islice(walk, _MOST_BATCHES_A_POLL)
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
-    def _is_still(self, place: Place) -> bool:
+    def _is_still(self, place: ReadPosition) -> bool:
         """Whether what stood before ``place`` was not truncated, as far as can be seen."""
         epoch = -1 if place.epoch is None else place.epoch
         for later, start in self.leader_epochs.starts:

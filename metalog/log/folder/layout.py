@@ -126,7 +126,7 @@ def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[s
     ]
 
 
-class EpochStart(NamedTuple):
+class CheckpointedEpoch(NamedTuple):
     epoch: int
     start_offset: int
 
@@ -139,7 +139,7 @@ class LeaderEpochs(NamedTuple):
     """
 
     file: str
-    starts: tuple[EpochStart, ...] = ()
+    starts: tuple[CheckpointedEpoch, ...] = ()
 
     def epoch_at(self, offset: int) -> int | None:
         """The epoch that a record at ``offset`` must have; None below the first entry."""
@@ -158,7 +158,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
         return LeaderEpochs(file)
     try:
         version, count, *entries = [[int(word) for word in line.split(" ")] for line in lines]
-        starts = tuple(EpochStart(*entry) for entry in entries)
+        starts = tuple(CheckpointedEpoch(*entry) for entry in entries)
     except (TypeError, ValueError):
         raise _bad_epochs("not a leader-epoch-checkpoint", file) from None
     if version != [0]:
@@ -177,7 +177,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     return LeaderEpochs(file, starts)
 
 
-def leader_epochs_bytes(starts: Sequence[EpochStart]) -> bytes:
+def leader_epochs_bytes(starts: Sequence[CheckpointedEpoch]) -> bytes:
     """What ``parse_leader_epochs`` reads."""
     lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
     return "".join(f"{line}\n" for line in lines).encode()

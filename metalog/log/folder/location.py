@@ -16,7 +16,7 @@ from metalog.files import Files, read_whole
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
 from metalog.log.folder import layout
 from metalog.log.folder.layout import ArchiveProperties, LeaderEpochs, MetaProperties, QuorumState
-from metalog.log.folder.reach import Reach, find_reaches
+from metalog.log.folder.reach import LogExtent, find_reaches
 
 _Parsed = TypeVar("_Parsed")
 _SEARCHED: Final = 200
@@ -42,7 +42,7 @@ class LogFolder(NamedTuple):
     archive: ArchiveProperties | None
     bootstrap: Path | None
     problems: tuple[str, ...]
-    reaches: tuple[Reach, ...]
+    reaches: tuple[LogExtent, ...]
     is_marked: bool
 
     def segment_path(self, base_offset: int) -> Path:

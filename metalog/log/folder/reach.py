@@ -22,7 +22,7 @@ _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
-class Reach(NamedTuple):
+class LogExtent(NamedTuple):
     """The log held all records below offset ``end`` once, since ``file`` exists or says so.
 
     ``is_certain`` unless a power cut may have left an entry and not its batch, or an index and
@@ -36,7 +36,7 @@ class Reach(NamedTuple):
 
 def find_reaches(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
-) -> tuple[Reach, ...]:
+) -> tuple[LogExtent, ...]:
     """What the ``names`` in a partition's folder, and the indexes of a ``segment``, by default
     the last, say of where that segment ends."""
     bases = layout.segments(names)
@@ -51,11 +51,11 @@ def find_reaches(
     ):
         if name in names:
             offset = _last_offset(files, partition / name, entry)
-            found.append(Reach(base + offset + 1, str(partition / name), is_certain=False))
+            found.append(LogExtent(base + offset + 1, str(partition / name), is_certain=False))
     return tuple(found)
 
 
-def beyond(reaches: Iterable[Reach], end: int, *, is_certain: bool) -> CorruptLog | None:
+def beyond(reaches: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
     """What the farthest of the ``reaches`` says that are certain, or of the others, if that is
     past a log's ``end``."""
     reach = max((each for each in reaches if each.is_certain is is_certain), default=None)
@@ -69,16 +69,16 @@ def beyond(reaches: Iterable[Reach], end: int, *, is_certain: bool) -> CorruptLo
     )
 
 
-def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[Reach]:
+def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[LogExtent]:
     for name in names:
         offset = layout.producer_state_offset(name)
         if offset is None:
             offset = layout.segment_base_offset(name)
         index = layout.index_base_offset(name)
         if offset is not None:
-            yield Reach(offset, str(partition / name), is_certain=True)
+            yield LogExtent(offset, str(partition / name), is_certain=True)
         elif index is not None and index > base:
-            yield Reach(index + 1, str(partition / name), is_certain=False)
+            yield LogExtent(index + 1, str(partition / name), is_certain=False)
 
 
 def _last_offset(files: Files, path: Path, entry: struct.Struct) -> int:

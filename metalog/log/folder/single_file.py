@@ -18,7 +18,7 @@ from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
 from metalog.log.folder.layout import LeaderEpochs
 from metalog.log.folder.location import unreadable
-from metalog.log.folder.reach import Reach, beyond, find_reaches
+from metalog.log.folder.reach import LogExtent, beyond, find_reaches
 from metalog.log.folder.segment import SegmentReader, TornTail
 from metalog.ports import (
     Appended,
@@ -229,7 +229,7 @@ class SegmentSplit(NamedTuple):
         return read_segment(self.path, self.base_offset, self.epochs, self.files)
 
 
-def _reaches_beside(path: Path, files: Files) -> tuple[Reach, ...]:
+def _reaches_beside(path: Path, files: Files) -> tuple[LogExtent, ...]:
     base = layout.segment_base_offset(path.name)
     if base is None:
         return ()

@@ -19,7 +19,7 @@ from metalog.log.folder.segment import SegmentReader, TornTail
 from metalog.records.batch import Batch
 
 
-class Place(NamedTuple):
+class ReadPosition(NamedTuple):
     """Where a reader stands: before ``byte`` of a segment, and what must come next there.
 
     ``next_offset`` and ``epoch`` are those of the batch before; the epoch is None where
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 class SegmentWalk:
     """Batches from ``place`` on; ``place`` and ``torn_tail`` say where the walk stands."""
 
-    def __init__(self, folder: LogFolder, files: Files, place: Place) -> None:
+    def __init__(self, folder: LogFolder, files: Files, place: ReadPosition) -> None:
         self._folder = folder
         self._files = files
         self.place = place
@@ -57,7 +57,9 @@ class SegmentWalk:
                         file, str(path), succession, position=byte, may_be_torn=segment == last
                     )
                     for batch in reader:
-                        self.place = Place(segment, reader.position, batch.next_offset, batch.epoch)
+                        self.place = ReadPosition(
+                            segment, reader.position, batch.next_offset, batch.epoch
+                        )
                         yield batch
                     self.torn_tail = reader.torn_tail
             except OSError as error:
@@ -69,9 +71,9 @@ def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
     return folder.segments[max(bisect_right(folder.segments, start) - 1, 0) :]
 
 
-def beginning(segment: int) -> Place:
+def beginning(segment: int) -> ReadPosition:
     """The place before the first batch of a segment."""
-    return Place(segment, 0, segment, None)
+    return ReadPosition(segment, 0, segment, None)
 
 
 def _expect_segment(segment: int, expected: int | None, file: str) -> None:
@@ -101,11 +103,11 @@ class LogEnds(NamedTuple):
     torn_tail: TornTail | None
     damage: CorruptLog | None
     """What keeps the last segment from being read to its end; ``end`` is before it."""
-    place: Place | None
+    place: ReadPosition | None
     """None where there are no segments."""
 
 
-def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> LogEnds:
+def find_ends(folder: LogFolder, files: Files, known: ReadPosition | None = None) -> LogEnds:
     """Reads the last segment (the last two if it is empty), or on from a ``known`` place.
 
     A log that ends at damage may have gone on past the newest snapshot, which so does not
@@ -124,7 +126,7 @@ def find_ends(folder: LogFolder, files: Files, known: Place | None = None) -> Lo
 
 
 def _walk_to_end(
-    folder: LogFolder, files: Files, known: Place | None
+    folder: LogFolder, files: Files, known: ReadPosition | None
 ) -> tuple[SegmentWalk, CorruptLog | None]:
     if known is not None and known.segment in folder.segments:
         walk = SegmentWalk(folder, files, known)

@@ -18,7 +18,7 @@ from metalog.files import Files, opened, replace_whole
 from metalog.ids import SnapshotId
 from metalog.log.config import LogConfig
 from metalog.log.folder import layout
-from metalog.log.folder.layout import EpochStart
+from metalog.log.folder.layout import CheckpointedEpoch
 from metalog.log.folder.location import LogFolder
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord
@@ -26,7 +26,7 @@ from metalog.records.messages import SnapshotHeaderRecord
 _log = logging.getLogger(__name__)
 
 
-class Kept(NamedTuple):
+class RetainedSnapshot(NamedTuple):
     """A snapshot's file: its bytes, and the time (ms) of the last record in it."""
 
     id: SnapshotId
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 
 def snapshot_to_keep(
-    snapshots: Sequence[Kept], log_size: int, config: LogConfig, now_ms: int
+    snapshots: Sequence[RetainedSnapshot], log_size: int, config: LogConfig, now_ms: int
 ) -> SnapshotId | None:
     """The oldest of ``snapshots`` (oldest first) that stays, None if all do."""
     size = log_size + sum(each.size for each in snapshots)
@@ -51,10 +51,12 @@ def snapshot_to_keep(
     return snapshots[keep].id if keep else None
 
 
-def measured(folder: LogFolder, files: Files) -> tuple[list[Kept], int]:
+def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], int]:
     """The snapshots of ``folder``, and the bytes of its segments."""
     kept = [
-        Kept(known, _size(folder.snapshot_path(known), files), _timestamp(folder, known, files))
+        RetainedSnapshot(
+            known, _size(folder.snapshot_path(known), files), _timestamp(folder, known, files)
+        )
         for known in folder.snapshots
     ]
     return kept, sum(_size(folder.segment_path(base), files) for base in folder.segments)
@@ -104,11 +106,11 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
             files.remove(folder.partition / name)
 
 
-def _from_start(starts: Sequence[EpochStart], start: int) -> list[EpochStart]:
+def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
     """The epoch that reigns at the log's new start begins there, as Kafka notes it."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
-    return [EpochStart(reigning[-1].epoch, start), *later] if reigning else later
+    return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later
 
 
 def _size(path: Path, files: Files) -> int:

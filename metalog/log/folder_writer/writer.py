@@ -18,11 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
-from metalog.files import LOCAL_FILES, Files, Held, replace_whole
+from metalog.files import LOCAL_FILES, FileLock, Files, replace_whole
 from metalog.ids import SnapshotId
 from metalog.log.folder import layout
 from metalog.log.folder.directory import DirectoryLog
-from metalog.log.folder.layout import EpochStart, QuorumState
+from metalog.log.folder.layout import CheckpointedEpoch, QuorumState
 from metalog.log.folder.location import LogFolder
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import read_checkpoint
@@ -75,7 +75,7 @@ class WritableDirectoryLog:
         self._limits = limits or SegmentLimits()
         self._files = files
         self._now_ms = now_ms
-        self._held: Held | None = None
+        self._held: FileLock | None = None
         self._appender: Appender | None = None
         self._fenced: str | None = None
         self._start = self._end = 0
@@ -216,7 +216,7 @@ class WritableDirectoryLog:
         """
         return self._log.open_snapshot(id)
 
-    def _locked(self) -> Held:
+    def _locked(self) -> FileLock:
         log_dir = self._log.folder.log_dir
         if log_dir is None:
             raise InvalidTarget(
@@ -261,7 +261,7 @@ class WritableDirectoryLog:
         replace_whole(
             self._files,
             partition / layout.LEADER_EPOCH_CHECKPOINT,
-            layout.leader_epochs_bytes([*epochs, EpochStart(self._epoch, self._end)]),
+            layout.leader_epochs_bytes([*epochs, CheckpointedEpoch(self._epoch, self._end)]),
         )
         self._append(self._epoch, _beginning_of_epoch(owned))
 
@@ -273,7 +273,7 @@ class WritableDirectoryLog:
         size = ends.place.byte if ends.place is not None and is_last else 0
         return Appender(partition, segments[-1], self._files, self._limits, size=size)
 
-    def _epoch_starts(self) -> list[EpochStart]:
+    def _epoch_starts(self) -> list[CheckpointedEpoch]:
         """Where the epochs of the log as it is begin: its checkpoint may lack the newest,
         and may have one of which no batch was written."""
         ends = self._log.ends
@@ -281,7 +281,7 @@ class WritableDirectoryLog:
         if (starts[-1].epoch if starts else -1) < ends.epoch:
             for batch in self._log.batches(ends.start):
                 if not starts or batch.epoch > starts[-1].epoch:
-                    starts.append(EpochStart(batch.epoch, batch.base_offset))
+                    starts.append(CheckpointedEpoch(batch.epoch, batch.base_offset))
         return starts
 
     def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:

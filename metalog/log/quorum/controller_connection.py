@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from metalog.errors import ErrorCode, InvalidRequest, InvalidSource
-from metalog.log.quorum.observer_state import Follower, Verdict
+from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.wire.client.bootstrap import first_connection
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.sasl import AuthenticationFailed
@@ -86,12 +86,12 @@ class ControllerConnection:
             self._follower.no_answer(asked)
             raise InvalidSource(f"{self._path}: {error}") from None
 
-    def after_loss(self, asked: Address, trouble: str) -> tuple[Verdict, str]:
+    def after_loss(self, asked: Address, trouble: str) -> tuple[FollowVerdict, str]:
         """Go on with the first of the other controllers that takes a connection: in turn, each
         silent one would take the time of a connection. The trouble is told with what was met."""
         verdict = self._follower.no_answer(asked)
         others = [each for each in self._follower.controllers if each != asked]
-        if verdict is Verdict.PAUSE or not others:
+        if verdict is FollowVerdict.PAUSE or not others:
             return verdict, trouble
         with self._failing_as_source(asked):
             try:

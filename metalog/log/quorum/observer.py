@@ -18,7 +18,7 @@ from metalog.ids import SnapshotId
 from metalog.log.contact import Contact
 from metalog.log.folder.commit import Proven
 from metalog.log.quorum.controller_connection import ControllerConnection
-from metalog.log.quorum.observer_state import Follower, Verdict
+from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.log.quorum.snapshot_download import Download
 from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
@@ -30,9 +30,9 @@ from metalog.wire.fetch import (
     FETCH_VERSIONS,
     SNAPSHOT_VERSIONS,
     Chunk,
+    EpochLeader,
     Fetched,
-    Leader,
-    Place,
+    FetchPosition,
     fetch_request,
     read_chunk,
     read_fetched,
@@ -51,13 +51,13 @@ _PAUSE_S: Final = 0.1
 _READ_WAIT_S: Final = 0.5
 
 
-class Survey(NamedTuple):
+class LeaderState(NamedTuple):
     """What the leader said of its log when it was last asked."""
 
     start: int
     high_watermark: int
     snapshot: SnapshotId | None
-    leader: Leader
+    leader: EpochLeader
 
 
 class QuorumLog:
@@ -80,7 +80,7 @@ class QuorumLog:
         self._controller = ControllerConnection(
             self.path, self._follower, settings, identifies=identifies
         )
-        self._survey: Survey | None = None
+        self._survey: LeaderState | None = None
         self._pending: deque[LogEvent] = deque()
         self._contact = Contact()
         self._failing_since_s: float | None = None
@@ -108,7 +108,7 @@ class QuorumLog:
         return Proven(bounds.end, bounds.why)
 
     @property
-    def leader(self) -> Leader:
+    def leader(self) -> EpochLeader:
         """The node that leads the quorum, and its epoch; asks, where it is not known."""
         return self._surveyed().leader
 
@@ -202,16 +202,16 @@ class QuorumLog:
         """Let go of the connection; the next call makes another."""
         self._controller.close()
 
-    def _surveyed(self) -> Survey:
+    def _surveyed(self) -> LeaderState:
         """Asked for offset 0, a leader tells where its log begins and of its snapshot."""
         while self._survey is None:
-            answer = self._ask_leader(Place(0, 0, self._follower.leader.epoch, -1), 0.0)
+            answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:
                 continue
             _, fetched = answer
             start, mark = max(fetched.log_start, 0), fetched.high_watermark
             if mark >= 0:
-                self._survey = Survey(start, mark, fetched.snapshot, self._follower.leader)
+                self._survey = LeaderState(start, mark, fetched.snapshot, self._follower.leader)
             else:
                 self._pause("its leader has committed nothing yet; are most controllers running?")
         return self._survey
@@ -222,7 +222,7 @@ class QuorumLog:
         answer = self._ask_leader(self._follower.place, wait_s)
         return () if answer is None else self._follower.read(*answer)
 
-    def _ask_leader(self, place: Place, wait_s: float) -> tuple[Address, Fetched] | None:
+    def _ask_leader(self, place: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
         """Who leads, and its answer; None where another is to be asked."""
         if not self._controller.was_connected:
             self._controller.meet()
@@ -233,22 +233,22 @@ class QuorumLog:
             verdict, self._trouble = self._controller.after_loss(asked, str(error))
         else:
             verdict = self._judged(asked, fetched)
-        if verdict is Verdict.LEADS:
+        if verdict is FollowVerdict.LEADS:
             if fetched.high_watermark >= 0:
                 self._failing_since_s = None
                 self._contact.heard()
             return asked, fetched
-        if verdict is Verdict.PAUSE:
+        if verdict is FollowVerdict.PAUSE:
             self._pause(self._trouble)
         return None
 
-    def _judged(self, asked: Address, fetched: Fetched) -> Verdict:
+    def _judged(self, asked: Address, fetched: Fetched) -> FollowVerdict:
         try:
             verdict = self._follower.judge(asked, fetched)
         except InvalidSource as error:
             self.close()
             raise InvalidSource(f"{self.path}: {error}") from None
-        if verdict is not Verdict.LEADS:
+        if verdict is not FollowVerdict.LEADS:
             self._trouble = NOBODY_LEADS
         return verdict
 
@@ -261,7 +261,7 @@ class QuorumLog:
             raise InvalidSource(f"{self.path}: {trouble}")
         time.sleep(_PAUSE_S)
 
-    def _fetched(self, asked: Address, place: Place, wait_s: float) -> Fetched:
+    def _fetched(self, asked: Address, place: FetchPosition, wait_s: float) -> Fetched:
         def request(version: int) -> Body:
             cluster_id = self._controller.cluster_id
             return fetch_request(version, place, cluster_id=cluster_id, wait_s=wait_s)

@@ -19,7 +19,7 @@ from metalog.log.continuity import Succession
 from metalog.log.epochs import Epochs
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_size, decode_batch
-from metalog.wire.fetch import Fetched, Leader, Place
+from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.hosts import Address
 from metalog.wire.schema import error_name
 
@@ -30,7 +30,7 @@ NETWORK_EXCEPTION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH."""
 _INCONSISTENT_CLUSTER_ID: Final = 104
 
 
-class Verdict(Enum):
+class FollowVerdict(Enum):
     """What an answer says of who was asked, and so whom to ask next."""
 
     LEADS = auto()
@@ -44,7 +44,7 @@ class Follower:
     ``read``; or say that there was ``no_answer``."""
 
     def __init__(self, controllers: Sequence[Address]) -> None:
-        self.leader = Leader(epoch=0)
+        self.leader = EpochLeader(epoch=0)
         self.high_watermark: int | None = None
         self.log_start = 0
         self.controllers = tuple(controllers)
@@ -68,7 +68,7 @@ class Follower:
 
     def forget_leader(self) -> None:
         """As if nobody had been asked: what leads now may be another quorum on old addresses."""
-        self.leader = Leader(epoch=0)
+        self.leader = EpochLeader(epoch=0)
         self.high_watermark = None
         self._leading = None
 
@@ -84,42 +84,42 @@ class Follower:
         return self.controllers[self._turn % len(self.controllers)]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FetchPosition:
         """What was committed before the reading began is taken for the leader's too."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
         mark = -1 if self.high_watermark is None else self.high_watermark
-        return Place(self.position, last, self.leader.epoch, mark)
+        return FetchPosition(self.position, last, self.leader.epoch, mark)
 
-    def no_answer(self, asked: Address) -> Verdict:
+    def no_answer(self, asked: Address) -> FollowVerdict:
         self._leading = None
         self._avoided.add(asked)
         self._turn += 1
         if self._turn % len(self.controllers):
-            return Verdict.ASK_ON
+            return FollowVerdict.ASK_ON
         self._avoided.clear()
-        return Verdict.PAUSE
+        return FollowVerdict.PAUSE
 
-    def nobody_answers(self) -> Verdict:
+    def nobody_answers(self) -> FollowVerdict:
         """None of all controllers did."""
         self._leading = None
         self._avoided.clear()
-        return Verdict.PAUSE
+        return FollowVerdict.PAUSE
 
-    def judge(self, asked: Address, fetched: Fetched) -> Verdict:
+    def judge(self, asked: Address, fetched: Fetched) -> FollowVerdict:
         """Of any answer, whatever was asked for; ``InvalidSource`` where asking on is of no use."""
         has_news = self._learn(fetched)
         if fetched.code == ErrorCode.NONE:
             self._leading = asked
             self._avoided.clear()
-            return Verdict.LEADS
+            return FollowVerdict.LEADS
         self._leading = None
         if fetched.code not in _ELSEWHERE:
             self.no_answer(asked)
             raise InvalidSource(_refused(asked, fetched.code))
         if has_news or self.target != asked:
-            return Verdict.ASK_ON
+            return FollowVerdict.ASK_ON
         return self.no_answer(asked)
 
     def _learn(self, fetched: Fetched) -> bool:

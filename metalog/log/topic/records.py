@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from metalog.errors import CorruptLog, InvalidRequest
 from metalog.ports import Appended, Gap, LogEvent
 from metalog.records.avro.codec import from_avro, to_avro
-from metalog.records.batch import Batch, Entry, assemble_batch
+from metalog.records.batch import Batch, MessageEntry, assemble_batch
 from metalog.records.control import encode_control
 from metalog.records.frame import Undecodable, encode_value, unreadable_value
 from metalog.records.message import ControlMessage
@@ -33,7 +33,7 @@ _APPEND: Final = struct.Struct(">Biqii")
 _FORMAT: Final = 1
 
 
-class Place(NamedTuple):
+class AppendHeader(NamedTuple):
     """What a message's header says: of which epoch it is, where the append before its own
     ended, and that it is number ``number`` of ``total``."""
 
@@ -103,7 +103,7 @@ def encoding_of(message: Stored) -> Encoding:
     return "kraft" if _header(message, SCHEMA_HEADER) is None else "avro"
 
 
-def read_place(message: Stored, topic: str) -> Place:
+def read_place(message: Stored, topic: str) -> AppendHeader:
     """``CorruptLog`` where the message has none: it is not of a metadata log."""
     packed = _header(message, APPEND_HEADER)
     if packed is None:
@@ -117,7 +117,7 @@ def read_place(message: Stored, topic: str) -> Place:
         raise CorruptLog(
             f"the header {APPEND_HEADER} is of no known form", file=topic, offset=message.offset
         )
-    place = Place(*_APPEND.unpack(packed)[1:])
+    place = AppendHeader(*_APPEND.unpack(packed)[1:])
     if place.epoch < 0 or not 0 <= place.number < place.total:
         problem = f"record {place.number} of {place.total} in epoch {place.epoch}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
@@ -128,7 +128,7 @@ class _Open(NamedTuple):
     """An append that is being read: its first message, and its records so far."""
 
     first: Stored
-    place: Place
+    place: AppendHeader
     encoding: Encoding
     records: list[RawRecord]
 
@@ -192,7 +192,7 @@ class Assembler:
                 f"only {len(self._open.records)} of an append's {self._open.place.total} records",
             )
 
-    def _check_beginning(self, message: Stored, place: Place) -> None:
+    def _check_beginning(self, message: Stored, place: AppendHeader) -> None:
         if place.number:
             raise self._corrupt(message, f"an append begins with its record {place.number}")
         last = self.last
@@ -214,7 +214,7 @@ class Assembler:
                 " there were two",
             )
 
-    def _gap_before(self, message: Stored, place: Place) -> Iterator[Gap]:
+    def _gap_before(self, message: Stored, place: AppendHeader) -> Iterator[Gap]:
         """Between two appends lie transactions' markers, and what was aborted."""
         known = self._start if self.last is None else self.last.end
         if place.follows > known:
@@ -273,7 +273,7 @@ def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:
         return unreadable_value(str(error))
 
 
-def _avro_of(entry: Entry) -> tuple[bytes, bytes]:
+def _avro_of(entry: MessageEntry) -> tuple[bytes, bytes]:
     if isinstance(entry.message, Undecodable):
         raise InvalidRequest(f"a record that cannot be read: {entry.message.reason}")
     return to_avro(entry.message, entry.version)

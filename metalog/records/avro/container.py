@@ -30,7 +30,7 @@ _LONGEST_VARINT: Final = 10
 _XZ_MEMORY: Final = 128 << 20
 
 
-class Head(NamedTuple):
+class ContainerHeader(NamedTuple):
     """``schema`` is the JSON that ``metadata`` has under ``avro.schema``."""
 
     schema: Any
@@ -39,7 +39,7 @@ class Head(NamedTuple):
     sync: bytes
 
 
-def read_head(read: Read) -> Head:
+def read_head(read: Read) -> ContainerHeader:
     """What stands before the first block."""
     if read(len(_MAGIC)) != _MAGIC:
         raise ValueError("it does not begin as an Avro container file")
@@ -57,10 +57,12 @@ def read_head(read: Read) -> Head:
         schema = json.loads(metadata["avro.schema"])
     except (KeyError, ValueError, RecursionError):
         raise ValueError("its metadata has no schema that can be read") from None
-    return Head(schema, metadata.get("avro.codec", b"null").decode(), metadata, _all(read, _SYNC))
+    return ContainerHeader(
+        schema, metadata.get("avro.codec", b"null").decode(), metadata, _all(read, _SYNC)
+    )
 
 
-def read_blocks(read: Read, head: Head, most_bytes: int) -> Iterator[tuple[int, bytes]]:
+def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
     """How many records each block has, and its bytes inflated: at most one record a byte, and
     at most ``most_bytes`` of all blocks together."""
     while first := read(1):

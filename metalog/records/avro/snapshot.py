@@ -21,7 +21,7 @@ from metalog.errors import CorruptLog, CorruptSnapshot
 from metalog.files import ReadableFile
 from metalog.ids import SnapshotId
 from metalog.records.avro.codec import NAMESPACE, from_datum, to_datum, union_schema
-from metalog.records.avro.container import Head, read_blocks, read_head
+from metalog.records.avro.container import ContainerHeader, read_blocks, read_head
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage, Message
@@ -124,7 +124,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
         yield record
 
 
-def _check_schema(head: Head) -> None:
+def _check_schema(head: ContainerHeader) -> None:
     """Before a byte is decoded: what another schema makes of a byte has no bound."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
@@ -161,7 +161,7 @@ def _definitions(schema: Any) -> dict[str, object]:
     return found
 
 
-def _records(source: _In, head: Head) -> Iterator[Record]:
+def _records(source: _In, head: ContainerHeader) -> Iterator[Record]:
     schema, blocks = fastavro.parse_schema(head.schema), read_blocks(source.read, head, source.size)
     done = 0
     while True:

@@ -21,7 +21,7 @@ from typing import Final, Self
 from metalog.errors import InvalidRequest
 from metalog.wire.client.sasl import AuthenticationFailed, LoginPutOff
 from metalog.wire.client.security import ClientSettings
-from metalog.wire.client.session import Answer, Session
+from metalog.wire.client.session import ClientResponse, ClientSession
 from metalog.wire.frames import Malformed
 from metalog.wire.hosts import Address
 from metalog.wire.schema import Body
@@ -63,7 +63,7 @@ class Connection:
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
         self._was_asked = settings.security.credentials is not None
-        self._session = Session(
+        self._session = ClientSession(
             settings.client_id,
             settings.security.credentials,
             entropy=os.urandom,
@@ -139,7 +139,7 @@ class Connection:
     def _send(self, data: bytes, deadline: float) -> None:
         self._in_time(deadline).sendall(data)
 
-    def _receive(self, deadline: float) -> list[Answer]:
+    def _receive(self, deadline: float) -> list[ClientResponse]:
         data = self._awaited(deadline)
         if not data:
             raise ConnectionResetError

@@ -19,9 +19,9 @@ from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import ClientSettings, client_settings
 from metalog.wire.extensions import (
     SCRAM_PASSWORD,
-    ScramCredentials,
-    ScramPasswordRequest,
-    ScramPasswordResponse,
+    WireScramCredentials,
+    WireScramPasswordRequest,
+    WireScramPasswordResponse,
 )
 from metalog.wire.hosts import Address, parse_addresses
 from metalog.wire.schema import error_name
@@ -150,9 +150,9 @@ class PasswordClient:
     def _carry_out(
         self, credentials: Sequence[NewPassword], values: Mapping[ScramEntity, Future[None]]
     ) -> None:
-        request = ScramPasswordRequest(
+        request = WireScramPasswordRequest(
             credentials=tuple(
-                ScramCredentials(
+                WireScramCredentials(
                     username=each.entity.user,
                     hash_type=int(each.entity.mechanism),  # type: ignore[arg-type]
                     password=each.password,
@@ -179,7 +179,7 @@ class PasswordClient:
         return first_connection(self._nodes, self._settings)
 
 
-def _told(answer: ScramPasswordResponse) -> dict[ScramEntity, str | None]:
+def _told(answer: WireScramPasswordResponse) -> dict[ScramEntity, str | None]:
     """What went wrong, None where nothing did."""
     return {
         ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (

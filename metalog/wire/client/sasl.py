@@ -44,7 +44,7 @@ class LoginPutOff(InvalidRequest):
     itself, as Kafka's clients read it: trying again may help."""
 
 
-class Credentials(NamedTuple):
+class SaslCredentials(NamedTuple):
     """``mechanism`` by its SASL name; the password is never shown by ``repr``."""
 
     mechanism: str
@@ -71,7 +71,7 @@ class Exchange(Protocol):
         ...
 
 
-def exchange_of(credentials: Credentials, entropy: Entropy) -> Exchange:
+def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
     """``InvalidRequest`` for a mechanism that is not spoken here."""
     if credentials.mechanism == PLAIN:
         if "\0" in credentials.username + credentials.password:
@@ -85,7 +85,7 @@ def exchange_of(credentials: Credentials, entropy: Entropy) -> Exchange:
 
 
 class _Plain:
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: SaslCredentials) -> None:
         self._credentials = credentials
         self.is_done = False
 
@@ -98,7 +98,7 @@ class _Plain:
 
 
 class _Scram:
-    def __init__(self, mechanism: ScramMechanism, credentials: Credentials, nonce: str) -> None:
+    def __init__(self, mechanism: ScramMechanism, credentials: SaslCredentials, nonce: str) -> None:
         self._mechanism = mechanism
         self._password = credentials.password
         name = credentials.username.replace("=", "=3D").replace(",", "=2C")

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from metalog.config.client_settings import librdkafka_settings
 from metalog.errors import InvalidRequest
 from metalog.files import LOCAL_FILES, read_whole
-from metalog.wire.client.sasl import MECHANISMS, Credentials
+from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
@@ -27,7 +27,7 @@ class Security(NamedTuple):
     """``tls`` is None where nothing is encrypted, ``credentials`` where nobody logs in."""
 
     tls: ssl.SSLContext | None = None
-    credentials: Credentials | None = None
+    credentials: SaslCredentials | None = None
 
     @property
     def user(self) -> str | None:
@@ -112,7 +112,7 @@ def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float
     return int(text) / 1000
 
 
-def _credentials(settings: Mapping[str, str]) -> Credentials:
+def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
     mechanism = settings.get("sasl.mechanisms", "GSSAPI")
     username, password = settings.get("sasl.username"), settings.get("sasl.password")
     if mechanism not in MECHANISMS:
@@ -123,7 +123,7 @@ def _credentials(settings: Mapping[str, str]) -> Credentials:
         )
     if username is None or password is None:
         raise InvalidRequest("sasl.jaas.config is missing: it gives the username and password")
-    return Credentials(mechanism, username, password)
+    return SaslCredentials(mechanism, username, password)
 
 
 def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:

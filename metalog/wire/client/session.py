@@ -15,9 +15,9 @@ from metalog.errors import ErrorCode
 from metalog.ids import Entropy
 from metalog.wire.client.sasl import (
     AuthenticationFailed,
-    Credentials,
     Exchange,
     LoginPutOff,
+    SaslCredentials,
     exchange_of,
 )
 from metalog.wire.frames import DEFAULT_LIMIT, FrameReader, Malformed, framed
@@ -25,7 +25,7 @@ from metalog.wire.messages import correlation_of, read_response, write_request
 from metalog.wire.schema import Body, error_name, request_type, response_type
 from metalog.wire.versions import (
     API_VERSIONS,
-    Refused,
+    ApiVersionsRefused,
     Versions,
     best_version,
     read_versions,
@@ -48,7 +48,7 @@ _FIRST_ASKED: Final = 4
 """Of ApiVersions."""
 
 
-class Answer(NamedTuple):
+class ClientResponse(NamedTuple):
     """``body`` answers the request that ``ask`` gave this ``correlation_id``."""
 
     correlation_id: int
@@ -58,17 +58,17 @@ class Answer(NamedTuple):
 class Received(NamedTuple):
     """``to_send`` goes to the peer at once."""
 
-    answers: list[Answer]
+    answers: list[ClientResponse]
     to_send: bytes
 
 
-class Session:
+class ClientSession:
     """Send ``opening()`` first; nothing may be asked before ``is_ready``."""
 
     def __init__(
         self,
         client_id: str,
-        credentials: Credentials | None = None,
+        credentials: SaslCredentials | None = None,
         *,
         entropy: Entropy,
         software_version: str = "0",
@@ -110,7 +110,7 @@ class Session:
                 raise Malformed(f"the peer answers request {correlation_id}, which is not its turn")
             _, declared = self._waiting.popleft()
             if self.is_ready:
-                answers.append(Answer(correlation_id, read_response(frame, declared)))
+                answers.append(ClientResponse(correlation_id, read_response(frame, declared)))
             else:
                 to_send += self._open(frame, declared)
         return Received(answers, to_send)
@@ -132,7 +132,7 @@ class Session:
 
     def _take_versions(self, frame: bytes) -> bytes:
         told = read_versions(frame, self._asked_version)
-        if isinstance(told, Refused):
+        if isinstance(told, ApiVersionsRefused):
             self._asked_version = told.version
             return self.opening()
         self.versions = told

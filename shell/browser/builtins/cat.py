@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from shell.browser.nodes import Directory
 from shell.browser.paths import path_text
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     for glob in words:
         for path, node in session.expand(glob, "cat"):
             if isinstance(node, Directory):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shell.browser.nodes import Directory
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     [glob] = words or ["/"]
     found = list(session.expand(glob, "cd"))
     if len(found) > 1:

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from shell.browser import globs, names
 from shell.browser.nodes import Directory, Node
 from shell.browser.paths import path_text
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     for glob in words or ["."]:
         many = any(map(globs.pattern, glob.split("/")))
         for path, node in session.expand(glob, "find"):
             _print_below(session, path_text(path) if many else globs.unescaped(glob), node)
 
 
-def _print_below(session: Session, path: str, node: Node) -> None:
+def _print_below(session: ShellSession, path: str, node: Node) -> None:
     session.say(path)
     if not isinstance(node, Directory):
         return

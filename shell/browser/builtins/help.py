@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     width = max(len(each.synopsis) for each in session.commands.values())
     for each in session.commands.values():
         session.say(f"{each.synopsis:{width}}  {each.summary}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     count = len(session.typed)
     if words and not words[0].isdecimal():
         session.complain(f"history: {words[0]}: not a number of lines")

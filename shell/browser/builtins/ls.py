@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from shell.browser import names
 from shell.browser.nodes import Directory
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 from shell.output.output import text_width
 
 _GAP = 2
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     found = [each for glob in words or ["."] for each in session.expand(glob, "ls")]
     files = [each.label for each in found if not isinstance(each.node, Directory)]
     directories = [(each.label, each.node) for each in found if isinstance(each.node, Directory)]
@@ -24,7 +24,7 @@ def _run(session: Session, words: Sequence[str]) -> None:
         _print_names(session, [names.written(name) for name in directory.names])
 
 
-def _print_names(session: Session, shown: list[str]) -> None:
+def _print_names(session: ShellSession, shown: list[str]) -> None:
     if session.width is None:
         for name in shown:
             session.say(name)

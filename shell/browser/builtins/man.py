@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 _ON_PATHS: Final = (
     "PATH may hold * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
@@ -14,7 +14,7 @@ _ON_PATHS: Final = (
 )
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     command = session.command(words[0])
     if command is None:
         return

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from shell.browser import names
 from shell.browser.nodes import Directory, Node
-from shell.browser.session import Builtin, Session
+from shell.browser.session import Builtin, ShellSession
 
 _DEPTH_OPTION = "-L"
 _NO_LIMIT = 1 << 30
 
 
-def _run(session: Session, words: Sequence[str]) -> None:
+def _run(session: ShellSession, words: Sequence[str]) -> None:
     depth = _NO_LIMIT
     globs = list(words)
     if _DEPTH_OPTION in globs:
@@ -28,7 +28,7 @@ def _run(session: Session, words: Sequence[str]) -> None:
             _print_below(session, found.node, "", depth)
 
 
-def _print_below(session: Session, node: Node, indent: str, depth: int) -> None:
+def _print_below(session: ShellSession, node: Node, indent: str, depth: int) -> None:
     if not isinstance(node, Directory):
         session.say(indent + node.line())
         return

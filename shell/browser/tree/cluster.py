@@ -14,7 +14,7 @@ from metalog.image.cluster import (
     BrokerRegistration,
     ClusterImage,
     ControllerRegistration,
-    Listener,
+    RegisteredListener,
     SupportedFeature,
 )
 from shell.browser.nodes import Directory, Leaf, fixed, listing
@@ -63,12 +63,12 @@ def _controller_leaf(controller: ControllerRegistration) -> Leaf:
     )
 
 
-def _listeners(listeners: Iterable[Listener]) -> str:
+def _listeners(listeners: Iterable[RegisteredListener]) -> str:
     ordered = sorted(listeners, key=lambda listener: java_order(listener.name))
     return f"[{', '.join(map(_listener, ordered))}]"
 
 
-def _listener(listener: Listener) -> str:
+def _listener(listener: RegisteredListener) -> str:
     protocol = listener.security_protocol
     return (
         f"Endpoint(listenerName='{listener.name}', "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted, plural
-from metalog_sources.formats.document import Document, Entry, Notes, Own
+from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.options import at_least
 from shell.output.output import Cell, Output
@@ -22,7 +22,7 @@ from shell.output.safe import shown
 from shell.tasks.planning import SIGNS, print_commands
 from shell.views.acls import sentence
 from shell.views.findings import (
-    Asked,
+    FindingOptions,
     add_tolerance,
     add_window,
     print_basis,
@@ -33,7 +33,7 @@ from shell.views.findings import (
 from shell.views.pasted_commands import ANY_PLACE
 
 if TYPE_CHECKING:
-    from metalog_sources.targets.plan import Step
+    from metalog_sources.targets.plan import PlanStep
     from metalog_spark.findings.least_privilege import LeastSet, Share
     from metalog_spark.findings.window import Window
     from metalog_spark.folder import Tables
@@ -105,7 +105,7 @@ def run(arguments: Namespace, output: Output) -> int:
             output.record(_as_json(each))
         output.note(_proof_said(found))
     elif output.format == "commands":
-        asked = Asked(tables, window, arguments.tolerate)
+        asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.proof.requests, (), output)
         print_commands(_ordered(shares), ANY_PLACE, output)
     elif output.format == "yaml":
@@ -145,7 +145,7 @@ def _has_nothing(principal: str, known: Sequence[str]) -> InvalidRequest:
     return InvalidRequest(f"{principal} has no ALLOW and was allowed nothing in the window{advice}")
 
 
-def _ordered(shares: Sequence[Share]) -> list[Step]:
+def _ordered(shares: Sequence[Share]) -> list[PlanStep]:
     """The steps of all of them in the order in which to take them: what User:* allowed goes when
     it is each principal's own."""
     from metalog_sources.targets.plan import phases
@@ -230,8 +230,10 @@ def _yaml(found: LeastSet, principal: str | None) -> str:
     from metalog_sources.formats.yaml import write_yaml
 
     acls = [acl for acl in found.acls if principal in (None, acl.principal)]
-    entries = (Entry(acl, _NOTED if acl.resource_name == _HARDCODE else Notes()) for acl in acls)
+    entries = (
+        AclEntry(acl, _NOTED if acl.resource_name == _HARDCODE else AclNotes()) for acl in acls
+    )
     return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
 
 
-_NOTED: Final = Notes(comment="Kafka itself asks for this name where any would do (KIP-679)")
+_NOTED: Final = AclNotes(comment="Kafka itself asks for this name where any would do (KIP-679)")

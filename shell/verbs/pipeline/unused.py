@@ -19,7 +19,7 @@ from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.output.output import Cell, Output
 from shell.views.acls import sentence
 from shell.views.findings import (
-    Asked,
+    FindingOptions,
     add_tolerance,
     add_window,
     day_said,
@@ -90,7 +90,7 @@ def run(arguments: Namespace, output: Output) -> int:
         unknown = found.totals.unknown
         is_used = plural(unknown, "it is used", "they are used")
         said = [f"of {counted(unknown, 'grant')} whether {is_used}"] if unknown else []
-        asked = Asked(tables, window, arguments.tolerate)
+        asked = FindingOptions(tables, window, arguments.tolerate)
         print_basis(asked, found.seen, found.totals.requests, said, output)
         print_remedies((found.advice(verdict)[1] for verdict in _going(found)), output)
         for verdict, why in _unknown(found):

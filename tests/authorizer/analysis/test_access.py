@@ -10,7 +10,7 @@ from small_world import HOSTS, NAMES, OPERATIONS, PRINCIPALS, configs
 from small_world import acls as small_acls
 
 from authorizer import spec
-from authorizer.analysis.access import Access, access
+from authorizer.analysis.access import PrincipalAccess, access
 from authorizer.analysis.allowed_patterns import OnPattern
 from authorizer.analysis.hosts import can_be_a_client
 from authorizer.analysis.who_can import WhoCan, who_can
@@ -69,7 +69,7 @@ def test_each_holder_is_named_with_the_acl_that_decides(acls: list[Acl]) -> None
         assert holder.is_overridden is (denied_alone and bool(without.result))
 
 
-def on_names(found: list[Access], host: str, name: str) -> frozenset[Operation]:
+def on_names(found: list[PrincipalAccess], host: str, name: str) -> frozenset[Operation]:
     general, *others = ({each.name: each.operations for each in part.names} for part in found)
     for part, differing in zip(found[1:], others, strict=True):
         if part.host == host and name in differing:
@@ -77,7 +77,7 @@ def on_names(found: list[Access], host: str, name: str) -> frozenset[Operation]:
     return general.get(name, frozenset())
 
 
-def on_patterns(found: list[Access], host: str) -> list[OnPattern]:
+def on_patterns(found: list[PrincipalAccess], host: str) -> list[OnPattern]:
     here = {each[:3]: each for each in found[0].patterns}
     for part in found[1:]:
         if part.host == host:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from authorizer.analysis.commands import (
     CONNECTION,
-    Change,
+    CommandKind,
     acl_comment,
     kafka_acls_command,
     kafka_acls_commands,
@@ -33,7 +33,7 @@ GRANT = Acl(
 
 
 def test_a_grant():
-    assert kafka_acls_command(Change.ADD, GRANT) == (
+    assert kafka_acls_command(CommandKind.ADD, GRANT) == (
         f"kafka-acls {CONNECTION} --add --allow-principal User:bob "
         "--operation DescribeConfigs --topic payments"
     )
@@ -48,7 +48,7 @@ def test_a_denial_for_a_prefix_from_one_host():
         operation=Operation.READ,
         permission_type=PermissionType.DENY,
     )
-    assert kafka_acls_command(Change.REMOVE, denial) == (
+    assert kafka_acls_command(CommandKind.REMOVE, denial) == (
         f"kafka-acls {CONNECTION} --remove --force --deny-principal User:bob "
         "--deny-host 10.0.0.1 --operation Read --group 'it'\"'\"'s-' "
         "--resource-pattern-type prefixed"
@@ -61,7 +61,7 @@ def test_the_cluster_has_no_name_on_the_command_line():
         resource_name="kafka-cluster",
         operation=Operation.CLUSTER_ACTION,
     )
-    assert kafka_acls_command(Change.ADD, acl).endswith("--operation ClusterAction --cluster")
+    assert kafka_acls_command(CommandKind.ADD, acl).endswith("--operation ClusterAction --cluster")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_cluster_has_no_name_on_the_command_line():
 )
 def test_an_acl_without_a_command_has_a_reason(change, reason):
     acl = GRANT._replace(**change)
-    assert kafka_acls_command(Change.ADD, acl) is None
+    assert kafka_acls_command(CommandKind.ADD, acl) is None
     assert reason in why_no_command(acl)
     assert "\n" not in acl_comment(acl)
 
@@ -115,20 +115,20 @@ def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
     for before, after in product(sets, sets):
         added, gone = after - before, before - after
         changes = [
-            *((Change.ADD, each) for each in added),
-            *((Change.REMOVE, each) for each in gone),
+            *((CommandKind.ADD, each) for each in added),
+            *((CommandKind.REMOVE, each) for each in gone),
         ]
         lines = kafka_acls_commands(changes).lines
         done = {
             (change, acl) for change, acl in changes if kafka_acls_command(change, acl) in lines
         }
-        left = before | {acl for change, acl in done if change is Change.ADD}
-        left -= {acl for change, acl in done if change is Change.REMOVE}
+        left = before | {acl for change, acl in done if change is CommandKind.ADD}
+        left -= {acl for change, acl in done if change is CommandKind.REMOVE}
         assert is_allowed(left) in (is_allowed(before), is_allowed(after)), (before, after)
 
 
 def test_a_value_that_looks_like_an_option_is_no_option():
-    command = kafka_acls_command(Change.ADD, GRANT._replace(resource_name="--force"))
+    command = kafka_acls_command(CommandKind.ADD, GRANT._replace(resource_name="--force"))
     assert command.endswith("--topic=--force")
 
 

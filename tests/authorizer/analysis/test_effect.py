@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from authorizer.analysis.effect import AclChange, OtherEffect, other_effects, reached_by
+from authorizer.analysis.effect import OtherEffect, SetChange, other_effects, reached_by
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -47,7 +47,7 @@ class World:
         random = Random(seed)
         self.before = set(random.sample(ACLS, random.randrange(6)))
         steps = set(random.sample(ACLS, random.randrange(1, 3)))
-        self.change = AclChange(frozenset(steps - self.before), frozenset(steps & self.before))
+        self.change = SetChange(frozenset(steps - self.before), frozenset(steps & self.before))
         others = set(random.sample(ACLS, random.randrange(1, 3))) - steps
         self.now = self.before ^ others
         self.config = AuthorizerConfig(allow_everyone=random.random() < 0.3)
@@ -118,7 +118,7 @@ def test_what_an_added_acl_means_for_a_planned_one(
     step: str, other: str, turned: tuple[str, str, str] | None
 ) -> None:
     """Another ALLOW of what is to be allowed takes nothing away; a DENY does."""
-    change = AclChange(frozenset({acl(step)}), frozenset())
+    change = SetChange(frozenset({acl(step)}), frozenset())
     found = list(other_effects([], [acl(other)], change, AuthorizerConfig()))
     assert len(found) == (turned is not None)
     for each in found:
@@ -129,6 +129,6 @@ def test_what_an_added_acl_means_for_a_planned_one(
 
 def test_taking_the_last_grant_is_another_effect_than_taking_one_of_two() -> None:
     wide, narrow = acl("a READ pay… ALLOW"), acl("a READ pay-x ALLOW")
-    change = AclChange(frozenset(), frozenset({narrow}))
+    change = SetChange(frozenset(), frozenset({narrow}))
     (found,) = other_effects([wide, narrow], [narrow], change, AuthorizerConfig())
     assert (found.acl, found.planned, found.now) == (wide, (True, True), (True, False))

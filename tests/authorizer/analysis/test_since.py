@@ -8,14 +8,14 @@ from small_world import acls, configs, questions
 
 from authorizer.analysis.since import Cause, Since, since
 from authorizer.config import AuthorizerConfig
-from authorizer.history.timeline import AclChange
+from authorizer.history.timeline import TimelineChange
 from authorizer.trace import Question, trace
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
 
 ids = st.integers(0, 5).map(lambda number: Uuid(number.to_bytes(16, "big")))
 histories = st.lists(st.tuples(ids, st.none() | acls), max_size=12).map(
-    lambda pairs: [AclChange(10 + i, *pair) for i, pair in enumerate(pairs)]
+    lambda pairs: [TimelineChange(10 + i, *pair) for i, pair in enumerate(pairs)]
 )
 bases = st.dictionaries(ids, acls, max_size=4)
 
@@ -51,7 +51,7 @@ def test_a_grant_and_its_removal():
     question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
     config = AuthorizerConfig(frozenset(), False)
     uuid = Uuid(bytes(16))
-    added, removed = AclChange(7, uuid, grant), AclChange(9, uuid, None)
+    added, removed = TimelineChange(7, uuid, grant), TimelineChange(9, uuid, None)
     assert since(0, [], [added], config, question) == Since(7, Cause.ADDED, grant, 8)
     assert since(0, [], [added, removed], config, question) == Since(9, Cause.REMOVED, grant, 10)
     assert since(0, [], [], config, question) == Since(0, Cause.START, None, 0)
@@ -75,7 +75,7 @@ def test_what_a_transaction_turns_and_turns_back_is_no_turn():
     question = Question("User:a", Operation.READ, ResourceType.TOPIC, "payments")
     config = AuthorizerConfig(frozenset(), False)
     base = [(first, deny), (other, allow)]
-    apart = [AclChange(7, first, None), AclChange(8, second, deny)]
+    apart = [TimelineChange(7, first, None), TimelineChange(8, second, deny)]
     assert since(0, base, apart, config, question) == Since(8, Cause.ADDED, deny, 9)
     together = [each._replace(ended_by=9) for each in apart]
     assert since(0, base, together, config, question) == Since(0, Cause.START, None, 0)

@@ -17,20 +17,20 @@ from tiny_log import NOTHING, Recorder, ace, batch, uuid
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.loader import Diverged, Loader
-from metalog.log.quorum.observer_state import Follower, Verdict
+from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage
-from metalog.wire.fetch import Fetched, Leader, Place
+from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.hosts import Address
 
 A, B, C = (Address(name, 9093) for name in "abc")
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
-LEADS, ASK_ON, PAUSE = Verdict.LEADS, Verdict.ASK_ON, Verdict.PAUSE
+LEADS, ASK_ON, PAUSE = FollowVerdict.LEADS, FollowVerdict.ASK_ON, FollowVerdict.PAUSE
 
 
 def refusal(code: int, id: int, epoch: int, endpoint: Address | None = None) -> Fetched:
-    return Fetched(code, Leader(id, epoch), {} if endpoint is None else {id: endpoint})
+    return Fetched(code, EpochLeader(id, epoch), {} if endpoint is None else {id: endpoint})
 
 
 def records(*batches: Batch) -> bytes:
@@ -38,7 +38,7 @@ def records(*batches: Batch) -> bytes:
 
 
 def answer(mark: int, *batches: Batch, epoch: int = 1, **more: Any) -> Fetched:
-    return Fetched(0, Leader(1, epoch), {1: A}, mark, 0, records=records(*batches), **more)
+    return Fetched(0, EpochLeader(1, epoch), {1: A}, mark, 0, records=records(*batches), **more)
 
 
 def led(*controllers: Address) -> Follower:
@@ -51,9 +51,9 @@ def led(*controllers: Address) -> Follower:
 
 def test_the_first_one_asked_tells_who_leads() -> None:
     follower = Follower([A, B])
-    assert (follower.target, follower.place) == (A, Place(0, 0, 0, -1))
+    assert (follower.target, follower.place) == (A, FetchPosition(0, 0, 0, -1))
     assert follower.judge(A, refusal(FENCED, 3, 5, C)) is ASK_ON
-    assert (follower.target, follower.place) == (C, Place(0, 0, 5, -1))
+    assert (follower.target, follower.place) == (C, FetchPosition(0, 0, 5, -1))
 
 
 def test_a_new_leader_is_gone_to() -> None:
@@ -113,7 +113,7 @@ def test_an_older_leader_is_not_believed() -> None:
     follower.judge(A, refusal(NOT_LEADER, 2, 9, B))
     follower.no_answer(B)
     follower.judge(follower.target, refusal(UNKNOWN_EPOCH, 1, 1, A))
-    assert follower.leader == Leader(2, 9)
+    assert follower.leader == EpochLeader(2, 9)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_older_leader_is_not_believed() -> None:
 def test_what_no_other_answer_will_mend_is_said(code: int, said: str) -> None:
     follower = Follower([A, B])
     with pytest.raises(InvalidSource) as raised:
-        follower.judge(A, Fetched(code, Leader(), {}))
+        follower.judge(A, Fetched(code, EpochLeader(), {}))
     assert str(raised.value) == said
     assert follower.target == B
 
@@ -144,9 +144,9 @@ def test_what_is_read_and_how_far_it_is_committed() -> None:
         HighWatermark(3),
         *map(Appended, named(FIRST, SECOND)),
     ]
-    assert follower.place == Place(3, 1, 1, 3)
+    assert follower.place == FetchPosition(3, 1, 1, 3)
     assert follower.read(A, answer(3, THIRD)) == [*map(Appended, named(THIRD))]
-    assert follower.place == Place(4, 1, 1, 3)
+    assert follower.place == FetchPosition(4, 1, 1, 3)
     assert follower.read(A, answer(4)) == [HighWatermark(4)]
     assert follower.read(A, answer(4)) == []
 
@@ -170,7 +170,7 @@ def test_a_batch_that_is_cut_off_is_asked_for_again() -> None:
 def test_reading_from_inside_a_batch_gives_it_whole() -> None:
     follower = led(A)
     follower.seek(2)
-    assert follower.place == Place(2, 1, 1, -1)
+    assert follower.place == FetchPosition(2, 1, 1, -1)
     events = follower.read(A, answer(4, FIRST, SECOND, THIRD))
     assert [each.batch.base_offset for each in events if isinstance(each, Appended)] == [1, 3]
 
@@ -195,7 +195,7 @@ def test_a_log_that_is_there_from_its_beginning_is_read_though_a_snapshot_is_off
     follower = led(A)
     offer = answer(4, snapshot=SnapshotId(3, 1))
     assert follower.read(A, offer) == [Gap(0, 1, lost=False), HighWatermark(4)]
-    assert follower.place == Place(1, 1, 1, 4)
+    assert follower.place == FetchPosition(1, 1, 1, 4)
     follower.read(A, answer(4, SECOND, THIRD))
     assert follower.position == 4
 
@@ -204,7 +204,7 @@ def test_a_log_without_its_beginning_begins_with_a_snapshot() -> None:
     follower = led(A)
     offer = answer(9, snapshot=SnapshotId(3, 1))._replace(log_start=2)
     assert follower.read(A, offer) == [SnapshotNeeded(SnapshotId(3, 1)), HighWatermark(9)]
-    assert follower.place == Place(3, 1, 1, 9)
+    assert follower.place == FetchPosition(3, 1, 1, 9)
     with pytest.raises(CorruptLog, match="offset 5 stands where 3 must"):
         follower.read(A, answer(9, batch(5, ace(3))))
 
@@ -213,7 +213,7 @@ def test_below_where_the_reading_began_it_is_begun_again() -> None:
     follower = led(A)
     follower.seek(50)
     assert follower.read(A, answer(4, diverging=(1, 4))) == [Truncated(4)]
-    assert follower.place == Place(4, 1, 1, -1)
+    assert follower.place == FetchPosition(4, 1, 1, -1)
 
 
 def test_what_was_never_committed_is_not_shown_while_it_is_truncated_step_by_step() -> None:
@@ -247,8 +247,8 @@ class Leading:
     def end(self) -> int:
         return self.log[-1].next_offset
 
-    def answer(self, place: Place, most: int) -> Fetched:
-        leader, endpoints = Leader(self.epoch, self.epoch), {self.epoch: A}
+    def answer(self, place: FetchPosition, most: int) -> Fetched:
+        leader, endpoints = EpochLeader(self.epoch, self.epoch), {self.epoch: A}
         if place.leader_epoch != self.epoch:
             code = FENCED if place.leader_epoch < self.epoch else UNKNOWN_EPOCH
             return Fetched(code, leader, endpoints)

@@ -28,7 +28,7 @@ from metalog.records.batch import Batch, encode_batch
 from metalog.replica.replica import Replica
 from metalog.wire.client.security import client_settings
 from metalog.wire.frames import FrameReader, framed
-from metalog.wire.messages import Request, read_request, write_response
+from metalog.wire.messages import WireRequest, read_request, write_response
 from metalog.wire.schema import response_parts
 from metalog.wire.versions import VersionRange, Versions, versions_response
 from metalog_sources.replay import replay_source
@@ -50,7 +50,7 @@ Answer = Callable[[Any], Any]
 def controller(answer: Answer, apis: Versions = CONTROLLERS_APIS) -> Iterator[str]:
     """HOST:PORT of one that gives ``answer`` to each Fetch, one connection after the other."""
 
-    def respond(request: Request) -> bytes:
+    def respond(request: WireRequest) -> bytes:
         if request.head.api_key == 18:
             body = versions_response(request.head.version, ErrorCode.NONE, apis)
         else:

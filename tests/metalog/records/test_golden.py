@@ -9,7 +9,7 @@ import pytest
 from cases import KafkaCase, kafka_cases
 
 from metalog.errors import CorruptLog
-from metalog.records.batch import Batch, Entry, encode_batch
+from metalog.records.batch import Batch, MessageEntry, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.control import encode_control
 from metalog.records.frame import Undecodable, encode_value
@@ -18,7 +18,7 @@ from metalog.records.message import ControlMessage
 
 
 @cache
-def read_batches(path: Path) -> list[tuple[Batch, list[Entry]]]:
+def read_batches(path: Path) -> list[tuple[Batch, list[MessageEntry]]]:
     """With their entries, which most tests look at: a file is decoded once."""
     return [(batch, list(batch.entries())) for batch in batch_files.read_batches(path)]
 

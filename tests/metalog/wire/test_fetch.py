@@ -18,9 +18,9 @@ from metalog.wire.fetch import (
     FETCH_VERSIONS,
     SNAPSHOT_VERSIONS,
     Chunk,
+    EpochLeader,
     Fetched,
-    Leader,
-    Place,
+    FetchPosition,
     fetch_request,
     read_chunk,
     read_fetched,
@@ -31,7 +31,7 @@ from metalog.wire.hosts import Address
 from metalog.wire.messages import read_request, read_response, write_request, write_response
 from metalog.wire.schema import response_parts, response_type
 
-PLACE = Place(7, 2, 3, 5)
+PLACE = FetchPosition(7, 2, 3, 5)
 
 
 def sent(body: Any) -> Any:
@@ -105,7 +105,7 @@ def test_what_an_answer_says(version: int) -> None:
     leader = {"leader_id": 2, "leader_epoch": 5}
     plain = fetch_response(version, current_leader=leader, records=b"abc")
     assert read_fetched(received(plain)) == Fetched(
-        0, Leader(2, 5), endpoints, 9, 2, None, None, b"abc"
+        0, EpochLeader(2, 5), endpoints, 9, 2, None, None, b"abc"
     )
     diverged = fetch_response(version, diverging_epoch={"epoch": 4, "end_offset": 6})
     assert read_fetched(received(diverged)).diverging == (4, 6)
@@ -121,7 +121,7 @@ def test_an_error_of_the_whole_answer() -> None:
         error_code=KafkaErrorCode.inconsistent_cluster_id,
         responses=(),
     )
-    assert read_fetched(received(body)) == Fetched(104, Leader(), {})
+    assert read_fetched(received(body)) == Fetched(104, EpochLeader(), {})
 
 
 def test_an_answer_about_nothing_is_malformed() -> None:

@@ -9,7 +9,7 @@ import scramp
 
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
-from metalog.wire.client.sasl import AuthenticationFailed, Credentials, exchange_of
+from metalog.wire.client.sasl import AuthenticationFailed, SaslCredentials, exchange_of
 
 RFC_NONCE = b64decode("rOprNGfwEbeRWgbNEkqO")
 RFC_FIRST = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
@@ -24,7 +24,7 @@ RFC_VERIFIER = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def rfc_exchange():
-    return exchange_of(Credentials("SCRAM-SHA-256", "user", "pencil"), lambda _: RFC_NONCE)
+    return exchange_of(SaslCredentials("SCRAM-SHA-256", "user", "pencil"), lambda _: RFC_NONCE)
 
 
 def test_the_exchange_of_rfc_7677() -> None:
@@ -43,7 +43,7 @@ def test_scramp_lets_us_in(mechanism: ScramMechanism, username: str) -> None:
     held = spoken.make_auth_info("pässword", iteration_count=4096)
     server = spoken.make_server(lambda name: held if name == username else None)
     exchange = exchange_of(
-        Credentials(mechanism.mechanism_name, username, "pässword"), lambda size: b"n" * size
+        SaslCredentials(mechanism.mechanism_name, username, "pässword"), lambda size: b"n" * size
     )
     server.set_client_first(exchange.first().decode())
     final = exchange.answer(server.get_server_first().encode())
@@ -83,7 +83,7 @@ def test_a_server_that_does_not_know_the_password_is_refused() -> None:
 
 
 def test_plain_is_three_parts() -> None:
-    exchange = exchange_of(Credentials("PLAIN", "alice", "secret"), lambda _: b"")
+    exchange = exchange_of(SaslCredentials("PLAIN", "alice", "secret"), lambda _: b"")
     assert exchange.first() == b"\0alice\0secret"
     assert exchange.answer(b"") is None
     assert exchange.is_done
@@ -91,10 +91,10 @@ def test_plain_is_three_parts() -> None:
 
 def test_what_cannot_be_sent_is_refused_without_the_password() -> None:
     with pytest.raises(InvalidRequest, match="NUL"):
-        exchange_of(Credentials("PLAIN", "alice", "a\0b"), lambda _: b"")
+        exchange_of(SaslCredentials("PLAIN", "alice", "a\0b"), lambda _: b"")
     with pytest.raises(InvalidRequest, match="GSSAPI is not known here; PLAIN, SCRAM-SHA-256"):
-        exchange_of(Credentials("GSSAPI", "alice", "a"), lambda _: b"")
+        exchange_of(SaslCredentials("GSSAPI", "alice", "a"), lambda _: b"")
 
 
 def test_credentials_do_not_show_the_password() -> None:
-    assert "secret" not in repr(Credentials("PLAIN", "alice", "secret"))
+    assert "secret" not in repr(SaslCredentials("PLAIN", "alice", "secret"))

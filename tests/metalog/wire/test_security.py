@@ -10,7 +10,7 @@ import pytest
 
 from metalog.errors import InvalidRequest
 from metalog.wire.client.keystore import pkcs12_identity
-from metalog.wire.client.sasl import Credentials
+from metalog.wire.client.sasl import SaslCredentials
 from metalog.wire.client.security import PLAINTEXT, client_settings
 
 JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required {};"
@@ -34,7 +34,7 @@ def test_sasl_over_tls() -> None:
         }
     )
     security = settings.security
-    assert security.credentials == Credentials("SCRAM-SHA-512", "alice", "secret")
+    assert security.credentials == SaslCredentials("SCRAM-SHA-512", "alice", "secret")
     assert security.user == "User:alice"
     assert security.tls is not None
     assert (security.tls.check_hostname, security.tls.verify_mode) == (False, ssl.CERT_REQUIRED)

@@ -15,10 +15,10 @@ import scramp
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode
-from metalog.wire.client.sasl import AuthenticationFailed, Credentials
-from metalog.wire.client.session import Session
+from metalog.wire.client.sasl import AuthenticationFailed, SaslCredentials
+from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import FrameReader, Malformed, framed
-from metalog.wire.messages import Request, read_head, read_request, write_response
+from metalog.wire.messages import WireRequest, read_head, read_request, write_response
 from metalog.wire.schema import request_type, response_type
 from metalog.wire.versions import NotSpoken, VersionRange, versions_response
 
@@ -29,13 +29,13 @@ SPOKEN = {
     36: VersionRange(0, 2),
     60: VersionRange(0, 2),
 }
-SCRAM = Credentials("SCRAM-SHA-512", "alice", "secret")
+SCRAM = SaslCredentials("SCRAM-SHA-512", "alice", "secret")
 
 
 class Peer:
     """Answers each request by ``answers[api key]``, a function of the request to a body."""
 
-    def __init__(self, answers: dict[int, Callable[[Request], Any]] | None = None) -> None:
+    def __init__(self, answers: dict[int, Callable[[WireRequest], Any]] | None = None) -> None:
         self.asked: list[tuple[int, int]] = []
         self._frames = FrameReader()
         self._answers = {
@@ -53,7 +53,7 @@ class Peer:
         return out
 
 
-def connect(session: Session, peer: Peer, *, chunk: int = 1 << 20) -> None:
+def connect(session: ClientSession, peer: Peer, *, chunk: int = 1 << 20) -> None:
     """Until nobody has anything more to say."""
     to_send = session.opening()
     while to_send:
@@ -64,11 +64,11 @@ def connect(session: Session, peer: Peer, *, chunk: int = 1 << 20) -> None:
         )
 
 
-def session_of(credentials: Credentials | None = None) -> Session:
-    return Session("me", credentials, entropy=lambda size: b"n" * size)
+def session_of(credentials: SaslCredentials | None = None) -> ClientSession:
+    return ClientSession("me", credentials, entropy=lambda size: b"n" * size)
 
 
-def scram_server(password: str) -> dict[int, Callable[[Request], Any]]:
+def scram_server(password: str) -> dict[int, Callable[[WireRequest], Any]]:
     """Handshake and authenticate, as a Kafka that knows alice."""
     mechanism = scramp.ScramMechanism("SCRAM-SHA-512")
     held = mechanism.make_auth_info(password, iteration_count=4096)
@@ -76,7 +76,7 @@ def scram_server(password: str) -> dict[int, Callable[[Request], Any]]:
     tokens = _tokens(server)
     next(tokens)
 
-    def authenticate(request: Request) -> Any:
+    def authenticate(request: WireRequest) -> Any:
         try:
             code, token = KafkaErrorCode.none, tokens.send(request.body.auth_bytes)
         except scramp.ScramException:
@@ -85,7 +85,7 @@ def scram_server(password: str) -> dict[int, Callable[[Request], Any]]:
         message = "Authentication failed: bad\ncredentials" if code else None
         return declared(error_code=code, error_message=message, auth_bytes=token)
 
-    def handshake(request: Request) -> Any:
+    def handshake(request: WireRequest) -> Any:
         return response_type(17, 1)(error_code=KafkaErrorCode.none, mechanisms=("SCRAM-SHA-512",))
 
     return {17: handshake, 36: authenticate}
@@ -124,7 +124,7 @@ def test_a_refused_login_says_why_on_one_line() -> None:
 
 
 def test_a_mechanism_that_is_not_offered() -> None:
-    def handshake(_: Request) -> Any:
+    def handshake(_: WireRequest) -> Any:
         code = KafkaErrorCode.unsupported_sasl_mechanism
         return response_type(17, 1)(error_code=code, mechanisms=("PLAIN", "GSSAPI"))
 
@@ -142,7 +142,7 @@ def test_a_peer_that_does_not_know_our_version_of_api_versions_is_asked_in_its_o
     """KIP-511: error 35 in version 0, with the range of ApiVersions alone, or (0.10) nothing."""
     told = {} if most is None else {18: VersionRange(0, most)}
 
-    def answer(request: Request) -> Any:
+    def answer(request: WireRequest) -> Any:
         if request.head.version > (most or 0):
             return versions_response(0, ErrorCode.UNSUPPORTED_VERSION, told)
         return versions_response(request.head.version, ErrorCode.NONE, SPOKEN)
@@ -157,7 +157,7 @@ def cluster_request() -> Any:
     return request_type(DESCRIBE_CLUSTER, 1)(include_cluster_authorized_operations=False)
 
 
-def cluster_response(request: Request) -> Any:
+def cluster_response(request: WireRequest) -> Any:
     return response_type(DESCRIBE_CLUSTER, request.head.version)(
         throttle_time=timedelta(),
         error_code=KafkaErrorCode.none,

@@ -15,11 +15,11 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.errors import InvalidRequest
 from metalog.records.avro.container import container
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
-from metalog_sources.formats.document import Document, Entry, Notes
+from metalog_sources.formats.document import AclEntry, AclNotes, Document
 
 ACLS = Document(
     tuple(
-        Entry(
+        AclEntry(
             Acl(
                 ResourceType.TOPIC,
                 f"orders-{number}",
@@ -29,7 +29,7 @@ ACLS = Document(
                 Operation.READ,
                 PermissionType.DENY,
             ),
-            Notes(comment="of the team"),
+            AclNotes(comment="of the team"),
         )
         for number in range(3)
     )

@@ -9,7 +9,7 @@ import pytest
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats import document, regroup, rules
-from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.regroup import regrouped
 from metalog_sources.formats.strimzi import write_strimzi
 from metalog_sources.formats.yaml import read_yaml, write_yaml
@@ -25,11 +25,11 @@ def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MOST_ENTRIES", MOST_OF_A_FILE)
 
 
-def entries(names: int, hosts: int, operations: int) -> tuple[Entry, ...]:
+def entries(names: int, hosts: int, operations: int) -> tuple[AclEntry, ...]:
     """All combinations, of one principal."""
     kinds = list(Operation)[3 : 3 + operations]
     return tuple(
-        Entry(
+        AclEntry(
             Acl(
                 ResourceType.TOPIC,
                 f"t{name}",

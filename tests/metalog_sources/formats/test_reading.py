@@ -13,7 +13,7 @@ from metalog.errors import InvalidRequest
 from metalog_sources.formats import document
 from metalog_sources.formats.avro import read_avro
 from metalog_sources.formats.csv import read_csv
-from metalog_sources.formats.document import Document, Notes, Own
+from metalog_sources.formats.document import AclNotes, Document, Own
 from metalog_sources.formats.json import read_json
 from metalog_sources.formats.kafka_acls import read_kafka_acls
 from metalog_sources.formats.kip11 import read_kip11
@@ -43,7 +43,7 @@ acls:
 
 def test_a_yaml_file() -> None:
     document = read_yaml(WHOLE, "a.yaml")
-    notes = Notes("why", "payments", "PAY-7", "2026-12-31")
+    notes = AclNotes("why", "payments", "PAY-7", "2026-12-31")
     assert [(entry.acl, entry.notes) for entry in document.entries] == [
         *(
             (Acl(TOPIC, "no", LITERAL, principal, "*", operation, ALLOW), notes)
@@ -60,7 +60,7 @@ def test_a_yaml_file() -> None:
                 Operation.ALTER,
                 DENY,
             ),
-            Notes(),
+            AclNotes(),
         ),
     ]
     assert document.owns == (

@@ -13,12 +13,12 @@ from acl_files import users as scram_users
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authorizer.analysis.commands import Change, kafka_acls_command
+from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
 from metalog_sources.formats.csv import read_csv, write_csv
-from metalog_sources.formats.document import Document, Entry, ScramUser, joined
+from metalog_sources.formats.document import AclEntry, Document, ScramUser, joined
 from metalog_sources.formats.json import read_json, write_json
 from metalog_sources.formats.kafka_acls import read_kafka_acls
 from metalog_sources.formats.kip11 import read_kip11, write_kip11
@@ -98,7 +98,7 @@ def test_json_has_no_place_for_owns() -> None:
 
 
 @given(entries, seeds)
-def test_csv(found: list[Entry], seed: int) -> None:
+def test_csv(found: list[AclEntry], seed: int) -> None:
     document = Document(tuple(found))
     text = write_csv(document)
     assert set(read_csv(text, "a.csv").acls) == set(document.acls)
@@ -106,7 +106,7 @@ def test_csv(found: list[Entry], seed: int) -> None:
 
 
 @given(entries, seeds)
-def test_avro(found: list[Entry], seed: int) -> None:
+def test_avro(found: list[AclEntry], seed: int) -> None:
     document = Document(tuple(found))
     data = write_avro(document)
     assert meant(read_avro(data, "a.avro").document) == meant(document)
@@ -120,13 +120,13 @@ def test_the_avro_schema_is_of_strings() -> None:
 @given(st.lists(acls | similar_acls, max_size=6))
 def test_commands(found: list[Acl]) -> None:
     for acl in found:
-        command = kafka_acls_command(Change.ADD, acl)
+        command = kafka_acls_command(CommandKind.ADD, acl)
         if command is not None:
             assert read_kafka_acls(f"# x\n{command}\n", "a.sh").acls == (acl,)
 
 
 @given(entries, st.lists(scram_users, max_size=3), st.sampled_from(VERSIONS), seeds)
-def test_strimzi(found: list[Entry], known: list[ScramUser], version: str, seed: int) -> None:
+def test_strimzi(found: list[AclEntry], known: list[ScramUser], version: str, seed: int) -> None:
     document = Document(tuple(found), users=tuple(known))
     written = write_strimzi(document, version=version)
     read = set(read_yaml(written.text, "a.yaml").acls)
@@ -138,7 +138,7 @@ def test_strimzi(found: list[Entry], known: list[ScramUser], version: str, seed:
 
 @given(st.lists(similar_acls, max_size=12))
 def test_strimzi_says_what_it_can(found: list[Acl]) -> None:
-    left_out = write_strimzi(Document(tuple(Entry(acl) for acl in found))).left_out
+    left_out = write_strimzi(Document(tuple(AclEntry(acl) for acl in found))).left_out
     assert all(
         acl.resource_type is ResourceType.CLUSTER and acl.pattern_type is PatternType.PREFIXED
         for acl, _ in left_out
@@ -156,7 +156,7 @@ def test_kip11(found: list[Acl]) -> None:
 
 @given(st.lists(similar_acls, max_size=30))
 def test_rules_mean_exactly_their_acls_and_are_few(found: list[Acl]) -> None:
-    document = Document(tuple(Entry(acl) for acl in found))
+    document = Document(tuple(AclEntry(acl) for acl in found))
     rules = regrouped(document.entries)
     assert len(rules) <= len(document.acls)
     total = sum(len(rule.names) * len(rule.hosts) * len(rule.operations) for rule in rules)

@@ -17,8 +17,8 @@ from written_log import batches_in
 
 from authorizer.audit.line import AuditLine, parse_line
 from authorizer.config import from_properties
-from authorizer.history.decision_timeline import Courses
-from authorizer.history.timeline import AclChange, Edge, Timeline, lives
+from authorizer.history.decision_timeline import DecisionTimelines
+from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
 from authorizer.trace import Question
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidRequest
@@ -108,7 +108,7 @@ def test_a_line_is_of_a_request_or_rejected(
 def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
     made: Made, lines: list[Line]
 ) -> None:
-    courses = Courses(Timeline(Edge(0, START), lives({}, changes_in(made.log))))
+    courses = DecisionTimelines(Timeline(Edge(0, START), lives({}, changes_in(made.log))))
     configs = [
         (moment(begin), from_properties(properties_mapping(parse_properties(data)))[0])
         for begin, data in ((begin, path.read_bytes()) for begin, path in made.configs.items())
@@ -128,16 +128,16 @@ def test_the_brokers_answers_are_those_of_the_log_but_where_it_was_planned(
     assert len(otherwise) > 1
 
 
-def changes_in(log: Path) -> list[AclChange]:
+def changes_in(log: Path) -> list[TimelineChange]:
     found = []
     for batch in batches_in(log):
         for entry in batch.entries():
             message = entry.message
             if isinstance(message, AccessControlEntryRecord):
                 acl = acl_of(message)
-                found.append(AclChange(entry.offset, message.id, acl, entry.timestamp))
+                found.append(TimelineChange(entry.offset, message.id, acl, entry.timestamp))
             elif isinstance(message, RemoveAccessControlEntryRecord):
-                found.append(AclChange(entry.offset, message.id, None, entry.timestamp))
+                found.append(TimelineChange(entry.offset, message.id, None, entry.timestamp))
     return found
 
 

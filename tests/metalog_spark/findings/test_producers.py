@@ -20,7 +20,7 @@ from small_shop import ADMIN, BOB, CAROL, CLUSTER, DAVE, ERIN, FRANK, MALLORY, R
 
 from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import write_yaml
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
@@ -104,7 +104,7 @@ def test_what_if_names_who_could_start_none_any_more(
     """No request of the window is answered otherwise."""
     proposed = {*TODAY, YOUNG, STANDS_BY._replace(operation=DESCRIBE)} - {STANDS_BY, GONE, BESIDE}
     file = tmp_path / "acls.yaml"
-    file.write_text(write_yaml(Document(tuple(map(Entry, sorted(proposed))))))
+    file.write_text(write_yaml(Document(tuple(map(AclEntry, sorted(proposed))))))
     done = run_here(capsys, "pipeline", "what-if", tables.path, file)
     assert done.stdout.startswith("0 of 9 requests would get another answer.")
     assert "User:bob could start no idempotent producer any more" in done.stderr

@@ -11,7 +11,7 @@ from command import run_here
 from small_acls import BOB, allow
 from small_pipeline import Ask, World, life
 
-from authorizer.analysis.commands import Change
+from authorizer.analysis.commands import CommandKind
 from metalog.acl import Acl, Operation
 from metalog_sources.formats.yaml import read_yaml
 from metalog_spark.findings.remedy import commands
@@ -66,7 +66,11 @@ def pasted(script: str, folder: Path) -> list[list[str]]:
 
 
 def test_nothing_is_removed_where_what_stands_in_cannot_be_added() -> None:
-    changes = [(Change.ADD, UNSAYABLE), (Change.ADD, allow("a")), (Change.REMOVE, EVERY_TOPIC)]
+    changes = [
+        (CommandKind.ADD, UNSAYABLE),
+        (CommandKind.ADD, allow("a")),
+        (CommandKind.REMOVE, EVERY_TOPIC),
+    ]
     first, last = commands(changes).splitlines()
     assert "--add" in first
     assert last == (
@@ -77,7 +81,7 @@ def test_nothing_is_removed_where_what_stands_in_cannot_be_added() -> None:
 
 
 def test_what_kafka_acls_cannot_say_is_a_comment(tmp_path: Path) -> None:
-    assert pasted(commands([(Change.REMOVE, UNSAYABLE)]), tmp_path) == []
+    assert pasted(commands([(CommandKind.REMOVE, UNSAYABLE)]), tmp_path) == []
 
 
 def test_unused_as_commands(hostile: Tables, tmp_path: Path, capsys: Captured) -> None:

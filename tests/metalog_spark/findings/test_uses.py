@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from small_acls import BOB, allow, deny, lived
 
-from authorizer.history.timeline import Edge, Life
+from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.findings.counted import Counted
@@ -32,7 +32,7 @@ WHOLE = Conditions(
 
 
 class Traffic(NamedTuple):
-    lives: tuple[Life, ...]
+    lives: tuple[AclLifetime, ...]
     requests: list[Request]
 
     def verdict(self, acl: Acl, given: Conditions = WHOLE) -> Verdict:
@@ -43,7 +43,7 @@ class Traffic(NamedTuple):
 
 
 def read(
-    by: Life | None = None,
+    by: AclLifetime | None = None,
     *,
     name: str = "orders",
     result: str = "ALLOWED",

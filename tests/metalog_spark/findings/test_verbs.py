@@ -17,7 +17,7 @@ from small_shop import AGAINST_DAVE, BOB, CAROL, EVERY_TOPIC, LIVES, POWERS, SHO
 from authorizer.analysis.commands import CONNECTION
 from metalog.acl import WILDCARD, Acl
 from metalog.ids import uuid_text
-from metalog_sources.formats.document import Document, Entry
+from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.targets.plan import make_plan, saved, write_saved
 from metalog_spark.findings.uses import Reason
@@ -35,7 +35,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def written(path: Path, acls: Iterable[Acl]) -> Path:
-    path.write_text(write_yaml(Document(tuple(map(Entry, acls)))))
+    path.write_text(write_yaml(Document(tuple(map(AclEntry, acls)))))
     return path
 
 

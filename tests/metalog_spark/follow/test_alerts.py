@@ -8,7 +8,7 @@ from tiny_log import uuid
 
 from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
-from authorizer.history.timeline import Edge, Life
+from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.follow.alerts import (
     NOTHING,
@@ -35,14 +35,14 @@ ASKED = Asked("READ", "TOPIC", "t")
 STORM_FROM = 10
 
 
-def alerts(*lives: Life, after: int = 0, super_users: str = "") -> list[Alert]:
+def alerts(*lives: AclLifetime, after: int = 0, super_users: str = "") -> list[Alert]:
     config = AuthorizerConfig(super_users=frozenset({super_users}))
     return list(of_grants(lives, after, lambda _: config))
 
 
-def life(number: int, acl: Acl, begin: int | None, end: int | None = None) -> Life:
+def life(number: int, acl: Acl, begin: int | None, end: int | None = None) -> AclLifetime:
     edges = [None if at is None else Edge(at, at * 1000) for at in (begin, end)]
-    return Life(uuid(number), acl, *edges)
+    return AclLifetime(uuid(number), acl, *edges)
 
 
 def kinds(acl: Acl) -> list[tuple[str, Severity]]:

@@ -18,7 +18,7 @@ from shell.browser.builtins import BUILTINS
 from shell.browser.globs import literal
 from shell.browser.paths import expand, path_text
 from shell.browser.quoting import split, typed
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
 
@@ -39,7 +39,7 @@ def image_of(case: KafkaCase, stem: str) -> MetadataImage:
 def printed(case: KafkaCase, stem: str, *line: str, show_secrets: bool = True) -> str:
     output = Output(io.StringIO(), io.StringIO())
     root = root_directory(image_of(case, stem), show_secrets=show_secrets)
-    session = Session(root, BUILTINS, output)
+    session = ShellSession(root, BUILTINS, output)
     session.run_words(line)
     assert not session.failed
     return output.out.getvalue()

@@ -12,7 +12,7 @@ from shell.browser.builtins import BUILTINS
 from shell.browser.completion import complete
 from shell.browser.nodes import Leaf, fixed, listing
 from shell.browser.prompt import converse
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 from shell.output.output import Output
 
 TAB, CTRL_C, CTRL_D = "\t", "\x03", "\x04"
@@ -25,7 +25,7 @@ def typing():
     def type_keys(keys, marker=""):
         users = {"User:*": "star", "User:alice": "alice"}
         root = fixed({"acl": lambda: listing(lambda: users, Leaf)})
-        session = Session(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
+        session = ShellSession(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
         screen = io.StringIO()
         terminal = Vt100_Output(screen, lambda: Size(rows=24, columns=80), term="xterm")
         with create_pipe_input() as pipe:

@@ -7,7 +7,7 @@ import pytest
 from shell.browser.builtins import BUILTINS
 from shell.browser.completion import MOST, complete
 from shell.browser.nodes import Directory, Leaf, fixed, listing
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 from shell.output.output import Output
 
 PRINCIPALS = {
@@ -36,7 +36,7 @@ def small_tree():
 
 @pytest.fixture
 def session():
-    return Session(small_tree(), BUILTINS, Output(io.StringIO(), io.StringIO()))
+    return ShellSession(small_tree(), BUILTINS, Output(io.StringIO(), io.StringIO()))
 
 
 def said(session, line):
@@ -124,7 +124,7 @@ def test_cd_changes_what_relative_paths_mean(session):
 
 def test_a_directory_whose_name_holds_a_star_can_be_stood_in():
     root = fixed({"*": lambda: fixed({"in": lambda: Leaf("x")}), "other": lambda: fixed({})})
-    session = Session(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
+    session = ShellSession(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
     said(session, r"cd \*")
     assert said(session, "ls") == ("in\n", "")
 
@@ -185,7 +185,7 @@ def test_completion(session, line, becomes):
 
 def test_a_huge_directory_is_completed_up_to_what_its_names_share():
     root = listing(lambda: {f"name-{n}": n for n in range(MOST * 3)}, lambda n: fixed({}))
-    session = Session(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
+    session = ShellSession(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
     assert completed(session, "ls na") == ["ls name-"]
     assert completed(session, "ls name-") == []
     assert completed(session, "ls name-1234") == ["ls name-1234/"]
@@ -196,7 +196,7 @@ def test_nothing_is_computed_before_it_is_looked_at():
         raise AssertionError("expanded")
 
     root = fixed({"acl": lambda: Directory(never, lambda name: Leaf(name)), "x": never})
-    session = Session(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
+    session = ShellSession(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
     assert said(session, "ls") == ("acl\nx\n", "")
     assert said(session, "cat /acl/one") == ("one\n", "")
     assert next(complete(session, "ls /a")).text == "/acl/"

@@ -11,7 +11,7 @@ from metalog.image.manifest import NOTHING, Provenance
 from metalog.image.metadata import EMPTY
 from metalog.records import messages as m
 from shell.browser.builtins import BUILTINS
-from shell.browser.session import Session
+from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
 from shell.version import VERSION
@@ -32,7 +32,7 @@ def ask(records, *words, show_secrets=False, provenance=NOTHING):
         delta.replay(record)
     output = Output(io.StringIO(), io.StringIO())
     root = root_directory(delta.apply(provenance), show_secrets=show_secrets)
-    session = Session(root, BUILTINS, output)
+    session = ShellSession(root, BUILTINS, output)
     session.run_words(words)
     return output.out.getvalue() + output.err.getvalue()
 

@@ -20,8 +20,15 @@ from small_world import acls as small_acls
 
 from authorizer import spec
 from authorizer.analysis import coverage
-from authorizer.analysis.lint.checks import CHECKS, Found, lint
-from authorizer.analysis.lint.finding import Check, Finding, Need, Notes, Severity, Subject
+from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
+from authorizer.analysis.lint.finding import (
+    Check,
+    CheckInput,
+    Finding,
+    FindingNotes,
+    Severity,
+    Subject,
+)
 from authorizer.analysis.lint.idle_deny import idle
 from authorizer.analysis.lint.incomplete_client import HALVES
 from authorizer.analysis.lint.overridden_allow import overridden
@@ -283,7 +290,7 @@ def test_codes_that_kafka_does_not_know() -> None:
 def test_an_acl_expires_at_the_end_of_its_day() -> None:
     texts = ["2026-11-20", "2026-11-21", "2026-11-20T23:59:59Z", "2026-11-21T00:30:00+02:00", None]
     [acl] = parse_acl_line("ALLOW User:a Read topic:t")
-    notes = {acl._replace(resource_name=str(text)): Notes("team", text) for text in texts}
+    notes = {acl._replace(resource_name=str(text)): FindingNotes("team", text) for text in texts}
     expired = found(BY_ID["expired"], subject(notes, notes=notes))
     assert [each.acl.resource_name for each in expired if each.acl] == [
         "2026-11-20",
@@ -294,15 +301,21 @@ def test_an_acl_expires_at_the_end_of_its_day() -> None:
 
 def test_an_acl_needs_an_owner_where_notes_can_be_written() -> None:
     owned, nobodys = parse_acl_line("ALLOW User:a Read,Write topic:t")
-    notes = {owned: Notes("team"), nobodys: Notes()}
+    notes = {owned: FindingNotes("team"), nobodys: FindingNotes()}
     assert [each.acl for each in found(BY_ID["no-owner"], subject(notes, notes=notes))] == [nobodys]
 
 
 def test_a_check_without_what_it_needs_is_left_out() -> None:
     acls = parse_acl_line("ALLOW User:a Read topic:t")
     left_out = {result.check.needs for result in lint(subject(acls)) if result.found is None}
-    assert left_out == {Need.TOPICS, Need.USERS, Need.NOTES, Need.OWNS, Need.SUPER_USERS}
-    closed = Found(BY_ID["idle-deny"], None)
+    assert left_out == {
+        CheckInput.TOPICS,
+        CheckInput.USERS,
+        CheckInput.NOTES,
+        CheckInput.OWNS,
+        CheckInput.SUPER_USERS,
+    }
+    closed = CheckResult(BY_ID["idle-deny"], None)
     assert closed in lint(subject(acls, config=AuthorizerConfig(allow_everyone=True)))
 
 
