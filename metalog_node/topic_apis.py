@@ -1,10 +1,10 @@
-"""Requests that go topic by topic, for a program around a node, which says what is so of each.
+"""Requests that go topic by topic, for a program around a node, which answers for each topic.
 
-Here that becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that today's
-clients speak. All topics of a request are authorized in one call; what a topic's name may not be known
-for is answered with TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. The program
-is called on the event loop, which a long answer leaves to others now and then. This module must
-not know what is in a topic.
+A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
+today's clients speak. All topics of a request are authorized in one call. A topic whose name the
+client may not know is answered with TOPIC_AUTHORIZATION_FAILED, whether it exists or not. The
+program runs on the event loop, which a long answer leaves to others now and then. This module
+must not know what is in a topic.
 """
 
 from __future__ import annotations

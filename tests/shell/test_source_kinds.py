@@ -43,11 +43,8 @@ MORE: Mapping[str, tuple[str, ...]] = {
     "export": (),
 }
 """By verb: what makes a command of it behind its SOURCE."""
-WITHOUT = {"format", "serve", "completion", *("pipeline unused", "pipeline least-privilege")} | {
-    *("pipeline export", "pipeline requests", "pipeline shell")
-} | {
-    *("pipeline what-if", "pipeline report", "pipeline demo", "pipeline build", "pipeline follow")
-}
+PIPELINE = "build follow unused least-privilege what-if report export requests shell demo"
+WITHOUT = {"format", "serve", "completion", *(f"pipeline {verb}" for verb in PIPELINE.split())}
 LIVE = {kind: f"{kind}://{CLOSED}" for kind in ("quorum", "cluster", "zookeeper")}
 SNAPSHOT = "00000000000000000123-0000000001.checkpoint"
 
