@@ -109,8 +109,8 @@ def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
 
 def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, DataFrame]:
     """ACL_CHANGELOG and HISTORY."""
-    from metalog_spark.changelog import changelog_rows, history_rows
-    from metalog_spark.history import KNOWN, AclLife, Stretch
+    from metalog_spark.history.archive_history import KNOWN, AclLife, Stretch
+    from metalog_spark.history.changelog import changelog_rows, history_rows
 
     rows = (
         AclLife(each.id, each.acl, each.begin, True, each.end, True, "bench")
@@ -159,9 +159,9 @@ def requests(session: SparkSession, traffic: str, acls: int, rows: int) -> DataF
 
 
 def ours(session: SparkSession, acls: int, changes: int) -> Callable[[DataFrame], DataFrame]:
-    from metalog_spark.configuration import Configuration
-    from metalog_spark.decisions import decided
-    from metalog_spark.state import packed
+    from metalog_spark.decide.decide_job import decided
+    from metalog_spark.history.configuration import Configuration
+    from metalog_spark.history.state import packed
 
     state = packed(*tables(session, acls, changes))
     return lambda rows: decided(rows, state, Configuration())
@@ -171,8 +171,8 @@ def there_and_back(session: SparkSession, acls: int, _: int) -> Callable[[DataFr
     """What Spark itself takes: the same columns go to a worker, which answers without a look."""
     import numpy as np
 
-    from metalog_spark.deciding import DECIDED
-    from metalog_spark.decisions import answered
+    from metalog_spark.decide.decide_job import answered
+    from metalog_spark.decide.decide_worker import DECIDED
 
     some_id = "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -188,7 +188,7 @@ def there_and_back(session: SparkSession, acls: int, _: int) -> Callable[[DataFr
 def by_joins(session: SparkSession, acls: int, changes: int) -> Callable[[DataFrame], DataFrame]:
     from sql_oracle import decided_by_joins
 
-    from metalog_spark.configuration import Configuration
+    from metalog_spark.history.configuration import Configuration
 
     log, seen = (table.cache() for table in tables(session, acls, changes))
     configuration = Configuration().rows(session)

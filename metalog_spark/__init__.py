@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from metalog_spark.datasource import register as register
     from metalog_spark.findings.exposure import exposure as exposure
     from metalog_spark.findings.window import window_of as window_of
-    from metalog_spark.folder import Tables as Tables
-    from metalog_spark.sql_views import register_views as register_views
-    from metalog_spark.tables import ACL_CHANGELOG as ACL_CHANGELOG
+    from metalog_spark.history.datasource import register as register
+    from metalog_spark.store.sql_views import register_views as register_views
+    from metalog_spark.store.table_store import Tables as Tables
+    from metalog_spark.store.tables import ACL_CHANGELOG as ACL_CHANGELOG
 
 __all__ = [
     "ACL_CHANGELOG",
@@ -32,11 +32,11 @@ if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "metalog_spark.datasource": ("register",),
+            "metalog_spark.history.datasource": ("register",),
             "metalog_spark.findings.exposure": ("exposure",),
             "metalog_spark.findings.window": ("window_of",),
-            "metalog_spark.folder": ("Tables",),
-            "metalog_spark.sql_views": ("register_views",),
-            "metalog_spark.tables": ("ACL_CHANGELOG",),
+            "metalog_spark.store.table_store": ("Tables",),
+            "metalog_spark.store.sql_views": ("register_views",),
+            "metalog_spark.store.tables": ("ACL_CHANGELOG",),
         },
     )

@@ -16,27 +16,28 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.layouts import Zone
 from metalog.plurals import counted as counted_words
-from metalog_spark.arrow import frame_of
-from metalog_spark.audit_preflight import no_audit_line
-from metalog_spark.audit_source import listed, read_audit
-from metalog_spark.changelog import check_log, fill_changelog
-from metalog_spark.configuration import Configuration
-from metalog_spark.coverage import counted, counted_before, covered
-from metalog_spark.decisions import decided
-from metalog_spark.differing import deciding_by, deciding_in, differ_from
-from metalog_spark.file_context import resolved
-from metalog_spark.file_facts import FileFacts, FileRead, facts_of
-from metalog_spark.folder import check_is_built, placed
-from metalog_spark.forms import FORMS, as_read, divided, is_half
-from metalog_spark.known_files import ListedFile, ReadFile, Sorted, after, sorted_out, unread
-from metalog_spark.requests import (
+from metalog_spark.coverage.coverage import counted, counted_before, covered
+from metalog_spark.coverage.usage import usage
+from metalog_spark.decide.decide_job import decided
+from metalog_spark.decide.invalidation import deciding_by, deciding_in, differ_from
+from metalog_spark.history.changelog import check_log, fill_changelog
+from metalog_spark.history.configuration import Configuration
+from metalog_spark.history.state import packed_rows
+from metalog_spark.ingest.audit_preflight import no_audit_line
+from metalog_spark.ingest.audit_source import listed, read_audit
+from metalog_spark.ingest.file_context import resolved
+from metalog_spark.ingest.file_facts import FileFacts, FileRead, facts_of
+from metalog_spark.ingest.known_files import ListedFile, ReadFile, Sorted, after, sorted_out, unread
+from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
+from metalog_spark.ingest.requests import (
     possible_of,
     read_table,
     rejected_of,
     requests_of,
 )
-from metalog_spark.state import packed_rows
-from metalog_spark.tables import (
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import check_is_built, placed
+from metalog_spark.store.tables import (
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
@@ -47,14 +48,13 @@ from metalog_spark.tables import (
     USAGE,
     Table,
 )
-from metalog_spark.usage import usage
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-    from metalog_spark.archive import Logs
-    from metalog_spark.folder import Tables
+    from metalog_spark.history.archive import Logs
+    from metalog_spark.store.table_store import Tables
 
 _NAMED: Final = "file STRING, name STRING, is_named BOOLEAN"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from authorizer.audit.layouts import Zone, read_entry
 from authorizer.audit.line import read_row
 from metalog.errors import InvalidRequest
-from metalog_spark.auditfiles import broker_of
-from metalog_spark.beforehand import files_named
-from metalog_spark.plain_view import CURRENT
-from metalog_spark.tables import FILES, REQUESTS
+from metalog_spark.ingest.audit_files import broker_of
+from metalog_spark.store.plain_view import CURRENT
+from metalog_spark.store.preflight import files_named
+from metalog_spark.store.tables import FILES, REQUESTS
 
 if TYPE_CHECKING:
-    from metalog_spark.archive import Archive
+    from metalog_spark.history.archive import Archive
 
 _SAMPLE: Final = 128 << 10
 _GZIP: Final = b"\x1f\x8b"
@@ -83,7 +83,7 @@ def dry_run(
     broker_from: re.Pattern[str] | None,
 ) -> DryRun:
     """What a build of the files that ``audit`` names, and of the log, would do to ``out``."""
-    from metalog_spark.pieces import Hole
+    from metalog_spark.history.splits import Hole
 
     paths = dict.fromkeys(path for each in audit for path in files_named(each))
     known = _known_files(out)

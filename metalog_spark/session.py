@@ -37,7 +37,10 @@ LOCAL: Final = "local[*]"
 _HERE: Final = "local"
 """How each master begins whose workers are on this machine."""
 _HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
-_SHIPPED: Final = ("metalog", "authorizer", "snapshot", "metalog_spark", "pyspark_metalog")
+_SHIPPED: Final = (
+    *("metalog", "authorizer", "snapshot", "metalog_sources"),
+    *("metalog_spark", "pyspark_metalog"),
+)
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _ALWAYS: Final = {
     _TIME_ZONE: "UTC",

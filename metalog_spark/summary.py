@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metalog_spark.auditlog import OTHERS
-from metalog_spark.coverage import HOUR_US, seen_hours
+from metalog_spark.coverage.coverage import HOUR_US, seen_hours
+from metalog_spark.decide.past_log_end import Later, later_in
 from metalog_spark.findings.window import Seen, Window, seen_of
-from metalog_spark.forms import FORMS, HALF
-from metalog_spark.later import Later, later_in
-from metalog_spark.tables import (
+from metalog_spark.ingest.audit_log import OTHERS
+from metalog_spark.ingest.line_forms import FORMS, HALF
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     ALERTS,
     COVERAGE,
@@ -30,7 +30,7 @@ from metalog_spark.tables import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 
 class Summary(NamedTuple):

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from metalog_spark.datasource import MetalogDataSource
+    from metalog_spark.history.datasource import MetalogDataSource
 
 _NAME: Final = "metalog"
 
@@ -42,6 +42,6 @@ class DefaultSource(DataSource):
         return self._source().streamReader(schema)
 
     def _source(self) -> MetalogDataSource:
-        from metalog_spark.datasource import MetalogDataSource
+        from metalog_spark.history.datasource import MetalogDataSource
 
         return MetalogDataSource(self.options)

@@ -15,9 +15,9 @@ from metalog.errors import InvalidRequest
 from metalog.wire.hosts import Address, parse_addresses
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
     from metalog_spark.follow.figures import FollowState
     from metalog_spark.follow.webhook import Webhook
+    from metalog_spark.store.table_store import Tables
 
 _OPTION: Final = "--metrics"
 _SCHEME: Final = "http://"

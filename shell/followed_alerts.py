@@ -19,8 +19,8 @@ from shell.output.safe import safe
 from shell.views.findings import STYLES, acl_said
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
     from metalog_spark.follow.webhook import Webhook
+    from metalog_spark.store.table_store import Tables
 
 TOLD: Final = "told"
 """The mark up to which batch alerts were written to stdout."""
@@ -55,7 +55,7 @@ class Alerts:
     def post(self, now: Tables) -> None:
         """Gives the webhook the next batch with alerts, once it has posted the one before."""
         from metalog_spark.follow.batch import progress_of
-        from metalog_spark.tables import ALERTS
+        from metalog_spark.store.tables import ALERTS
 
         webhook = self._webhook
         if webhook is None:
@@ -129,7 +129,7 @@ def record(alert: dict[str, Any]) -> dict[str, Any]:
 
 
 def _alerts(now: Tables, which: str) -> Iterator[dict[str, Any]]:
-    from metalog_spark.tables import ALERTS
+    from metalog_spark.store.tables import ALERTS
 
     rows = now.read(ALERTS).where(which).orderBy(*_ORDER)
     for row in rows.selectExpr("unix_millis(time) AS ms", "*").collect():

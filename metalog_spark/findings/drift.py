@@ -13,16 +13,16 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog_sources.formats.document import acl_order
-from metalog_spark.arrow import frame_of
-from metalog_spark.findings.lives import ACL_SQL
+from metalog_spark.findings.acl_lifetimes import ACL_SQL
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, lives_in
+from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog.acl import Acl
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
 """``change`` is ADDED where only the second has the ACL, REMOVED where only the first has it."""

@@ -37,20 +37,20 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
-from metalog_spark.arrow import frame_of
-from metalog_spark.findings.counted import Counted, counted
-from metalog_spark.findings.lives import ACL_STRUCT
+from metalog_spark.findings.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.remedy import opening
 from metalog_spark.findings.state import config_now
 from metalog_spark.findings.unused import time_of
+from metalog_spark.findings.usage_counts import Counted, counted
 from metalog_spark.findings.window import usage_in
+from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 EXPOSURE: Final = (
     f"kind STRING, principal STRING, said STRING, acl {ACL_STRUCT}, other {ACL_STRUCT},"

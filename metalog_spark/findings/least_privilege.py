@@ -26,24 +26,24 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
-from metalog_spark.arrow import Mapped, batch_of, frame_of, table_of
-from metalog_spark.findings.least import USUAL, Did, Limits, Names, least
-from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, acl_of, matching
+from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
+from metalog_spark.findings.minimal_cover import USUAL, Did, Limits, Names, least
 from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.replay import Proof, replayed
 from metalog_spark.findings.unused import Judged, judged
-from metalog_spark.findings.uses import Reason, State, Verdict
+from metalog_spark.findings.usage_classes import Reason, State, Verdict
 from metalog_spark.findings.window import tolerance
+from metalog_spark.store.arrow import Mapped, batch_of, frame_of, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.window import Seen, Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
     "principal STRING, acls_today BIGINT, acls_least BIGINT, granted BIGINT, used BIGINT,"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metalog.acl import PatternType
-from metalog_spark.findings.waiting import uncounted_in, waiting_in
-from metalog_spark.tables import POSSIBLE, USAGE
+from metalog_spark.findings.pending import uncounted_in, waiting_in
+from metalog_spark.store.tables import POSSIBLE, USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:

@@ -16,19 +16,19 @@ from authorizer.engine.index import AclIndex
 from authorizer.standard import StandardAuthorizer
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
-from metalog_spark.arrow import Mapped, batch_of
+from metalog_spark.findings.pending import with_waiting
 from metalog_spark.findings.state import config_now, known_from_ms, lives_in
-from metalog_spark.findings.uses import lasts
-from metalog_spark.findings.waiting import with_waiting
+from metalog_spark.findings.usage_classes import lasts
 from metalog_spark.findings.window import usage_in
-from metalog_spark.tables import CONFIGURATION
+from metalog_spark.store.arrow import Mapped, batch_of
+from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
 """The topic by whose name Kafka asks first, and logs it where that is allowed."""

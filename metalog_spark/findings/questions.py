@@ -17,8 +17,8 @@ from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
-from metalog_spark.findings.lives import acl_of
-from metalog_spark.findings.waiting import with_waiting
+from metalog_spark.findings.acl_lifetimes import acl_of
+from metalog_spark.findings.pending import with_waiting
 from metalog_spark.findings.window import askable, usage_in
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 ASKED: Final = ("principal", "host", "operation", "resource_type", "resource_name")
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.commands import quoted
 from metalog_sources.moment import time_text
-from metalog_spark.arrow import frame_of
 from metalog_spark.findings.window import DAY_US
-from metalog_spark.tables import DECISIONS
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import DECISIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 COLUMNS: Final = (
     *("time", "broker", "principal", "host", "operation", "resource_type", "resource_name"),

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from authorizer.config import AuthorizerConfig
-from metalog_spark.findings.lives import Lives
-from metalog_spark.history import KNOWN
-from metalog_spark.state import packed_lives
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
+from metalog_spark.findings.acl_lifetimes import Lives
+from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.history.state import packed_lives
+from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from metalog.acl import Acl
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 
 def packed_in(tables: Tables) -> bytes:

@@ -15,29 +15,29 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
-from metalog_spark.arrow import frame_of
-from metalog_spark.findings.counted import Counted, counted
-from metalog_spark.findings.lives import ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.acl_lifetimes import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.producers import Asker, spared, unseen_in
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, known_from_ms
-from metalog_spark.findings.uses import Conditions, Reason, Sight, State, Verdict, verdicts
+from metalog_spark.findings.usage_classes import Conditions, Reason, Sight, State, Verdict, verdicts
+from metalog_spark.findings.usage_counts import Counted, counted
 from metalog_spark.findings.window import (
     GIVE_CONTROLLERS,
     answers_in,
     refuse_without_allowed,
     seen_in,
 )
-from metalog_spark.tables import USAGE
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
-    from metalog_spark.findings.lives import Lives
+    from metalog_spark.findings.acl_lifetimes import Lives
     from metalog_spark.findings.window import Seen, Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
     f"id STRING, {ACL_SQL}, since TIMESTAMP, alive BOOLEAN, sight STRING, state STRING,"

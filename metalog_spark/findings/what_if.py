@@ -16,11 +16,11 @@ from authorizer.analysis.powers import power
 from authorizer.engine.bulk import RequestColumns
 from authorizer.engine.decide import SUPER_USER
 from metalog.acl import words_of
-from metalog_spark.arrow import Mapped, batch_of, names_in
-from metalog_spark.findings.lives import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
+from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.state import acls_now, config_now
+from metalog_spark.store.arrow import Mapped, batch_of, names_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from authorizer.engine.decide import Decision
     from metalog.acl import Acl
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"

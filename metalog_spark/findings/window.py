@@ -17,22 +17,22 @@ from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog.plurals import counted, plural
 from metalog_sources.moment import AtOffset, AtTime, Moment, parse_moment, time_text
-from metalog_spark.auditlog import LOST_OFFSETS, OTHERS
-from metalog_spark.coverage import HOUR_US, seen_hours
-from metalog_spark.findings.waiting import (
+from metalog_spark.coverage.coverage import HOUR_US, seen_hours
+from metalog_spark.decide.past_log_end import Later, later_in
+from metalog_spark.findings.pending import (
     Uncounted,
     Waiting,
     uncounted_in,
     waiting_in,
 )
-from metalog_spark.folder import FOLLOWED
-from metalog_spark.later import Later, later_in
-from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
+from metalog_spark.ingest.audit_log import LOST_OFFSETS, OTHERS
+from metalog_spark.store.table_store import FOLLOWED
+from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
@@ -315,7 +315,7 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     whole = tables.read(USAGE).where((day >= f.lit(first)) & (day < f.lit(last)))
     if not window.cut_days:
         return whole
-    from metalog_spark.usage import usage
+    from metalog_spark.coverage.usage import usage
 
     time = f.unix_micros("time")
     partly = tables.read(DECISIONS).where(

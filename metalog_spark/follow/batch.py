@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.history.timeline import AclLifetime
 from metalog.acl import words_of
-from metalog_spark.arrow import frame_of
-from metalog_spark.audit_source import read_audit
-from metalog_spark.auditfiles import DAMAGED, local_path
-from metalog_spark.auditlog import LOST
-from metalog_spark.changelog import changelog_table, history_table
-from metalog_spark.configuration import Configuration
-from metalog_spark.decisions import decided
-from metalog_spark.file_context import resolved
-from metalog_spark.file_facts import facts_of
-from metalog_spark.findings.waiting import UNCOUNTED
-from metalog_spark.folder import Tables
+from metalog_spark.decide.decide_job import decided
+from metalog_spark.findings.pending import UNCOUNTED
 from metalog_spark.follow.alerts import (
     NOTHING,
     WINDOW_MS,
@@ -41,16 +32,26 @@ from metalog_spark.follow.alerts import (
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.topic import SPANS, Span, read_topic
-from metalog_spark.forms import FORMS, Shown
-from metalog_spark.requests import (
+from metalog_spark.history.changelog import changelog_table, history_table
+from metalog_spark.history.configuration import Configuration
+from metalog_spark.history.state import packed_rows
+from metalog_spark.ingest.audit_files import DAMAGED
+from metalog_spark.ingest.audit_log import LOST
+from metalog_spark.ingest.audit_source import read_audit
+from metalog_spark.ingest.file_context import resolved
+from metalog_spark.ingest.file_facts import facts_of
+from metalog_spark.ingest.line_forms import FORMS, Shown
+from metalog_spark.ingest.requests import (
     IS_REQUEST,
     READ,
     possible_of,
     rejected_of,
     requests_of,
 )
-from metalog_spark.state import packed_rows
-from metalog_spark.tables import (
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.local_path import local_path
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import (
     ALERTS,
     DECISIONS,
     DENIALS,
@@ -66,8 +67,8 @@ if TYPE_CHECKING:
 
     from authorizer.audit.layouts import Zone
     from metalog.log.topic.partitions import PartitionedTopic
-    from metalog_spark.contents import Contents
-    from metalog_spark.history import History
+    from metalog_spark.history.archive_history import History
+    from metalog_spark.store.commit_log import Contents
 
 FOLLOW: Final = "follow"
 """The fact under which a folder has its ``Progress``."""

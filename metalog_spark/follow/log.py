@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from metalog_sources.source_kinds import FOLLOWED
-from metalog_spark.archive import Logs, Unproven
-from metalog_spark.history import KNOWN, History, Scanned, check_ends, history_of, scan
-from metalog_spark.pieces import Hole, Piece
+from metalog_spark.history.archive import Logs, Unproven
+from metalog_spark.history.archive_history import (
+    KNOWN,
+    History,
+    Scanned,
+    check_ends,
+    history_of,
+    scan,
+)
+from metalog_spark.history.splits import Hole, Piece
 
 
 class FollowedLog:

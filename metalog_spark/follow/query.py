@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidTarget
 from metalog.log.topic.address import is_topic
-from metalog_spark.beforehand import check_is_outside
-from metalog_spark.datasource import NAME, register
-from metalog_spark.folder import FOLLOWED, Tables, placed
 from metalog_spark.follow.batch import AT, CAME, FOLLOW, Following, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
-from metalog_spark.tables import REQUESTS
+from metalog_spark.history.datasource import NAME, register
+from metalog_spark.store.preflight import check_is_outside
+from metalog_spark.store.table_store import FOLLOWED, Tables, placed
+from metalog_spark.store.tables import REQUESTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
-    from metalog_spark.contents import Contents
+    from metalog_spark.store.commit_log import Contents
 
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"

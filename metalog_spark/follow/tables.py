@@ -12,17 +12,18 @@ from typing import Any, Final
 from metalog.errors import InvalidTarget
 from metalog.log.topic.address import is_topic
 from metalog_sources.moment import time_text
-from metalog_spark.arrow import frame_of
-from metalog_spark.auditlog import LOST
-from metalog_spark.changelog import changelog_rows, history_rows
-from metalog_spark.configuration import Configuration
-from metalog_spark.coverage import Lost, counted, covered
-from metalog_spark.findings.waiting import UNCOUNTED
-from metalog_spark.folder import FOLLOWED, Tables
-from metalog_spark.forms import FORMS, as_read, divided, is_half
-from metalog_spark.history import History
-from metalog_spark.requests import possible_of, rejected_of
-from metalog_spark.tables import (
+from metalog_spark.coverage.coverage import Lost, counted, covered
+from metalog_spark.coverage.usage import usage
+from metalog_spark.findings.pending import UNCOUNTED
+from metalog_spark.history.archive_history import History
+from metalog_spark.history.changelog import changelog_rows, history_rows
+from metalog_spark.history.configuration import Configuration
+from metalog_spark.ingest.audit_log import LOST
+from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
+from metalog_spark.ingest.requests import possible_of, rejected_of
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
@@ -33,7 +34,6 @@ from metalog_spark.tables import (
     REQUESTS,
     USAGE,
 )
-from metalog_spark.usage import usage
 
 _ALWAYS_US: Final = -(1 << 63)
 _NEVER_US: Final = (1 << 63) - 1

@@ -12,19 +12,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog_spark.configuration import Configuration
-from metalog_spark.findings.counted import Counted, counted
 from metalog_spark.findings.denied import denied, explained, in_order, pairs_denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
 from metalog_spark.findings.request_rows import with_first
 from metalog_spark.findings.unused import Judged, judged, unused_of
+from metalog_spark.findings.usage_counts import Counted, counted
 from metalog_spark.findings.window import Seen, Window, seen_in
+from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import Bars, Traffic, changes, strips, teams_of, traffic
-from metalog_spark.tables import (
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from metalog.acl import Acl
-    from metalog_spark.configuration import Era
-    from metalog_spark.folder import Tables
+    from metalog_spark.history.configuration import Era
     from metalog_spark.report.owners import Team
+    from metalog_spark.store.table_store import Tables
 
 
 class Most(NamedTuple):

@@ -14,7 +14,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
-from metalog_spark.coverage import HOUR_US, seen_hours
+from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.findings.window import (
     DAY_US,
     Window,
@@ -23,14 +23,14 @@ from metalog_spark.findings.window import (
     usage_in,
 )
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
-from metalog_spark.tables import ACL_CHANGELOG, COVERAGE, HISTORY
+from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, HISTORY
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from metalog_sources.formats.document import Own
-    from metalog_spark.folder import Tables
     from metalog_spark.report.owners import Team
+    from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""
 """What stands for a team where all is counted."""
@@ -134,7 +134,7 @@ def _is_owned(own: Own) -> Column:
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
     """The bar of each ACL that came or went, and the ACL, in the order of ``ACL_COLUMNS``."""
-    from metalog_spark.findings.lives import ACL_COLUMNS
+    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS
 
     lives = tables.read(ACL_CHANGELOG)
     start, end = bars.window.start_us, bars.window.end_us

@@ -17,11 +17,11 @@ from metalog_spark.report.page import page
 
 if TYPE_CHECKING:
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
     from metalog_spark.report.accepted import Accepted
     from metalog_spark.report.changes import Findings
     from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
+    from metalog_spark.store.table_store import Tables
 
 
 class Known(NamedTuple):

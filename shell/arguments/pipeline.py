@@ -20,7 +20,7 @@ from metalog.errors import InvalidRequest, MetalogError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
     from shell.output.output import Output
 
 
@@ -115,7 +115,7 @@ def _drop(log: Path, *, unless_written: bool = False) -> None:
 @contextmanager
 def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
     """The tables of ``arguments.folder``."""
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
     check_folder(arguments, arguments.folder)
     with spark_session(arguments, output) as session:
@@ -127,7 +127,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 @contextmanager
 def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
     """Where ``out`` is here, nobody else writes to it within the block."""
-    from metalog_spark.beforehand import taken
+    from metalog_spark.store.preflight import taken
 
     if not is_here(arguments, out):
         yield
@@ -138,7 +138,7 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
 
 def check_folder(arguments: Namespace, folder: str) -> None:
     """``InvalidSource`` where ``folder`` is here, and no pipeline's or not whole."""
-    from metalog_spark.beforehand import check_can_be_read
+    from metalog_spark.store.preflight import check_can_be_read
 
     if is_here(arguments, folder):
         check_can_be_read(folder)
@@ -147,8 +147,8 @@ def check_folder(arguments: Namespace, folder: str) -> None:
 def is_here(arguments: Namespace, path: str) -> bool:
     """Whether ``path`` is of this machine's disk for Spark, too: it is nowhere told to run, or to
     have its files, elsewhere."""
-    from metalog_spark.folder import placed
     from metalog_spark.session import LOCAL, is_local
+    from metalog_spark.store.table_store import placed
 
     told = [each for each in arguments.spark_conf if not each.startswith(_HOW)]
     is_elsewhere = arguments.remote or told or not is_local(arguments.master or LOCAL)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
     from metalog_spark.findings.window import Seen, Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
 STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
@@ -87,7 +87,7 @@ def share(text: str) -> float:
 
 
 def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
-    from metalog_spark.findings.waiting import uncounted_in, waiting_in
+    from metalog_spark.findings.pending import uncounted_in, waiting_in
     from metalog_spark.findings.window import window_of
 
     with output.busy("looking for the window"):
@@ -162,7 +162,7 @@ def _percent(share: float) -> str:
 
 def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The columns of an ACL under Kafka's keys."""
-    from metalog_spark.findings.lives import ACL_COLUMNS
+    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS
 
     if acl is None:
         return None
@@ -174,7 +174,7 @@ def acl_said(acl: Mapping[str, Any]) -> str:
 
 
 def acl_in(row: Mapping[str, Any]) -> Acl:
-    from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
+    from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, acl_of
 
     return acl_of(row[name] for name in ACL_COLUMNS)
 

@@ -21,10 +21,10 @@ from metalog.ids import uuid_text
 from metalog.ports import Appended
 from metalog.records.frame import Undecodable
 from metalog_sources.source import open_source
-from metalog_spark.archive import Logs
-from metalog_spark.datasource import LogReader, LogStreamReader, read_options
-from metalog_spark.history import history_of, scan
-from metalog_spark.pieces import Piece
+from metalog_spark.history.archive import Logs
+from metalog_spark.history.archive_history import history_of, scan
+from metalog_spark.history.datasource import LogReader, LogStreamReader, read_options
+from metalog_spark.history.splits import Piece
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import cramjam
+import pyarrow as pa
 import pytest
 from memory_disk import MemoryDisk, MemoryReadable
 from tiny_log import ace
@@ -48,7 +48,7 @@ from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.live.client_file import wire_settings
 from metalog_sources.names import sources_in
 from metalog_sources.targets.plan import VERSION, read_saved
-from metalog_spark.auditfiles import Part, read_blocks
+from metalog_spark.ingest.audit_files import unpacked, whole_lines
 from shell.arguments.batch_questions import read_json_line
 from shell.arguments.expectations import expectations_of
 
@@ -160,10 +160,7 @@ def index_file(data: bytes) -> None:
 
 
 def packed_audit_file(data: bytes) -> None:
-    with NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        deque(read_blocks(Part(file.name, True, 0, len(data))), maxlen=0)
+    deque(whole_lines(unpacked(pa.py_buffer(data))), maxlen=0)
 
 
 def avro_value(data: bytes) -> object:

@@ -21,10 +21,10 @@ from authorizer.audit.layouts import Zone
 from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.audit_splits import Record, read_records
-from metalog_spark.auditlines import TORN, read_text
-from metalog_spark.findings.lives import Lives
-from metalog_spark.findings.uses import Conditions, Request, State, tally, verdicts
+from metalog_spark.findings.acl_lifetimes import Lives
+from metalog_spark.findings.usage_classes import Conditions, Request, State, tally, verdicts
+from metalog_spark.ingest.audit_lines import TORN, read_text
+from metalog_spark.ingest.audit_splits import Record, read_records
 
 UTC = Zone("UTC")
 LINE = (

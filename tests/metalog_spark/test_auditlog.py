@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.audit_splits import Record, read_records, read_splits
-from metalog_spark.auditfiles import broker_of
-from metalog_spark.auditlines import EMPTY, read_text
-from metalog_spark.auditlog import SCHEMA
-from metalog_spark.common_lines import common_lines
-from metalog_spark.requests import ONLY_READ
-from metalog_spark.tables import REQUESTS
+from metalog_spark.ingest.audit_files import broker_of
+from metalog_spark.ingest.audit_lines import EMPTY, read_text
+from metalog_spark.ingest.audit_log import SCHEMA
+from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
+from metalog_spark.ingest.common_lines import common_lines
+from metalog_spark.ingest.requests import ONLY_READ
+from metalog_spark.store.tables import REQUESTS
 
 LINE = (
     "[2026-11-21 18:35:36,123] INFO Principal = User:app is Denied operation = READ from host ="

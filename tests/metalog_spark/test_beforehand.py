@@ -17,7 +17,7 @@ from command import run_here
 from tiny_log import ace
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog_spark.beforehand import (
+from metalog_spark.store.preflight import (
     check_can_be_filled,
     check_can_be_followed,
     check_can_be_read,

@@ -14,10 +14,10 @@ from tiny_log import ace, uuid
 
 from metalog.errors import CorruptLog
 from metalog.ids import uuid_text
-from metalog_spark.archive import Logs
-from metalog_spark.changelog import fill_changelog
-from metalog_spark.folder import Tables
-from metalog_spark.tables import ACL_CHANGELOG, HISTORY, Table
+from metalog_spark.history.archive import Logs
+from metalog_spark.history.changelog import fill_changelog
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY, Table
 
 
 def second(number: int) -> datetime:

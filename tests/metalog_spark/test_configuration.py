@@ -9,8 +9,8 @@ import pytest
 
 from authorizer.config import AuthorizerConfig
 from metalog.errors import InvalidRequest
-from metalog_spark.configuration import Configuration, Era, read_configuration
-from metalog_spark.tables import CONFIGURATION
+from metalog_spark.history.configuration import Configuration, Era, read_configuration
+from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

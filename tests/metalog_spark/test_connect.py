@@ -46,7 +46,7 @@ def test_a_cluster_without_acls_is_built(spark: SparkSession, connect: str, tmp_
 A_PLAIN_SESSION = """
 import json, sys
 from pyspark.sql import SparkSession
-from metalog_spark.datasource import register
+from metalog_spark.history.datasource import register
 
 def ours(batches):
     import pyarrow

@@ -5,7 +5,7 @@ from small_acls import allow
 
 from authorizer.permissions.table import APIS, Permission
 from metalog.acl import Operation, ResourceType
-from metalog_spark.controllers import REQUESTS, may_decide_by
+from metalog_spark.ingest.controllers import REQUESTS, may_decide_by
 
 LOGGED = {
     "broker": [("DescribeAcls", "DESCRIBE", "CLUSTER"), ("Metadata", "DESCRIBE", "TOPIC")],

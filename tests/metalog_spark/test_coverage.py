@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from metalog_spark.arrow import frame_of
-from metalog_spark.coverage import counted, counted_before, covered, seen_hours
-from metalog_spark.folder import Tables
-from metalog_spark.tables import COVERAGE
+from metalog_spark.coverage.coverage import counted, counted_before, covered, seen_hours
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import COVERAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

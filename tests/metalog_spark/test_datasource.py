@@ -32,15 +32,15 @@ from pyspark.sql.types import StructType
 
 from metalog.acl import Acl
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
-from metalog_spark.datasource import (
+from metalog_spark.follow.log import FollowedLog
+from metalog_spark.history.datasource import (
     LogPartition,
     LogReader,
     LogStreamReader,
     read_options,
     register,
 )
-from metalog_spark.follow.log import FollowedLog
-from metalog_spark.pieces import Hole
+from metalog_spark.history.splits import Hole
 
 pytestmark = pytest.mark.once
 

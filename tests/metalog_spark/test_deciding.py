@@ -20,9 +20,15 @@ from authorizer.history.timeline import Edge, Timeline, TimelineChange, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.ids import Uuid, parse_uuid
-from metalog_spark.configuration import Configuration, Era
-from metalog_spark.deciding import ANSWERS, BETWEEN_PARTS, BETWEEN_WORDS, Asked, Deciding
-from metalog_spark.state import State
+from metalog_spark.decide.decide_worker import (
+    ANSWERS,
+    BETWEEN_PARTS,
+    BETWEEN_WORDS,
+    Asked,
+    Deciding,
+)
+from metalog_spark.history.configuration import Configuration, Era
+from metalog_spark.history.state import State
 
 START_MS = 100
 HOST = "10.0.0.1"
@@ -190,8 +196,8 @@ def test_of_no_rows_none_come_back() -> None:
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metalog_spark.deciding.REMEMBERED", 2)
-    monkeypatch.setattr("metalog_spark.deciding.SLOT_BITS", 1)
+    monkeypatch.setattr("metalog_spark.decide.decide_worker.REMEMBERED", 2)
+    monkeypatch.setattr("metalog_spark.decide.decide_worker.SLOT_BITS", 1)
     deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")
     for _ in range(3):
@@ -205,7 +211,7 @@ def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.Monkey
 
 def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million principals, hosts and names each; here two or three of each are too many."""
-    monkeypatch.setattr("metalog_spark.deciding.MOST_QUESTIONS", 50)
+    monkeypatch.setattr("metalog_spark.decide.decide_worker.MOST_QUESTIONS", 50)
     deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
         answers(deciding, [READ, READ._replace(resource_name="u")])

@@ -24,14 +24,14 @@ from authorizer.engine.decide import (
 from authorizer.history.timeline import AclLifetime, TimelineChange, lives
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
-from metalog_spark.arrow import frame_of
-from metalog_spark.changelog import changelog_rows, history_rows
-from metalog_spark.configuration import Configuration, Era
-from metalog_spark.decisions import decided
-from metalog_spark.history import AclLife, Stretch
-from metalog_spark.state import packed
-from metalog_spark.tables import DECISIONS, REQUESTS, USAGE
-from metalog_spark.usage import usage
+from metalog_spark.coverage.usage import usage
+from metalog_spark.decide.decide_job import decided
+from metalog_spark.history.archive_history import AclLife, Stretch
+from metalog_spark.history.changelog import changelog_rows, history_rows
+from metalog_spark.history.configuration import Configuration, Era
+from metalog_spark.history.state import packed
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import DECISIONS, REQUESTS, USAGE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

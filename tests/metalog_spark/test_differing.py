@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalog_spark.differing import ALWAYS, Deciding, differ_from
+from metalog_spark.decide.invalidation import ALWAYS, Deciding, differ_from
 
 OPEN = (True, None, None)
 LIVES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}

@@ -14,11 +14,11 @@ from followed_world import READ_T, WrittenLog, line
 from pyarrow import parquet
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.arrow import table_of
-from metalog_spark.contents import KIND, LIST, VERSION
 from metalog_spark.dry_run import _SAMPLE, DryRun, Gap, dry_run
-from metalog_spark.pieces import Hole
-from metalog_spark.tables import FILES
+from metalog_spark.history.splits import Hole
+from metalog_spark.store.arrow import table_of
+from metalog_spark.store.commit_log import KIND, LIST, VERSION
+from metalog_spark.store.tables import FILES
 
 DAY_S = 86_400
 NO_LOG = SimpleNamespace(start=0, end=0, parts=())

@@ -13,10 +13,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog_spark.arrow import frame_of
-from metalog_spark.contents import NOTHING
-from metalog_spark.folder import Tables
-from metalog_spark.tables import HISTORY, TABLES, Table
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.commit_log import NOTHING
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import HISTORY, TABLES, Table
 
 COUNTED = Table("counted", "allowed BIGINT, day DATE", ("day",))
 """One that is divided by day."""
@@ -94,7 +94,7 @@ def test_days_are_replaced_as_days(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often: from time to time the table is written anew."""
-    monkeypatch.setattr("metalog_spark.folder._MOST_DAYS", 2)
+    monkeypatch.setattr("metalog_spark.store.table_store._MOST_DAYS", 2)
     tables = Tables.make(spark, tmp_path)
     first, second = "2026-01-01", "2026-01-02"
     tables.replace_days(COUNTED, counts(spark, (first, 1), (second, 2)), [first, second])

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from metalog_spark.arrow import frame_of
-from metalog_spark.forms import HALF, as_read, divided, earliest, look
-from metalog_spark.requests import possible_of, rejected_of, requests_of
-from metalog_spark.tables import REQUESTS
+from metalog_spark.ingest.line_forms import HALF, as_read, divided, earliest, look
+from metalog_spark.ingest.requests import possible_of, rejected_of, requests_of
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import REQUESTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

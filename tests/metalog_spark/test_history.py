@@ -21,9 +21,9 @@ from metalog.records.record import RawRecord
 from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
-from metalog_spark.archive import Logs, Unproven
-from metalog_spark.history import History, Stretch, history_of, scan
-from metalog_spark.pieces import Piece
+from metalog_spark.history.archive import Logs, Unproven
+from metalog_spark.history.archive_history import History, Stretch, history_of, scan
+from metalog_spark.history.splits import Piece
 from shell.tasks.history import history_of as history_in_the_shell
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from metalog_spark.arrow import frame_of
-from metalog_spark.folder import Tables
-from metalog_spark.tables import HISTORY
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import HISTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.arrow import frame_of
-from metalog_spark.audit_source import LISTED
-from metalog_spark.audit_splits import read_packed
-from metalog_spark.known_files import ListedFile, ReadFile, after, sorted_out, unread
-from metalog_spark.tables import FILES
+from metalog_spark.ingest.audit_source import LISTED
+from metalog_spark.ingest.audit_splits import read_packed
+from metalog_spark.ingest.known_files import ListedFile, ReadFile, after, sorted_out, unread
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import FILES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

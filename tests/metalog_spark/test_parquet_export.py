@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from small_shop import SHOP
 
 from metalog_spark import register_views
-from metalog_spark.folder import Tables
-from metalog_spark.tables import DECISIONS, TABLES, Table
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import DECISIONS, TABLES, Table
 
 Captured = pytest.CaptureFixture[str]
 
@@ -50,7 +50,7 @@ def test_an_export_that_fails_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("metalog_spark.parquet_export._write", full)
+    monkeypatch.setattr("metalog_spark.store.parquet_export._write", full)
     done = run_here(capsys, "pipeline", "export", tables.path, tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert not [*tmp_path.iterdir()]

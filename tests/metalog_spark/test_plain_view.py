@@ -14,11 +14,11 @@ import pytest
 from plain_parquet import counts, sums
 from pyspark.sql import DataFrame, SparkSession
 
-from metalog_spark.arrow import frame_of
-from metalog_spark.contents import NOTHING
-from metalog_spark.folder import Tables
-from metalog_spark.plain_view import publish
-from metalog_spark.tables import REJECTED, TABLES, USAGE, Table
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.commit_log import NOTHING
+from metalog_spark.store.plain_view import publish
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import REJECTED, TABLES, USAGE, Table
 
 FIRST, SECOND = "2026-01-01", "2026-01-02"
 STEPS = (

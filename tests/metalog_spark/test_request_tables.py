@@ -13,8 +13,8 @@ from pyarrow import parquet
 
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidRequest
-from metalog_spark.coverage import counted
-from metalog_spark.requests import read_table, rejected_of, requests_of
+from metalog_spark.coverage.coverage import counted
+from metalog_spark.ingest.requests import read_table, rejected_of, requests_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

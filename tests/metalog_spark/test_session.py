@@ -150,12 +150,13 @@ def test_workers_that_are_not(master: str) -> None:
 def test_what_is_sent_to_workers_is_enough(tmp_path: Path) -> None:
     """A Python that has nothing of ours but the archive reads and decides."""
     write_packages(tmp_path / "ours.zip")
-    modules = "metalog_spark.datasource, metalog_spark.changelog, authorizer.standard"
+    ours = ("metalog_spark.history.datasource", "metalog_spark.history.changelog")
+    modules = ", ".join((*ours, "authorizer.standard", "metalog_sources.replay"))
     code = (
         f"import sys; sys.path[:] = [{str(tmp_path / 'ours.zip')!r}] + [p for p in sys.path if p]\n"
         "sys.meta_path[:] = [f for f in sys.meta_path if '__editable__' not in repr(f)]\n"
         f"import {modules}\n"
-        "print(metalog_spark.datasource.__file__)"
+        "print(metalog_spark.history.datasource.__file__)"
     )
     done = run_python("-P", "-c", code)
     assert done.returncode == 0, done.stderr

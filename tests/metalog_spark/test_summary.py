@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from metalog_spark.arrow import frame_of
 from metalog_spark.findings.window import Seen, seen_in, window_of
-from metalog_spark.folder import Tables
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import COVERAGE
 from metalog_spark.summary import summary
-from metalog_spark.tables import COVERAGE
 from shell.output.output import Output
 from shell.views.build_summary import show_built
 

@@ -6,7 +6,7 @@ import re
 
 from cases import REPOSITORY
 
-from metalog_spark.tables import TABLES
+from metalog_spark.store.tables import TABLES
 
 PAGE = REPOSITORY / "docs" / "formats" / "tables.md"
 ROW = re.compile(r"^\| `(\w+)` \| .* \| (`.*) \|$", re.MULTILINE)

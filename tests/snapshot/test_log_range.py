@@ -13,7 +13,7 @@ from metalog.ids import SnapshotId
 from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog_sources.moment import AtTime, resolve_moment
-from metalog_spark import pieces
+from metalog_spark.history import splits
 from snapshot.log_range import read_range
 
 FIRST, LAST = Appended(batch(0, ace(1))), Appended(batch(2, ace(2)))
@@ -55,8 +55,8 @@ def test_a_log_that_is_cut_meanwhile_has_no_range(cut: tuple[LogEvent, ...]) -> 
 def test_a_split_of_a_live_log_is_whole_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker opens the log anew, when another leader may have begun its log later."""
     told = [Told(FIRST, GAP, LAST), Told(FIRST, SnapshotNeeded(SnapshotId(2, 1)), LAST)]
-    monkeypatch.setattr(pieces, "open_source", lambda *_, **__: SimpleNamespace(log=told.pop(0)))
-    split = pieces.WholeSplit("quorum://a:1", None, 0, 3)
+    monkeypatch.setattr(splits, "open_source", lambda *_, **__: SimpleNamespace(log=told.pop(0)))
+    split = splits.WholeSplit("quorum://a:1", None, 0, 3)
     assert list(split.read()) == [FIRST.batch, LAST.batch]
     with pytest.raises(InvalidSource, match="between offsets 1 and 3 is not there any more"):
         list(split.read())

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.audit_splits import read_packed, read_splits
-from metalog_spark.auditfiles import LONGEST_LINE, PACKED, SHOWN_BYTES
-from metalog_spark.auditlines import CUT, half_readings
+from metalog_spark.ingest.audit_files import LONGEST_LINE, PACKED, SHOWN_BYTES
+from metalog_spark.ingest.audit_lines import CUT, half_readings
+from metalog_spark.ingest.audit_splits import read_packed, read_splits
 
 _LINES = pa.schema(
     [

@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from metalog_spark.folder import Tables
-from metalog_spark.tables import FILES, TABLES
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import FILES, TABLES
 
 AS_THEY_ARE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
 

@@ -19,7 +19,7 @@ from pyspark.core.context import SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from metalog_spark.folder import Tables
+from metalog_spark.store.table_store import Tables
 from shell.main import main
 
 note = Tables._note

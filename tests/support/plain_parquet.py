@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from metalog_spark.tables import TABLES, Table
+from metalog_spark.store.tables import TABLES, Table
 
 
 def rows_in(folder: Path, table: Table, columns: str) -> list[tuple[object, ...]]:

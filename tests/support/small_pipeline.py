@@ -16,9 +16,9 @@ from authorizer import spec
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType, words_of
 from metalog.ids import Uuid, uuid_text
-from metalog_spark.arrow import table_of
-from metalog_spark.folder import Tables
-from metalog_spark.tables import (
+from metalog_spark.store.arrow import table_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,

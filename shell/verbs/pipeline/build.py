@@ -24,11 +24,11 @@ from shell.views.build_summary import show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.archive import Unproven
     from metalog_spark.build import Given
-    from metalog_spark.configuration import Configuration
-    from metalog_spark.file_facts import FileRead
-    from metalog_spark.folder import Tables
+    from metalog_spark.history.archive import Unproven
+    from metalog_spark.history.configuration import Configuration
+    from metalog_spark.ingest.file_facts import FileRead
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "--log SOURCE --audit FILE … --config FILE --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -139,8 +139,8 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         return _dry_run(given, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
-        from metalog_spark.file_facts import FileFacts
-        from metalog_spark.folder import Tables
+        from metalog_spark.ingest.file_facts import FileFacts
+        from metalog_spark.store.table_store import Tables
         from metalog_spark.summary import summary
 
         tables = Tables.make(session, arguments.out)
@@ -196,8 +196,8 @@ def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
 
 def _given(arguments: Namespace, output: Output) -> Given:
     from authorizer.audit.layouts import Zone
-    from metalog_spark.archive import Logs
     from metalog_spark.build import Given
+    from metalog_spark.history.archive import Logs
 
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     command_config = arguments.command_config
@@ -222,10 +222,10 @@ def _check(given: Given, arguments: Namespace) -> list[str]:
     """The audit files that are empty. What cannot be built is refused before Spark starts, where
     that shows."""
     from metalog.log.topic.address import is_topic
-    from metalog_spark.audit_preflight import check_audit, check_has_line
-    from metalog_spark.beforehand import check_can_be_filled, check_is_outside, check_is_table
     from metalog_spark.build import check
-    from metalog_spark.folder import check_is_built
+    from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
+    from metalog_spark.store.preflight import check_can_be_filled, check_is_outside, check_is_table
+    from metalog_spark.store.table_store import check_is_built
 
     is_new = False
     if is_here(arguments, arguments.out):
@@ -267,7 +267,7 @@ def _unproven_said(each: Unproven) -> str:
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
     """By the files, and by what overrides them."""
     from authorizer.config import from_properties
-    from metalog_spark.configuration import Configuration, read_configuration
+    from metalog_spark.history.configuration import Configuration, read_configuration
 
     texts = arguments.config or named_config(arguments.log)
     users, everyone = arguments.super_users, arguments.allow_everyone
@@ -334,14 +334,14 @@ def _say_left_out(told: Sequence[FileRead], damages: Sequence[str], output: Outp
 def _log_of(file: str) -> tuple[Path, str]:
     """What a file and those that were rotated away from it have in common: the folder, and the
     broker that it is called by."""
-    from metalog_spark.auditfiles import broker_of
+    from metalog_spark.ingest.audit_files import broker_of
 
     return Path(file).parent, broker_of(file, None)
 
 
 def _say_shared(told: Sequence[FileRead], tables: Sequence[str], output: Output) -> None:
     """Warns where files of several folders pass for one broker's, by what they are called."""
-    from metalog_spark.folder import placed
+    from metalog_spark.store.table_store import placed
 
     others = set(map(placed, tables))
     folders: dict[str, dict[Path, None]] = {}

@@ -25,7 +25,7 @@ from shell.views.findings import whole_command
 
 if TYPE_CHECKING:
     from metalog_spark.demo.make import Made
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "[--out DIR] [--requests N] [--days N] [options]"
 FORMATS: Final = ("text",)
@@ -81,7 +81,7 @@ def run(arguments: Namespace, output: Output) -> int:
     check_requests(arguments.requests)
     days = _days(arguments.days)
     with spark_session(arguments, output) as session:
-        from metalog_spark.folder import Tables, literal
+        from metalog_spark.store.table_store import Tables, literal
 
         literal(out)
         out.mkdir(parents=True, exist_ok=True)
@@ -139,9 +139,9 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
 def _build(tables: Tables, made: Made, output: Output) -> None:
     from authorizer.audit.layouts import Zone
-    from metalog_spark.archive import Logs
     from metalog_spark.build import Given, build
-    from metalog_spark.configuration import read_configuration
+    from metalog_spark.history.archive import Logs
+    from metalog_spark.history.configuration import read_configuration
 
     first, *later = made.configs.items()
     texts = [str(first[1]), *(f"{moment}={path}" for moment, path in later)]

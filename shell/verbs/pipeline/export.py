@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from metalog_spark.parquet_export import check_target, export
+    from metalog_spark.store.parquet_export import check_target, export
 
     is_on_disk = is_here(arguments, arguments.out)
     check_target(arguments.folder, arguments.out, is_here=is_on_disk)

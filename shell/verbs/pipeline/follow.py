@@ -26,11 +26,11 @@ from shell.views.build_summary import followed_said
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from metalog_spark.archive import Unproven
-    from metalog_spark.configuration import Configuration
-    from metalog_spark.folder import Tables
     from metalog_spark.follow.batch import Following
     from metalog_spark.follow.webhook import WebhookEndpoint
+    from metalog_spark.history.archive import Unproven
+    from metalog_spark.history.configuration import Configuration
+    from metalog_spark.store.table_store import Tables
     from shell.follow_figures import Newest
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
@@ -198,7 +198,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
-    from metalog_spark.configuration import read_configuration
+    from metalog_spark.history.configuration import read_configuration
 
     configuration, warnings = read_configuration(arguments.config or named_config(arguments.log))
     for warning in warnings:
@@ -209,9 +209,9 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 def _check(arguments: Namespace) -> None:
     """What cannot be followed is refused before Spark starts, where that shows."""
     from metalog.log.topic.address import is_topic
-    from metalog_spark.beforehand import check_can_be_filled, check_can_be_followed
-    from metalog_spark.contents import NOTHING
     from metalog_spark.follow.query import check_it_follows
+    from metalog_spark.store.commit_log import NOTHING
+    from metalog_spark.store.preflight import check_can_be_filled, check_can_be_followed
 
     if not is_topic(arguments.audit):
         if arguments.audit_config is not None:
@@ -243,10 +243,10 @@ def _following(
 ) -> Following:
     """What is followed, once it was seen to be there."""
     from metalog.log.topic.address import is_topic
-    from metalog_spark.folder import placed
     from metalog_spark.follow.batch import Following
     from metalog_spark.follow.log import FollowedLog
     from metalog_spark.follow.topic import opened_topic
+    from metalog_spark.store.table_store import placed
 
     given = arguments.command_config
     config = None if given is None else Path(given)
@@ -286,8 +286,8 @@ class _Unseen:
         self._said: set[Path] = set()
 
     def say(self) -> None:
-        from metalog_spark.auditlog import shown
-        from metalog_spark.beforehand import passed_over
+        from metalog_spark.ingest.audit_log import shown
+        from metalog_spark.store.preflight import passed_over
 
         found = [] if self._audit is None else passed_over(self._audit)
         if new := [each for each in found if each not in self._said]:
@@ -343,7 +343,7 @@ def _stop(query: StreamingQuery, output: Output) -> None:
 
 
 def _opened_anew(tables: Tables) -> Tables:
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
     return Tables.open(tables.session, tables.path)
 
@@ -363,7 +363,7 @@ def _is_over(query: StreamingQuery) -> bool:
 
 
 def _complete(following: Following, now: Tables, output: Output) -> None:
-    from metalog_spark.findings.waiting import waiting_in
+    from metalog_spark.findings.pending import waiting_in
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep
     from metalog_spark.findings.least_privilege import LeastSet, Share
     from metalog_spark.findings.window import Window
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--principal TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "commands", "yaml")
@@ -83,8 +83,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from metalog_spark.findings.least import Limits
     from metalog_spark.findings.least_privilege import least_set
+    from metalog_spark.findings.minimal_cover import Limits
 
     limits = Limits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:

@@ -19,12 +19,12 @@ from shell.version import VERSION
 from shell.views.findings import STYLES, add_tolerance, add_window, whole_command, window_asked
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
     from metalog_spark.report.accepted import Accepted
     from metalog_spark.report.contents import Cell as Said
     from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
     from metalog_spark.report.write import Known
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "csv")
@@ -198,7 +198,7 @@ def _plain(cell: Said) -> str | int | None:
 
 
 def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
     return None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
 

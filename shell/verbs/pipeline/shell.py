@@ -16,7 +16,7 @@ from shell.output.output import Output
 from shell.table_questions import QueryRows, TableQuestions
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -69,8 +69,8 @@ class _Spark:
 
     def renew(self) -> None:
         """Where a build or ``follow`` has changed the tables since the last question."""
-        from metalog_spark.folder import Tables
-        from metalog_spark.sql_views import register_views
+        from metalog_spark.store.sql_views import register_views
+        from metalog_spark.store.table_store import Tables
 
         now = Tables.open(self._tables.session, self._tables.path)
         if now.contents.serial != self._serial:
@@ -82,7 +82,7 @@ class _Spark:
         return QueryRows(frame.columns, [tuple(row) for row in frame.limit(most + 1).collect()])
 
     def names(self) -> Sequence[str]:
-        from metalog_spark.tables import TABLES
+        from metalog_spark.store.tables import TABLES
 
         columns = (column for table in TABLES.values() for column in table.columns)
         return [*TABLES, *dict.fromkeys(columns)]

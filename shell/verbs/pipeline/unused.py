@@ -33,7 +33,7 @@ from shell.views.findings import (
 
 if TYPE_CHECKING:
     from metalog_spark.findings.unused import Judged
-    from metalog_spark.findings.uses import Verdict
+    from metalog_spark.findings.usage_classes import Verdict
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--tolerate SHARE] [options]"
 FORMATS: Final = ("text", "json", "commands")
@@ -125,7 +125,7 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
 
 
 def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
-    from metalog_spark.findings.uses import Sight, State
+    from metalog_spark.findings.usage_classes import Sight, State
 
     going = _going(found)
     for sight, title in (

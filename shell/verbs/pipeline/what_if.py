@@ -119,7 +119,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
     """What is proposed."""
-    from metalog_spark.archive import is_pattern
+    from metalog_spark.history.archive import is_pattern
 
     for text in arguments.proposed:
         if is_pattern(text):

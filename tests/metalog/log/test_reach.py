@@ -15,8 +15,8 @@ from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
-from metalog_spark.archive import Logs
-from metalog_spark.pieces import Hole
+from metalog_spark.history.archive import Logs
+from metalog_spark.history.splits import Hole
 
 QUESTION = ("User:x", "read", "topic:y", "--quiet")
 STOPPED = "basic-4.3", "demo", "quorum-4.3/node-13", "trimmed-4.3"

@@ -13,8 +13,8 @@ from command import run_here
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from metalog_spark.folder import Tables
-from metalog_spark.tables import (
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     COVERAGE,
     DECISIONS,

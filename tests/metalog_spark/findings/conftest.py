@@ -12,7 +12,7 @@ from metalog_spark.findings.window import Window, window_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 
 @pytest.fixture(scope="session")

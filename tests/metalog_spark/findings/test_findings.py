@@ -35,15 +35,14 @@ from authorizer.analysis.commands import CONNECTION
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
-from metalog_spark.arrow import frame_of
-from metalog_spark.findings.counted import counted
+from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.denied import denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege, least_set
-from metalog_spark.findings.lives import ACL_COLUMNS, acl_of
 from metalog_spark.findings.unused import Totals, conditions, judged, unused
-from metalog_spark.findings.uses import Reason
+from metalog_spark.findings.usage_classes import Reason
+from metalog_spark.findings.usage_counts import counted
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import (
     DAY_US,
@@ -56,7 +55,8 @@ from metalog_spark.findings.window import (
 )
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.traffic import Bars, strips
-from metalog_spark.tables import (
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import (
     ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
@@ -69,7 +69,7 @@ from shell.views.findings import share
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 
 READ_BY_DAY = (HISTORY, ACL_CHANGELOG, CONFIGURATION, COVERAGE, USAGE)

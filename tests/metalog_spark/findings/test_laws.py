@@ -15,18 +15,18 @@ from small_pipeline import Ask, World, edge, life
 
 from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_spark.findings.least import Limits
+from metalog_spark.findings.acl_lifetimes import Lives, acl_of
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.lives import Lives, acl_of
+from metalog_spark.findings.minimal_cover import Limits
 from metalog_spark.findings.unused import Judged, judged
-from metalog_spark.findings.uses import Conditions, Request, Sight, State, tally, verdicts
+from metalog_spark.findings.usage_classes import Conditions, Request, Sight, State, tally, verdicts
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import Window, window_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 NAMES = ["a.b", "a.c", "a.d", "b-x", "b-y", "b-z", "c"]
 PATTERNS = [

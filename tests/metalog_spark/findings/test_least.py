@@ -12,8 +12,8 @@ from authorizer import spec
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
-from metalog_spark.findings.least import USUAL, Did, Limits, least
-from metalog_spark.findings.lives import matching
+from metalog_spark.findings.acl_lifetimes import matching
+from metalog_spark.findings.minimal_cover import USUAL, Did, Limits, least
 from metalog_spark.findings.reach import allowed_pairs
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP

@@ -25,13 +25,13 @@ from metalog_sources.formats.yaml import write_yaml
 from metalog_spark.findings.least_privilege import least_set
 from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
 from metalog_spark.findings.unused import judged
-from metalog_spark.findings.uses import Reason
+from metalog_spark.findings.usage_classes import Reason
 from metalog_spark.findings.window import window_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 ALL, DESCRIBE = Operation.ALL, Operation.DESCRIBE
 IDEMPOTENT_WRITE = Operation.IDEMPOTENT_WRITE

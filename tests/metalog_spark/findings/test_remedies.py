@@ -19,7 +19,7 @@ from metalog_spark.findings.remedy import commands
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 READ = Operation.READ
 UNSAYABLE = allow(" begins with a blank")

@@ -21,10 +21,10 @@ from metalog.image.acls import record_of
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
-from metalog_spark.auditlines import LINE_FEED
-from metalog_spark.folder import Tables
-from metalog_spark.forms import HALF
-from metalog_spark.tables import POSSIBLE, REJECTED, REQUESTS
+from metalog_spark.ingest.audit_lines import LINE_FEED
+from metalog_spark.ingest.line_forms import HALF
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import POSSIBLE, REJECTED, REQUESTS
 
 if TYPE_CHECKING:
     import pytest

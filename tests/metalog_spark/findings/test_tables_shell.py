@@ -9,7 +9,7 @@ import pytest
 from command import run_here
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 QUESTIONS = """
 unused

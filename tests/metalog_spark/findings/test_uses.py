@@ -8,9 +8,8 @@ from small_acls import BOB, allow, deny, lived
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
-from metalog_spark.findings.counted import Counted
-from metalog_spark.findings.lives import Lives
-from metalog_spark.findings.uses import (
+from metalog_spark.findings.acl_lifetimes import Lives
+from metalog_spark.findings.usage_classes import (
     Conditions,
     Reason,
     Request,
@@ -20,6 +19,7 @@ from metalog_spark.findings.uses import (
     tally,
     verdicts,
 )
+from metalog_spark.findings.usage_counts import Counted
 
 WHOLE = Conditions(
     1_000,

@@ -20,8 +20,8 @@ from metalog.ids import uuid_text
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.targets.plan import make_plan, saved, write_saved
-from metalog_spark.findings.uses import Reason
-from metalog_spark.tables import ACL_CHANGELOG, CONFIGURATION
+from metalog_spark.findings.usage_classes import Reason
+from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION
 from shell.verbs.pipeline import unused
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 Captured = pytest.CaptureFixture[str]
 

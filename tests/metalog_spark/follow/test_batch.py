@@ -10,17 +10,17 @@ from followed_world import READ_T, WrittenLog, appears, line, time_ms
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog_spark.arrow import frame_of
-from metalog_spark.configuration import Configuration
 from metalog_spark.findings.unused import judged
-from metalog_spark.findings.uses import Reason
+from metalog_spark.findings.usage_classes import Reason
 from metalog_spark.findings.window import Window, window_of
-from metalog_spark.folder import Tables
 from metalog_spark.follow.batch import AT, CAME, Following
 from metalog_spark.follow.log import FollowedLog
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import complete, keep
-from metalog_spark.tables import ALERTS
+from metalog_spark.history.configuration import Configuration
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import ALERTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -33,14 +33,14 @@ from waiting import eventually
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidMoment, InvalidRequest, InvalidTarget
-from metalog_spark.configuration import NOTHING_SAID, Configuration, Era
 from metalog_spark.findings.window import window_of
-from metalog_spark.folder import FOLLOWED, Tables
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import keep
-from metalog_spark.tables import (
+from metalog_spark.history.configuration import NOTHING_SAID, Configuration, Era
+from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.tables import (
     ALERTS,
     CONFIGURATION,
     COVERAGE,

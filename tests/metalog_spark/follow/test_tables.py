@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalog_spark.arrow import frame_of
-from metalog_spark.auditlog import LOST
-from metalog_spark.findings.waiting import UNCOUNTED, uncounted_in
-from metalog_spark.folder import FOLLOWED, Tables
+from metalog_spark.findings.pending import UNCOUNTED, uncounted_in
 from metalog_spark.follow.tables import complete
-from metalog_spark.history import History
-from metalog_spark.tables import COVERAGE, REJECTED, REQUESTS
+from metalog_spark.history.archive_history import History
+from metalog_spark.ingest.audit_log import LOST
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import FOLLOWED, Tables
+from metalog_spark.store.tables import COVERAGE, REJECTED, REQUESTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ import pytest
 from small_acls import allow
 
 from metalog_sources.formats.document import Own
-from metalog_spark.configuration import NOTHING_SAID
-from metalog_spark.coverage import HOUR_US
-from metalog_spark.findings.waiting import Uncounted, Waiting
+from metalog_spark.coverage.coverage import HOUR_US
+from metalog_spark.decide.past_log_end import Later
+from metalog_spark.findings.pending import Uncounted, Waiting
 from metalog_spark.findings.window import DAY_US, Seen, Window
-from metalog_spark.later import Later
+from metalog_spark.history.configuration import NOTHING_SAID
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
@@ -23,7 +23,7 @@ from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.words import roughly, share
 
 if TYPE_CHECKING:
-    from metalog_spark.folder import Tables
+    from metalog_spark.store.table_store import Tables
 
 REFUSED = "no allowed request was logged: write kafka.authorizer.logger=DEBUG"
 WINDOW = Window(20_000 * DAY_US, 20_002 * DAY_US)

@@ -22,10 +22,10 @@ from small_acls import allow, deny
 from small_pipeline import Ask, World, life, moment
 
 from metalog.acl import Operation, ResourceType
-from metalog_spark.arrow import frame_of
 from metalog_spark.report.changes import Findings, as_json, read_findings
 from metalog_spark.report.gather import OF_A_PAGE
-from metalog_spark.tables import CONFIGURATION, HISTORY, REJECTED
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import CONFIGURATION, HISTORY, REJECTED
 from shell.main import main
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What brokers' logs cover, and how often each request was seen."""

@@ -1,0 +1,100 @@
+"""What brokers' logs cover: of each broker and hour, which kinds of answers it logged.
+
+Kafka logs what it allows only at DEBUG, so an hour without an allowed line is one in which
+nothing was allowed, or one in which nothing of the kind was logged: that cannot be told apart,
+and is not (docs/decisions/0045). Nor does a line show it that may be forged: an ``ambiguous`` one
+is counted, and is no evidence. Which of them are controllers' logs their lines tell, too
+(docs/decisions/0063). This module must not know findings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metalog_spark.ingest.controllers import REQUESTS as OF_CONTROLLERS
+from metalog_spark.store.arrow import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+BOTH: Final = "BOTH"
+DENIALS_ONLY: Final = "DENIALS_ONLY"
+NOTHING: Final = "NOTHING"
+Lost = tuple[str | None, int, int]
+"""A broker, None for any, and from and to which time, in microseconds since 1970, lines of it were
+deleted unread."""
+_LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
+HOUR_US: Final = 3_600_000_000
+
+_STATE: Final = (
+    f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
+    f" ELSE '{NOTHING}' END AS state"
+)
+_NEXT: Final = "lead(hour) OVER (PARTITION BY broker ORDER BY hour) AS next"
+_LONGEST_SILENCE: Final = "INTERVAL 8784 HOUR"
+_UNTIL_NEXT: Final = (
+    f"explode(sequence(hour, CASE WHEN next <= hour + {_LONGEST_SILENCE}"
+    " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS hour"
+)
+
+
+def counted(requests: DataFrame) -> DataFrame:
+    """``broker, hour, allowed, denied`` of rows of REQUESTS, whether one that was allowed
+    ``is_sure``, and whether such a one is a ``controller``'s; hours without any are not there."""
+    from pyspark.sql import functions as f
+
+    is_allowed = f.col("result") == "ALLOWED"
+    is_sure = is_allowed & ~f.col("ambiguous")
+    is_of_controller = f.coalesce(f.col("request_name").isin(*OF_CONTROLLERS), f.lit(False))
+    return requests.groupBy("broker", f.date_trunc("hour", "time").alias("hour")).agg(
+        f.count_if(is_allowed).alias("allowed"),
+        f.count_if(f.col("result") == "DENIED").alias("denied"),
+        f.count_if("ambiguous").alias("ambiguous"),
+        f.bool_or(is_sure).alias("is_sure"),
+        f.bool_or(is_sure & is_of_controller).alias("controller"),
+    )
+
+
+def counted_before(coverage: DataFrame) -> DataFrame:
+    """What was ``counted`` for rows of COVERAGE."""
+    is_sure = f"state = '{BOTH}' AS is_sure"
+    there_are = coverage.where(f"state <> '{NOTHING}'")
+    counts = ("allowed", "denied", "ambiguous")
+    return there_are.selectExpr("broker", "hour", *counts, is_sure, "controller")
+
+
+def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
+    """The rows of COVERAGE for what was ``counted``: from each broker's first hour to its last,
+    but for silences of more than a year. In hours of which lines were ``lost`` nothing is sure."""
+    from pyspark.sql import functions as f
+
+    hours = counts.selectExpr("broker", "hour", _NEXT).selectExpr("broker", _UNTIL_NEXT)
+    begin_us, of = f.unix_micros("hour"), f.col("of")
+    is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
+    is_of &= begin_us + HOUR_US > f.col("from_us")
+    spans = frame_of(counts.sparkSession, lost, _LOST)
+    cut = hours.join(spans, is_of, "left_semi").withColumn("is_cut", f.lit(True))
+    every = hours.join(counts, ["broker", "hour"], "left").join(cut, ["broker", "hour"], "left")
+    every = every.na.fill(0).na.fill(False)
+    sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}
+    return every.withColumns(sure).selectExpr(
+        *("broker", "hour", "allowed", "denied", _STATE, "controller", "ambiguous"),
+        "to_date(hour) AS day",
+    )
+
+
+def seen_hours(inside: Column) -> tuple[Column, ...]:
+    """Of rows of COVERAGE, how many of the hours ``inside`` have ``allowed`` lines that are sure,
+    ``any`` line, and such an allowed line of a ``controller``; an hour of several brokers once.
+    And how many of their lines are ``ambiguous``."""
+    from pyspark.sql import functions as f
+
+    state, hour = f.col("state"), f.unix_micros("hour")
+    return (
+        f.count_distinct(f.when(inside & (state == BOTH), hour)).alias("allowed"),
+        f.count_distinct(f.when(inside & (state != NOTHING), hour)).alias("any"),
+        f.count_distinct(f.when(inside & f.col("controller"), hour)).alias("controller"),
+        f.sum(f.when(inside, f.col("ambiguous")).otherwise(0)).alias("ambiguous"),
+    )

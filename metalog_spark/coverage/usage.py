@@ -1,0 +1,28 @@
+"""Decisions without repeats: a row for each day, question and answer, and how often it came.
+
+This module must not know how anything is decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metalog_spark.store.tables import USAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_COUNTED: Final = ("requests", "first_time", "last_time")
+
+
+def usage(decisions: DataFrame) -> DataFrame:
+    """The rows of USAGE for rows of DECISIONS."""
+    from pyspark.sql import functions as f
+
+    same = [name for name in USAGE.columns if name not in _COUNTED]
+    counted = decisions.groupBy(*same).agg(
+        f.count("*").alias("requests"),
+        f.min("time").alias("first_time"),
+        f.max("time").alias("last_time"),
+    )
+    return counted.select(*USAGE.columns)

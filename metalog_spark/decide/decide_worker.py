@@ -1,0 +1,399 @@
+"""Decides Arrow columns of requests, each as of its own time: what a worker process runs.
+
+What is asked comes as one column and is taken apart here. Its parts are coded, so that a text
+is looked at once a batch however often it stands there, and a question is decided once however
+many rows ask it. Its course over the whole history is remembered beyond the batch: the time of
+a request only picks from it. This module must not know Spark, nor where the columns come from.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import product
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from authorizer.engine.decide import (
+    ALLOW,
+    ALLOWED,
+    DEFAULT_ALLOW,
+    DEFAULT_DENY,
+    DENIED,
+    MATCHING_ACL,
+    SUPER_USER,
+)
+from authorizer.history.decision_timeline import UNREACHED, DecisionTimeline, DecisionTimelines
+from authorizer.history.timeline import Edge, Timeline
+from metalog.acl import Operation, ResourceType
+from metalog.errors import InvalidRequest
+from metalog.gc_pause import resting_collector
+from metalog.ids import uuid_text
+from metalog.plurals import counted
+from metalog.records.primitives.text import decode_text
+from metalog_spark.history.configuration import Era
+from metalog_spark.history.state import State, unpacked
+
+BETWEEN_PARTS: Final = b"\xff"
+BETWEEN_WORDS: Final = b"\xfe"
+"""Bytes that no text in UTF-8 has."""
+DECIDED: Final = ("log_offset", "answer", "acl_id")
+"""The columns that are answered with; ``answer`` is twice a place in ``ANSWERS``, or ``NOTHING``,
+and one more where it is known."""
+ANSWERS: Final = (
+    (ALLOWED.name, SUPER_USER),
+    (ALLOWED.name, DEFAULT_ALLOW),
+    (DENIED.name, DEFAULT_DENY),
+    (DENIED.name, MATCHING_ACL),
+    (ALLOWED.name, MATCHING_ACL),
+)
+"""Results, with their rules."""
+NOTHING: Final = len(ANSWERS)
+REMEMBERED: Final = 1 << 20
+"""So many names, and so many different questions, are remembered."""
+MOST_QUESTIONS: Final = np.iinfo(np.int64).max
+SLOT_BITS: Final = 20
+"""The courses of so many questions, as a power of two, are found without a search."""
+_SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Odd, and its bits like those of chance: by products with it, neighbours lie far apart."""
+_TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
+_BY_NUMBER: Final = tuple(Operation)
+_WORDS: Final = {
+    BETWEEN_WORDS.join((operation.name.encode(), resource_type.name.encode())): number
+    for number, (operation, resource_type) in enumerate(product(Operation, ResourceType))
+}
+_PARTS: Final = 4
+_NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
+"""Parts of which none is a word of Kafka's."""
+_NONE: Final = -1
+"""The number of what is no word of Kafka's."""
+_BEFORE_LIVES: Final = 2
+"""A life's number is so much more in columns: UNMATCHED and UNREACHED come first."""
+_UNREACHED: Final = UNREACHED + _BEFORE_LIVES
+_LONG_AGO: Final = np.iinfo(np.int64).min
+
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+K = TypeVar("K", bound=Hashable)
+
+
+class Asked(NamedTuple):
+    """Columns of one length. A question is a principal, a host, a resource's name and words, with
+    ``BETWEEN_PARTS``, and null where no authorizer answers; words are an operation and a resource
+    type, with ``BETWEEN_WORDS``. A time is microseconds since 1970."""
+
+    questions: pa.BinaryArray
+    times: pa.Array
+
+
+@lru_cache(maxsize=2)
+def deciding(state: bytes, eras: tuple[Era, ...]) -> Deciding:
+    """One for each state and configuration, made when this process first needs it. A worker of
+    PySpark's collects garbage after each task: this, of which no part refers to itself, it need
+    not look through."""
+    with resting_collector():
+        return Deciding(unpacked(state), eras)
+
+
+class Deciding:
+    """Decides by one history, and by the configurations of its time."""
+
+    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+        timeline = state.timeline or Timeline(Edge(0, 0), ())
+        self._moments = _Moments(state, eras)
+        self._courses = DecisionTimelines(timeline)
+        self._sessions = len(self._courses.principals), len(self._courses.hosts)
+        self._principals = _in_bytes(self._courses.principals)
+        self._hosts = _in_bytes(self._courses.hosts)
+        self._super_users = [set(map(str.encode, era.config.super_users)) for era in eras]
+        self._opens = np.array([era.config.allow_everyone for era in eras])
+        lives = timeline.lives
+        allows = (life.acl.permission_type is ALLOW for life in lives)
+        by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
+        self._answers = np.array([_NOT_BY_DEFAULT] * _BEFORE_LIVES + by_lives, np.int32)
+        ids = [None] * _BEFORE_LIVES + [uuid_text(life.id) for life in lives]
+        self._ids = pa.array(ids, pa.string())
+        self._turns = _Turns(len(timeline))
+        self._is_open = bytearray()
+        """By the number of a reach: whether anybody may be meant there."""
+        self._named: set[int] = set()
+        """Who may be meant elsewhere: the number of a reach and a principal as one."""
+        self._asked_lately = _Slots()
+        self._of_question: dict[int, int] = {}
+        self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
+
+    def decide(self, asked: Asked) -> pa.StructArray:
+        """A row for each, of the columns ``DECIDED``, with nulls where there is nothing to decide
+        by, or nothing that an authorizer answers."""
+        principals, hosts, names, words = map(_Coded.of, _parts(asked.questions))
+        times = pc.fill_null(asked.times.cast(pa.int64()), _LONG_AGO)
+        moments = self._moments.of(times.to_numpy(zero_copy_only=False))
+        versions, eras = self._moments.versions[moments], self._moments.eras[moments]
+        question = (
+            principals.numbers(self._principals, 0),
+            hosts.numbers(self._hosts, 0),
+            words.numbers(_WORDS, _NONE),
+            names.places,
+        )
+        is_nothing = np.minimum(question[2], versions) < 0
+        has_nothing = bool(is_nothing.any())
+        rows = np.flatnonzero(~is_nothing) if has_nothing else slice(None)
+        by = np.zeros(len(versions), np.int64)
+        by[rows] = self._by(names.texts(), *(part[rows] for part in (*question, versions)))
+        answers = self._answers[by]
+        answers[(by == _UNREACHED) & self._opens[eras]] = _BY_DEFAULT
+        if any(self._super_users):
+            is_super = self._are_super_users(principals)[eras, principals.places]
+            answers[is_super] = _TO_SUPER_USER
+            by[is_super] = 0
+        answers[is_nothing] = NOTHING
+        columns = (
+            pa.array(self._moments.offsets[moments], mask=is_nothing if has_nothing else None),
+            pa.array(answers * 2 + self._moments.known[moments]),
+            self._ids.take(pa.array(by)),
+        )
+        return pa.StructArray.from_arrays(columns, DECIDED)
+
+    def _by(
+        self,
+        texts: Sequence[str],
+        principals: Numbers,
+        hosts: Numbers,
+        words: Numbers,
+        names: Numbers,
+        versions: Numbers,
+    ) -> Numbers:
+        """The numbers of the lives that decided."""
+        of_principals, of_hosts = self._sessions
+        operations, types = np.divmod(words, len(ResourceType))
+        reaches = self._reaches(texts, types, names)
+        sessions = (reaches * of_principals + principals) * of_hosts + hosts
+        questions = sessions * len(_BY_NUMBER) + operations
+        return self._turns.at(self._asked_lately.find(questions, self._of_all), versions)
+
+    def _of_all(self, questions: Numbers) -> Numbers:
+        """The number of each question's course."""
+        asked = pa.array(questions).dictionary_encode()
+        alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
+        different = alike.dictionary.to_pylist()
+        courses = np.array(_remembered(self._of_question, different, self._course), np.int64)
+        of_rows: Numbers = courses[_places(alike)][_places(asked)]
+        return of_rows
+
+    def _alike(self, questions: Numbers) -> Numbers:
+        """One question for all those that no ACL can match."""
+        of_principals, of_hosts = self._sessions
+        askers = questions // (of_hosts * len(_BY_NUMBER))
+        reaches = askers // of_principals
+        may_match = np.fromiter(map(self._named.__contains__, askers.tolist()), np.bool_)
+        may_match |= np.frombuffer(self._is_open, np.bool_)[reaches]
+        nobody = reaches * (of_principals * of_hosts * len(_BY_NUMBER))
+        return np.where(may_match, questions, nobody)
+
+    def _course(self, question: int) -> int:
+        of_principals, of_hosts = self._sessions
+        rest, operation = divmod(question, len(_BY_NUMBER))
+        rest, host = divmod(rest, of_hosts)
+        reach, principal = divmod(rest, of_principals)
+        course = self._courses.course(principal, host, _BY_NUMBER[operation], reach)
+        return self._turns.number(course)
+
+    def _reaches(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
+        """What reaches each resource; each different one is looked at once."""
+        resources = names * len(ResourceType) + types
+        is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
+        is_there[resources] = True
+        reaches: Numbers = np.zeros(len(is_there), np.int64)
+        for resource_type in ResourceType:
+            of_type = is_there[resource_type :: len(ResourceType)].nonzero()[0]
+            if len(of_type):
+                found = _remembered(
+                    self._of_name[resource_type],
+                    [words[place] for place in of_type.tolist()],
+                    partial(self._reach, resource_type),
+                )
+                reaches[of_type * len(ResourceType) + resource_type] = found
+        of_rows: Numbers = reaches[resources]
+        return of_rows
+
+    def _reach(self, resource_type: ResourceType, name: str) -> int:
+        reach = self._courses.reach(resource_type, name)
+        if reach == len(self._is_open):
+            self._check_has_numbers(reach)
+            named = self._courses.named(reach)
+            self._is_open.append(named is None)
+            self._named.update(reach * self._sessions[0] + each for each in named or ())
+        return reach
+
+    def _check_has_numbers(self, reach: int) -> None:
+        """A larger number would, in a column, pass for another question's."""
+        of_principals, of_hosts = self._sessions
+        if (reach + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
+            raise InvalidRequest(
+                f"the history's ACLs name {counted(of_principals, 'principal')} and"
+                f" {counted(of_hosts, 'host')}, on"
+                f" {reach + 1:,} kinds of resources: more questions than there are numbers for;"
+                " build from less of the history"
+            )
+
+    def _are_super_users(self, principals: _Coded) -> Truths:
+        """In each era, by the places of principals."""
+        texts = principals.different.to_pylist()
+        found = [[text in users for text in texts] for users in self._super_users]
+        return np.array(found, np.bool_)
+
+
+class _Coded(NamedTuple):
+    """A column of texts as ``places`` among its different ``texts``."""
+
+    different: pa.BinaryArray
+    places: Numbers
+
+    @staticmethod
+    def of(column: pa.BinaryArray) -> _Coded:
+        coded = column.dictionary_encode()
+        return _Coded(coded.dictionary, _places(coded))
+
+    def texts(self) -> list[str]:
+        try:
+            texts: list[str] = self.different.cast(pa.string()).to_pylist()
+        except pa.ArrowInvalid:
+            found: list[bytes] = self.different.to_pylist()
+            wrong = next(text for text in found if decode_text(text).encode() != text)
+            raise InvalidRequest(f"a request has a text that is not UTF-8: {wrong!r}") from None
+        return texts
+
+    def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
+        """The number of each row's text; ``others`` where ``known`` lacks it."""
+        numbers = [known.get(text, others) for text in self.different.to_pylist()]
+        return np.array(numbers, np.int64)[self.places]
+
+
+class _Moments:
+    """What hangs on the time alone, for each stretch of time in which none of it changes."""
+
+    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+        timeline = state.timeline
+        times = np.array([] if timeline is None else timeline.times, np.int64) * 1000
+        starts = np.array([era.from_us for era in eras[1:]], np.int64)
+        ends = [edge * 1000 for gap in state.unknown for edge in gap if edge is not None]
+        self._edges = np.unique(np.concatenate((times, starts, np.array(ends, np.int64))))
+        begins = np.concatenate(([_LONG_AGO], self._edges))
+        self.versions = np.searchsorted(times, begins, "right") - 1
+        self.offsets = np.array([0] if timeline is None else timeline.offsets)[self.versions]
+        self.eras = np.searchsorted(starts, begins, "right")
+        self.known = self.versions >= 0
+        for begin, end in state.unknown:
+            first = 0 if begin is None else np.searchsorted(begins, begin * 1000)
+            last = len(begins) if end is None else np.searchsorted(begins, end * 1000)
+            self.known[first:last] = False
+
+    def of(self, times: Numbers) -> Numbers:
+        """The number of the stretch in which each of ``times`` lies."""
+        return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
+
+
+class _Slots:
+    """Numbers found for others, a column at a time. Each has one slot, which it takes from
+    whichever had it: so nothing grows, and nothing is searched for."""
+
+    def __init__(self) -> None:
+        self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
+        self._found = np.empty(1 << SLOT_BITS, np.int64)
+
+    def find(self, asked: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
+        """The number of each of ``asked``, none of which is negative; of those that have lost
+        their slot, or had none, by ``work_out``."""
+        slots = asked.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
+        found: Numbers = self._found[slots]
+        lacking = np.flatnonzero(self._asked[slots] != asked)
+        if len(lacking):
+            found[lacking] = work_out(asked[lacking])
+            taken = slots[lacking]
+            self._asked[taken] = asked[lacking]
+            self._found[taken] = found[lacking]
+        return found
+
+
+class _Turns:
+    """Courses, each different one once, in columns."""
+
+    def __init__(self, versions: int) -> None:
+        self._versions = versions
+        self._numbers: dict[DecisionTimeline, int] = {}
+        self._firsts = array("q")
+        self._counts = array("q")
+        self._since = array("q")
+        self._by = array("q")
+
+    def number(self, course: DecisionTimeline) -> int:
+        number = self._numbers.get(course)
+        if number is None:
+            number = self._numbers[course] = len(self._firsts)
+            self._firsts.append(len(self._by))
+            self._counts.append(len(course.by))
+            self._since.extend([number * self._versions + version for version in course.since])
+            self._by.extend([by + _BEFORE_LIVES for by in course.by])
+        return number
+
+    def at(self, courses: Numbers, versions: Numbers) -> Numbers:
+        """What each of ``courses``, by their numbers, came to as of a version."""
+        firsts, counts, since, by = map(
+            _column, (self._firsts, self._counts, self._since, self._by)
+        )
+        places = firsts[courses]
+        turning = np.flatnonzero(counts[courses] > 1)
+        if len(turning):
+            asked = courses[turning] * self._versions + versions[turning]
+            places[turning] = np.searchsorted(since, asked, "right") - 1
+        return by[places]
+
+
+def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
+    """A column for each part. Of the bytes only those between parts are looked at."""
+    whole = pc.fill_null(questions, _NO_QUESTION)
+    _, edges, data = whole.buffers()
+    edges = np.frombuffer(edges, np.int32)[whole.offset :][: len(whole) + 1]
+    texts = np.frombuffer(data, np.uint8)[edges[0] : edges[-1]]
+    between = np.flatnonzero(texts == BETWEEN_PARTS[0])
+    if len(between) != len(whole) * (_PARTS - 1):
+        raise InvalidRequest("a request has a text that is not UTF-8: byte ff is in it")
+    begins = np.empty((len(whole), 2 * _PARTS - 1), np.int32)
+    begins[:, 0] = edges[:-1]
+    begins[:, 1::2] = between.reshape(len(whole), _PARTS - 1) + edges[0]
+    begins[:, 2::2] = begins[:, 1::2] + 1
+    pieces = pa.Array.from_buffers(
+        pa.binary(), begins.size, [None, pa.py_buffer(np.append(begins, edges[-1])), data]
+    )
+    for place in range(0, 2 * _PARTS, 2):
+        yield pieces.take(pa.array(np.arange(place, begins.size, 2 * _PARTS - 1)))
+
+
+def _places(coded: pa.DictionaryArray) -> Numbers:
+    places: Numbers = coded.indices.to_numpy().astype(np.int64)
+    return places
+
+
+def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
+    return {text.encode(): number for text, number in numbers.items()}
+
+
+def _column(numbers: array[int]) -> Numbers:
+    return np.frombuffer(numbers, np.int64)
+
+
+def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:
+    """The number of each of ``asked``; what is not ``known`` is worked out and kept."""
+    if len(known) > REMEMBERED:
+        known.clear()
+    found = list(map(known.get, asked))
+    if None in found:
+        for place, number in enumerate(found):
+            if number is None:
+                found[place] = known[asked[place]] = work_out(asked[place])
+    return found  # type: ignore[return-value]

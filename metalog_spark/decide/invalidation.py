@@ -1,0 +1,86 @@
+"""From when on two states of what decides would decide otherwise.
+
+A build reads the whole log each time, and decides again only what may come out otherwise than
+it did: from the first moment at which an ACL, a gap of the history or the configuration is not
+what it was. A log that has only grown differs from where it grew. This module must not know how
+the tables are filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
+
+if TYPE_CHECKING:
+    from metalog_spark.store.table_store import Tables
+
+ALWAYS: Final = 0
+"""The moment from which on all is otherwise."""
+_LIVES: Final = (
+    *("id", "from_offset", "resource_type", "resource_name", "pattern_type", "principal", "host"),
+    *("operation", "permission_type", "from_known", "from_time"),
+)
+_ENDS: Final = ("to_known", "to_offset", "to_time")
+_STRETCHES: Final = ("kind", "from_offset", "from_time")
+_ERAS: Final = ("super_users", "allow_everyone", "from_time")
+
+Row = tuple[Any, ...]
+
+
+class Deciding(NamedTuple):
+    """Rows of ACL_CHANGELOG, by what stays the same in a life that ends, with its end; rows of
+    HISTORY and CONFIGURATION, the time that each begins at the last."""
+
+    lives: dict[Row, Row]
+    stretches: frozenset[Row]
+    eras: frozenset[Row]
+
+
+def deciding_in(tables: Tables) -> Deciding:
+    return deciding_by(
+        *(tables.read(table).toArrow() for table in (ACL_CHANGELOG, HISTORY, CONFIGURATION))
+    )
+
+
+def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> Deciding:
+    """By the rows of the three tables."""
+    eras = _rows(configuration, _ERAS)
+    return Deciding(
+        dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
+        frozenset(_rows(history, _STRETCHES)),
+        frozenset((str(sorted(users)), str(opens), begin) for users, opens, begin in eras),
+    )
+
+
+def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
+    """Some columns; times are microseconds since 1970."""
+    columns = (table[name] for name in names)
+    return zip(
+        *(
+            column.cast(pa.int64()).to_pylist()
+            if pa.types.is_timestamp(column.type)
+            else column.to_pylist()
+            for column in columns
+        ),
+        strict=True,
+    )
+
+
+def differ_from(one: Deciding, other: Deciding) -> int | None:
+    """Microseconds since 1970; None where they decide alike."""
+    moments = [row[-1] for row in (one.stretches ^ other.stretches) | (one.eras ^ other.eras)]
+    moments += [row[-1] for row in one.lives.keys() ^ other.lives.keys()]
+    for life, end in one.lives.items():
+        other_end = other.lives.get(life, end)
+        if other_end != end:
+            moments.append(min(_time(end), _time(other_end)))
+    return min((moment or ALWAYS for moment in moments), default=None)
+
+
+def _time(end: Row) -> float:
+    """When a life ended; never, where it lasts."""
+    return float("inf") if end[-1] is None else end[-1]

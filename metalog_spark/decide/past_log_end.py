@@ -1,0 +1,63 @@
+"""What was asked after the metadata log's last record, which no log here says the ACLs of.
+
+It is decided by the last ACLs there were. That is right where nothing changed since, and what
+changed a log that ends earlier than the audit logs does not tell. This module must not know
+findings.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog_sources.moment import time_text
+from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.store.tables import DECISIONS, HISTORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.store.table_store import Tables
+
+
+class Later(NamedTuple):
+    """So many ``requests`` after ``known_ms``, the time of the log's last record."""
+
+    requests: int
+    known_ms: int
+
+    def said(self) -> str:
+        """``2 requests came after the log's last record, of …, and are decided by its ACLs``."""
+        one = self.requests == 1
+        return (
+            f"{self.requests:,} {'request' if one else 'requests'} came after the log's last"
+            f" record, of {time_text(self.known_ms)}, and {'is' if one else 'are'} decided by the"
+            " ACLs of then; if it went on, build with a newer copy"
+        )
+
+
+def known_until_ms(tables: Tables) -> int | None:
+    """The time of the log's last record; None where nothing of it is known."""
+    return tables.once(HISTORY, _known_ms)
+
+
+def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> Later | None:
+    """Of those from ``start_us`` on, before ``end_us``; None where there are none."""
+    from pyspark.sql import functions as f
+
+    known_ms = known_until_ms(tables)
+    if known_ms is None or (end_us is not None and end_us <= known_ms * 1000):
+        return None
+    time, first_us = f.unix_micros("time"), max(start_us, known_ms * 1000 + 1000)
+    day = datetime.fromtimestamp(first_us // 1_000_000, UTC).date()
+    is_later = (f.col("day") >= f.lit(day)) & (time >= f.lit(first_us))
+    if end_us is not None:
+        is_later &= time < f.lit(end_us)
+    requests = tables.read(DECISIONS).where(is_later).count()
+    return Later(requests, known_ms) if requests else None
+
+
+def _known_ms(history: DataFrame) -> int | None:
+    known = history.where(f"kind = '{KNOWN}'")
+    [row] = known.selectExpr("unix_millis(max(to_time))").collect()
+    return row[0] or None

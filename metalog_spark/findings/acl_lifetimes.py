@@ -1,0 +1,131 @@
+"""The ACLs of a pipeline's folder, and when each was in force, ready to be asked.
+
+One index holds every ACL that ever was: what matches a question does not hang on time, and
+whether it was in force then is asked of each match. It is made once a process. This module must
+not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from authorizer.engine.decide import session
+from authorizer.engine.index import AclIndex
+from authorizer.history.timeline import AclLifetime
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.ids import parse_uuid
+from metalog_sources.formats.document import acl_order
+from metalog_spark.history.state import lives_of
+
+Asked = tuple[str, str, str, str, str]
+"""A question: principal, host, and Kafka's words for operation, resource type and name."""
+
+_REMEMBERED: Final = 1 << 16
+
+
+def acl_of(words: Iterable[str]) -> Acl:
+    """The ACL of the words that ``metalog.acl.words_of`` gives."""
+    kind, name, pattern, principal, host, operation, permission = words
+    return Acl(
+        ResourceType[kind],
+        name,
+        PatternType[pattern],
+        principal,
+        host,
+        Operation[operation],
+        PermissionType[permission],
+    )
+
+
+ACL_COLUMNS: Final = Acl._fields
+"""The columns of an ACL, in the order of its fields."""
+ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
+ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"
+
+
+class Lives:
+    """Every life of every ACL, and an index over all of them.
+
+    ``acls`` are all different, in the order of exports; a number is a place in it, the same for
+    equal lives in whatever order.
+    """
+
+    def __init__(self, lives: Iterable[AclLifetime]) -> None:
+        self.by_acl: dict[Acl, list[AclLifetime]] = {}
+        for life in sorted(lives, key=_order):
+            self.by_acl.setdefault(life.acl, []).append(life)
+        self.acls = tuple(self.by_acl)
+        self._numbers = {acl: number for number, acl in enumerate(self.acls)}
+        self._index = AclIndex.of(self.acls)
+        self._known: dict[tuple[Asked, bool], list[Acl]] = {}
+        self._names = {
+            kind: frozenset(acl.resource_name for acl in self.acls if acl.resource_type is kind)
+            for kind in ResourceType
+        }
+
+    @staticmethod
+    def of(data: bytes) -> Lives:
+        """From what ``packed_lives`` made; the last few are remembered in each process."""
+        return _opened(data)
+
+    def number(self, acl: Acl) -> int:
+        return self._numbers[acl]
+
+    def at(self, offset: int | None) -> list[Acl]:
+        """Each ACL in force at ``offset`` (exclusive), or with None at the end."""
+        return [acl for acl in self.acls if self.is_alive(acl, offset)]
+
+    def is_alive(self, acl: Acl, offset: int | None) -> bool:
+        if offset is None:
+            return any(life.end is None for life in self.by_acl[acl])
+        return any(life.holds_at(offset) for life in self.by_acl[acl])
+
+    def could_match(self, asked: Asked, *, begins: bool = False) -> list[Acl]:
+        """The ACLs that match the question, whenever they were in force; with ``begins`` those
+        that match it for any name that begins so, or that the question's name begins with."""
+        found = self._known.get((asked, begins))
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            names = self._begun(asked) if begins else (asked[-1],)
+            acls = (acl for name in names for acl in matching(self._index, (*asked[:-1], name)))
+            found = self._known[asked, begins] = [*dict.fromkeys(acls)]
+        return found
+
+    def _begun(self, asked: Asked) -> Iterator[str]:
+        """Names of which one is matched by each ACL that matches any that is meant."""
+        *_, kind, begin = asked
+        yield begin
+        for name in self._names[ResourceType[kind]]:
+            if name.startswith(begin) or begin.startswith(name):
+                yield name
+
+    def matching(self, asked: Asked, offset: int) -> list[Acl]:
+        """Of those, the ones in force at ``offset``."""
+        return [acl for acl in self.could_match(asked) if self.is_alive(acl, offset)]
+
+    def bound(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
+        """Which of ``among`` was bound to the id at ``offset``: an id may change hands."""
+        uuid = parse_uuid(acl_id)
+        for acl in among:
+            if any(life.id == uuid and life.holds_at(offset) for life in self.by_acl[acl]):
+                return acl
+        return None
+
+
+@lru_cache(maxsize=4)
+def _opened(data: bytes) -> Lives:
+    return Lives(lives_of(data))
+
+
+def _order(life: AclLifetime) -> tuple[object, ...]:
+    return acl_order(life.acl), -1 if life.begin is None else life.begin.at, life.id
+
+
+def matching(index: AclIndex, asked: Asked) -> list[Acl]:
+    """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
+    principal, host, operation, kind, name = asked
+    who = session(host, principal)
+    return index.matching(who, Operation[operation], ResourceType[kind], name)

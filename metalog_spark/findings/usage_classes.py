@@ -1,0 +1,289 @@
+"""Which ACLs a stretch of traffic needed: counted by part, judged as a whole.
+
+Kafka names one ACL that decided, of several that match; ``decide`` names the same one every
+time. An ACL is USED where it decided, SHADOWED where others decided all that it matches. This
+module must not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from authorizer.history.timeline import AclLifetime
+from authorizer.trace import is_allow
+from metalog.acl import Acl
+from metalog_spark.findings.acl_lifetimes import Asked, Lives
+from metalog_spark.ingest.controllers import may_decide_by
+
+ALLOWED: Final = "ALLOWED"
+NOBODY: Final = -1
+
+
+class Sight(Enum):
+    """What was seen of an ACL in the window."""
+
+    USED = "USED"
+    """It decided a request: allowed one, or, a DENY, denied one."""
+    SHADOWED = "SHADOWED"
+    """It matches requests so answered, and other ACLs decided all of them."""
+    ONLY_DENIED = "ONLY_DENIED"
+    """An ALLOW that matched nothing but what a DENY denied."""
+    NEVER = "NEVER"
+    """It matched no request that was asked of ACLs."""
+
+
+class State(Enum):
+    USED = "USED"
+    UNUSED = "UNUSED"
+    UNKNOWN = "UNKNOWN"
+
+
+class Reason(Enum):
+    """Why nothing is said of an ACL that was not seen in use; the first that holds."""
+
+    YOUNGER = "YOUNGER"
+    """It was not in force for all of the window, or nobody knows since when it is."""
+    GAP = "GAP"
+    """It matches requests of a time at which the ACLs are not known."""
+    DISAGREES = "DISAGREES"
+    """It matches requests that the broker answered otherwise than these ACLs do."""
+    WAITS = "WAITS"
+    """It matches requests that wait for the log or are not counted yet, and may be what decides
+    them."""
+    AMBIGUOUS = "AMBIGUOUS"
+    """An audit line that can be read in several ways, or half a line, may be of its use."""
+    WAS_SUPER = "WAS_SUPER"
+    """It matches requests of a principal that was a super user then, and is none now."""
+    SHADOW_GONE = "SHADOW_GONE"
+    """An ACL that decided in its stead, or a DENY that overrode it, is in force no more."""
+    COVERAGE = "COVERAGE"
+    """Brokers' hours without lines of the kind that would show it."""
+    CONTROLLER = "CONTROLLER"
+    """Hours without a controller's log, which alone may show it."""
+    UNLOGGED = "UNLOGGED"
+    """The last by which somebody who was there may start an idempotent producer, which leaves no
+    line in Kafka's audit log."""
+    OPENS = "OPENS"
+    """allow.everyone.if.no.acl.found: a name that loses its last ACL is open to all."""
+
+
+class Kind(Enum):
+    """What a request says of an ACL that matches it."""
+
+    DECIDED = 0
+    BESIDE = 1
+    OVERRIDDEN = 2
+    GAP = 3
+    DISAGREES = 4
+    WAS_SUPER = 5
+    WAITS = 6
+    POSSIBLE = 7
+
+
+class Request(NamedTuple):
+    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours. ``was_super``: allowed
+    to a super user who is none any more. Of one that ``waits``, or is only ``possible``, there is
+    no more than its answer; ``begins``: its name is any that begins so."""
+
+    asked: Asked
+    result: str
+    log_offset: int
+    decided: str
+    acl_id: str | None
+    known: bool
+    requests: int
+    first_us: int
+    last_us: int
+    was_super: bool = False
+    waits: bool = False
+    possible: bool = False
+    begins: bool = False
+
+
+Key = tuple[int, Kind, int]
+"""The number of an ACL, what was said of it, and the number of the ACL that decided."""
+
+
+class Count(NamedTuple):
+    requests: int
+    first_us: int
+    last_us: int
+
+    def plus(self, other: Count) -> Count:
+        return Count(
+            self.requests + other.requests,
+            min(self.first_us, other.first_us),
+            max(self.last_us, other.last_us),
+        )
+
+
+Tally = dict[Key, Count]
+
+
+def tally(lives: Lives, requests: Iterable[Request]) -> Tally:
+    """What ``requests`` say of each ACL that matches one; tallies of parts add up."""
+    found: Tally = {}
+    for request in requests:
+        count = Count(request.requests, request.first_us, request.last_us)
+        for key in _said(lives, request):
+            before = found.get(key)
+            found[key] = count if before is None else before.plus(count)
+    return found
+
+
+def _said(lives: Lives, request: Request) -> Iterator[Key]:
+    allowed = request.result == ALLOWED
+    doubt = _doubt(request)
+    if doubt is not None:
+        for acl in lives.could_match(request.asked, begins=request.begins):
+            if is_allow(acl) is allowed or doubt is Kind.DISAGREES:
+                yield lives.number(acl), doubt, NOBODY
+        return
+    if request.acl_id is None:
+        return
+    matching = lives.matching(request.asked, request.log_offset)
+    decider = lives.bound(request.acl_id, matching, request.log_offset)
+    by = NOBODY if decider is None else lives.number(decider)
+    for acl in matching:
+        if acl is decider:
+            yield by, Kind.DECIDED, by
+        elif is_allow(acl) is allowed:
+            yield lives.number(acl), Kind.BESIDE, by
+        else:
+            yield lives.number(acl), Kind.OVERRIDDEN, by
+
+
+def _doubt(request: Request) -> Kind | None:
+    """Why it is not known which ACL stood behind the answer, or would today."""
+    if request.possible:
+        return Kind.POSSIBLE
+    if request.waits:
+        return Kind.WAITS
+    if not request.known:
+        return Kind.GAP
+    if request.decided != request.result:
+        return Kind.DISAGREES
+    return Kind.WAS_SUPER if request.was_super else None
+
+
+class Verdict(NamedTuple):
+    """``uses`` is None where it decided nothing; ``matched`` counts all that it matched.
+    ``shadow`` is the ACL that decided most of what a SHADOWED one matches. ``is_hidden``: USED or
+    not, a controller whose log is not there may have decided by it."""
+
+    acl: Acl
+    lives: tuple[AclLifetime, ...]
+    sight: Sight
+    state: State
+    reason: Reason | None
+    uses: Count | None
+    matched: int
+    is_hidden: bool
+    shadow: Acl | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return any(life.end is None for life in self.lives)
+
+    @property
+    def can_go(self) -> bool:
+        """A grant in force without which every answer of the window is the same."""
+        return self.is_alive and self.state is State.UNUSED and is_allow(self.acl)
+
+
+class Conditions(NamedTuple):
+    """``start_ms``, ``end_ms``: the window's edges. ``known_from_ms``: from when on ACLs without a
+    beginning were surely in force, None where that is not known. ``is_allowed_seen``,
+    ``is_any_seen``, ``is_controller_seen``: whether enough of the window has allowed lines, lines
+    at all, and allowed lines of a controller."""
+
+    start_ms: int
+    end_ms: int
+    known_from_ms: int | None
+    is_allowed_seen: bool
+    is_any_seen: bool
+    is_controller_seen: bool
+    allow_everyone: bool = False
+
+
+def verdicts(lives: Lives, said: Tally, given: Conditions) -> Iterator[Verdict]:
+    """One for each ACL in force at some time in the window."""
+    by_acl: dict[int, dict[tuple[Kind, int], Count]] = {}
+    for (number, kind, by), count in said.items():
+        by_acl.setdefault(number, {})[kind, by] = count
+    for acl, own in lives.by_acl.items():
+        inside = tuple(life for life in own if _overlaps(life, given))
+        if inside:
+            yield _verdict(lives, acl, inside, by_acl.get(lives.number(acl), {}), given)
+
+
+def _verdict(
+    lives: Lives,
+    acl: Acl,
+    own: tuple[AclLifetime, ...],
+    said: Mapping[tuple[Kind, int], Count],
+    given: Conditions,
+) -> Verdict:
+    kinds = {kind for kind, _ in said}
+    uses = next((count for (kind, _), count in said.items() if kind is Kind.DECIDED), None)
+    shadows = {by: count.requests for (kind, by), count in said.items() if kind is Kind.BESIDE}
+    known = (Kind.DECIDED, Kind.BESIDE, Kind.OVERRIDDEN)
+    matched = sum(count.requests for (kind, _), count in said.items() if kind in known)
+    shadow = None
+    if uses is not None:
+        sight = Sight.USED
+    elif shadows:
+        sight = Sight.SHADOWED
+        most = max(shadows, key=lambda by: (shadows[by], -by))
+        shadow = None if most == NOBODY else lives.acls[most]
+    else:
+        sight = Sight.ONLY_DENIED if Kind.OVERRIDDEN in kinds else Sight.NEVER
+    instead = {by for kind, by in said if kind in (Kind.BESIDE, Kind.OVERRIDDEN)}
+    gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in instead)
+    hidden = not given.is_controller_seen and may_decide_by(acl)
+    reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, given)
+    state = State.USED if uses is not None else State.UNKNOWN if reason else State.UNUSED
+    return Verdict(acl, own, sight, state, reason, uses, matched, hidden, shadow)
+
+
+def _reason(
+    acl: Acl,
+    own: tuple[AclLifetime, ...],
+    kinds: set[Kind],
+    is_shadow_gone: bool,
+    is_hidden: bool,
+    given: Conditions,
+) -> Reason | None:
+    is_seen = given.is_allowed_seen if is_allow(acl) else given.is_any_seen
+    reasons = {
+        Reason.YOUNGER: not lasts(own, *given[:3]),
+        Reason.GAP: Kind.GAP in kinds,
+        Reason.WAITS: Kind.WAITS in kinds,
+        Reason.AMBIGUOUS: Kind.POSSIBLE in kinds,
+        Reason.DISAGREES: Kind.DISAGREES in kinds,
+        Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
+        Reason.SHADOW_GONE: is_shadow_gone,
+        Reason.COVERAGE: not is_seen,
+        Reason.CONTROLLER: is_hidden,
+        Reason.OPENS: given.allow_everyone,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _overlaps(life: AclLifetime, given: Conditions) -> bool:
+    begun = life.begin is None or life.begin.time_ms < given.end_ms
+    return begun and (life.end is None or life.end.time_ms > given.start_ms)
+
+
+def lasts(
+    own: Iterable[AclLifetime], start_ms: int, end_ms: int, known_from_ms: int | None
+) -> bool:
+    """Whether one life of an ACL surely lasts from before the window to its end, or past it."""
+    for life in own:
+        begin_ms = known_from_ms if life.begin is None else life.begin.time_ms
+        is_there = begin_ms is not None and begin_ms <= start_ms
+        if is_there and (life.end is None or life.end.time_ms >= end_ms):
+            return True
+    return False

@@ -1,0 +1,99 @@
+"""What a window's requests say of each ACL, counted where they lie.
+
+Of several findings that need it, each takes the same count, so that what one calls used no
+other calls idle: a use is a request that the ACL decided, and that the broker answered so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from authorizer.engine.decide import SUPER_USER
+from metalog.acl import Acl
+from metalog_spark.findings.acl_lifetimes import Lives
+from metalog_spark.findings.pending import with_waiting
+from metalog_spark.findings.possible import with_possible
+from metalog_spark.findings.questions import ASKED
+from metalog_spark.findings.state import config_now, packed_in
+from metalog_spark.findings.usage_classes import Count, Kind, Request, Tally, tally
+from metalog_spark.findings.window import askable, usage_in
+from metalog_spark.store.arrow import Mapped, batch_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metalog_spark.findings.window import Window
+    from metalog_spark.store.table_store import Tables
+
+_COLUMNS: Final = (
+    *ASKED,
+    "result",
+    "log_offset",
+    "decided",
+    "acl_id",
+    "known",
+    "requests",
+    "unix_micros(first_time) AS first_us",
+    "unix_micros(last_time) AS last_us",
+    f"decided_rule <=> '{SUPER_USER}' AS was_super",
+    "waits",
+    "possible",
+    "begins",
+)
+_TALLY: Final = (
+    "acl BIGINT, kind BIGINT, by BIGINT, requests BIGINT, first_us BIGINT, last_us BIGINT"
+)
+
+
+class Counted(NamedTuple):
+    """Every ACL that ever was, and what was said of each: as much as there are ACLs, ready for
+    a driver."""
+
+    lives: Lives
+    said: Tally
+
+    @property
+    def uses(self) -> Mapping[Acl, Count]:
+        """What each ACL decided, under whatever id; the others have nothing here."""
+        return {
+            self.lives.acls[number]: count
+            for (number, kind, _), count in self.said.items()
+            if kind is Kind.DECIDED
+        }
+
+
+def counted(tables: Tables, window: Window) -> Counted:
+    """Counted where the rows lie; what comes here is bounded by the ACLs, not the requests."""
+    from pyspark.sql import functions as f
+
+    data = packed_in(tables)
+    super_users = sorted(config_now(tables).super_users)
+    was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
+    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
+    asked = askable(with_waiting(usage_in(tables, window), tables))
+    asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
+    by_acls |= f.col("possible")
+    telling = asked.where(by_acls | was_super)
+    parts = telling.selectExpr(*_COLUMNS).mapInArrow(_counter(data), _TALLY)
+    total = parts.groupBy("acl", "kind", "by").agg(
+        f.sum("requests"), f.min("first_us"), f.max("last_us")
+    )
+    said = {(acl, Kind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
+    return Counted(Lives.of(data), said)
+
+
+def _counter(data: bytes) -> Mapped:
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        said = tally(Lives.of(data), (each for batch in batches for each in _requests(batch)))
+        yield batch_of(
+            [(acl, kind.value, by, *count) for (acl, kind, by), count in said.items()], _TALLY
+        )
+
+    return counted
+
+
+def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
+    columns = [column.to_pylist() for column in batch.columns]
+    for principal, host, operation, kind, name, *rest in zip(*columns, strict=True):
+        yield Request((principal, host, operation, kind, name), *rest)

@@ -1,0 +1,1 @@
+"""What an archive says of its ACLs and configuration over time."""

@@ -1,0 +1,343 @@
+"""What a SOURCE of the pipeline holds: one log, or the folders that one log has left behind.
+
+A controller deletes what a snapshot covers; copies of its folder, or ``metalog archive``, keep
+it. A pattern (``/archive/*``) names many of them, which are put in order here: each offset is
+read from one folder, and a hole between two is told, never passed over. This module must not
+know Spark, nor how a piece is read.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from metalog.errors import CorruptLog, InvalidSource
+from metalog.ids import SnapshotId
+from metalog.log.folder.directory import DirectoryLog
+from metalog.log.folder.layout import PARTITION_FOLDER
+from metalog.log.folder.merged_folders import FoldersLog
+from metalog.log.folder.single_file import CheckpointLog, SegmentSplit
+from metalog.log.opening import OpenedLog
+from metalog.log.topic.reader import TopicSplit
+from metalog.ports import Split
+from metalog_sources.source import Source, open_source
+from metalog_sources.source_kinds import LOGS, SourceKinds
+from metalog_spark.history.splits import (
+    OPEN_END,
+    BootstrapSplit,
+    Hole,
+    Piece,
+    SnapshotSplit,
+    WholeSplit,
+)
+
+_PATTERN: Final = re.compile(r"[*?\[]")
+
+
+class Member(NamedTuple):
+    """One log of an archive, read from ``start`` up to ``end``."""
+
+    source: Source
+    start: int
+    end: int
+    command_config: Path | None = None
+
+    @property
+    def log(self) -> OpenedLog:
+        return self.source.log
+
+    @property
+    def place(self) -> str:
+        """Where it is, whatever it was named by."""
+        return str(self.log.path)
+
+
+class Archive(NamedTuple):
+    """``parts``, from ``start`` up to ``end``, in the order of their offsets and none of them
+    twice; ``snapshots`` are those of all members, with where they lie, oldest first."""
+
+    text: str
+    start: int
+    end: int
+    parts: tuple[Piece | Hole, ...]
+    snapshots: tuple[tuple[SnapshotId, Member], ...]
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it is a snapshot's file alone, of which nothing goes on."""
+        return any(
+            isinstance(part, Piece) and isinstance(part.split, SnapshotSplit) for part in self.parts
+        )
+
+    def who_has(self) -> Callable[[int], str]:
+        """Tells of an offset that a piece has of what ``source`` that is."""
+        pieces = [part for part in self.parts if isinstance(part, Piece)]
+        starts = [piece.start for piece in pieces]
+        return lambda offset: pieces[bisect_right(starts, offset) - 1].source
+
+
+class Unproven(NamedTuple):
+    """A log of which the records from ``offset`` up to ``end`` are left out, since they may not
+    be committed; ``why`` is what proves the others."""
+
+    text: str
+    offset: int
+    end: int
+    why: str
+
+    def said(self) -> str:
+        proven = f"only up to offset {self.offset:,} of {self.end:,}" if self.offset else "nowhere"
+        return f"{self.text}: {proven} proven to be committed ({self.why})"
+
+
+@runtime_checkable
+class _Growing(Protocol):
+    """A log that can be looked at again as it is. Told by what it can, so that nobody who reads
+    a folder must load what reads a quorum, which takes a worker longer than its work."""
+
+    def refresh(self) -> None: ...
+
+
+@runtime_checkable
+class _Connected(Protocol):
+    def close(self) -> None: ...
+
+
+class Logs:
+    """The logs that ``text`` names, a SOURCE or a pattern of folders, opened when first looked at.
+
+    What is none of ``kinds`` is refused. With ``committed`` what none of them proves to be
+    committed is left out.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        environ: Mapping[str, str],
+        committed: bool = False,
+        command_config: Path | None = None,
+        kinds: SourceKinds = LOGS,
+    ) -> None:
+        self.text = text
+        self._environ = environ
+        self._committed = committed
+        self._command_config = command_config
+        self._kinds = kinds
+        self._sources: dict[str, Source] = {}
+
+    def look(self) -> Archive:
+        """What there is now. ``InvalidSource`` where the logs are not of one cluster."""
+        known, self._sources = self._sources, {}
+        for name in _named(self.text):
+            self._sources[name] = self._looked_at(name, known.get(name))
+        sources = list(self._sources.values())
+        _refuse_what_is_not_one_log(sources)
+        members = sorted(map(self._member, sources), key=lambda each: (each.start, -each.end))
+        snapshots = ((each, member) for member in members for each in member.log.snapshots())
+        return Archive(
+            self.text,
+            members[0].start,
+            max(member.end for member in members),
+            tuple(_in_order(members)),
+            tuple(sorted(snapshots, key=lambda each: each[0])),
+        )
+
+    def unproven(self) -> list[Unproven]:
+        """Those, of the logs as they were last looked at, of which something is left out that no
+        other of them holds; of several with the same lack the one that goes on furthest."""
+        members = sorted(map(self._member, self._sources.values()), key=lambda each: each.start)
+        found: dict[int, Unproven] = {}
+        for member in members:
+            end = member.log.bounds().end
+            reached = _reached(member.end, members)
+            if reached < end and (reached not in found or found[reached].end < end):
+                found[reached] = Unproven(member.source.text, reached, end, member.log.proven.why)
+        return list(found.values())
+
+    def close(self) -> None:
+        """Let go of what they are connected to."""
+        for source in self._sources.values():
+            if isinstance(source.log, _Connected):
+                source.log.close()
+
+    def _looked_at(self, name: str, known: Source | None) -> Source:
+        if known is None:
+            return open_source(
+                name,
+                environ=self._environ,
+                cwd=Path.cwd(),
+                command_config=self._command_config,
+                kinds=self._kinds,
+            )
+        if isinstance(known.log, _Growing):
+            known.log.refresh()
+            return known
+        return self._looked_at(name, None)
+
+    def _member(self, source: Source) -> Member:
+        bounds = source.log.bounds()
+        proven = source.log.proven.offset if self._committed else bounds.end
+        end = min(bounds.end, proven)
+        given = self._command_config or source.command_config
+        return Member(source, min(bounds.start, end), end, given)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether ``text`` names what matches it, rather than a file or an address."""
+    return "://" not in text and bool(_PATTERN.search(text)) and not Path(text).exists()
+
+
+def _named(text: str) -> Sequence[str]:
+    if not is_pattern(text):
+        return [text]
+    if found := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
+        return found
+    raise InvalidSource(f"{text}: nothing has a name like that")
+
+
+def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
+    reached: int | None = None
+    before: Member | None = None
+    damage: CorruptLog | None = None
+    for member in members:
+        if reached is None or before is None:
+            begin = member.start
+        elif member.start > reached:
+            yield from _holes(reached, member.start, damage, members)
+            begin = member.start
+        else:
+            _check_same_log(before, member, min(reached, member.end))
+            begin = reached
+        if reached is not None and member.end <= reached:
+            continue
+        yield from _pieces(member, begin)
+        reached, before = member.end, member
+        is_all = member.end == member.log.bounds().end
+        damage = (member.log.damage or member.log.missing) if is_all else None
+    if damage is not None and reached is not None:
+        yield Hole(reached, OPEN_END, damage.found, is_damage=True)
+
+
+def _holes(
+    start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
+) -> Iterator[Hole]:
+    """What is wrong from ``start`` up to ``end``: damage, or what a folder has and does not prove
+    to be committed, and then what none has."""
+    if damage is not None:
+        yield Hole(start, end, damage.found, is_damage=True)
+        return
+    having = [each for each in members if each.end <= start < each.log.bounds().end]
+    if having:
+        longest = max(having, key=lambda each: each.log.bounds().end)
+        until = min(longest.log.bounds().end, end)
+        why = f"records {start} to {until - 1} are in {longest.source.text} and not proven to be"
+        why += f" committed ({longest.log.proven.why})"
+        yield Hole(start, until, why, is_damage=False)
+        start = until
+    if start < end:
+        why = f"records {start} to {end - 1} are in none of the folders"
+        yield Hole(start, end, why, is_damage=False)
+
+
+def _reached(offset: int, members: Sequence[Member]) -> int:
+    """Up to where ``members``, in the order in which they begin, go on from ``offset``."""
+    for each in members:
+        if each.start <= offset:
+            offset = max(offset, each.end)
+    return offset
+
+
+def _pieces(member: Member, begin: int) -> Iterator[Piece]:
+    log, end, place = member.log, member.end, member.place
+    if isinstance(log, CheckpointLog):
+        yield Piece(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, False, place)
+        return
+    if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
+        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, False, place)
+        return
+    splits = list(log.splits())
+    if not splits and begin < end:
+        whole = WholeSplit(member.source.describe, member.command_config, begin, end)
+        yield Piece(whole, begin, end, end, False, place)
+        return
+    starts = [_start_of(split, member.start) for split in splits]
+    ends = [*starts, end][1:]
+    for split, first, last in zip(splits, starts, ends, strict=True):
+        if max(first, begin) < min(last, end):
+            dense = isinstance(split, SegmentSplit)
+            until = min(last, end) if dense else end
+            yield Piece(split, max(first, begin), min(last, end), until, dense, place)
+
+
+def _start_of(split: Split, otherwise: int) -> int:
+    if isinstance(split, TopicSplit):
+        return split.start
+    if isinstance(split, SegmentSplit) and split.base_offset is not None:
+        return split.base_offset
+    return otherwise
+
+
+def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
+    first: tuple[str, Source] | None = None
+    for source in sources:
+        if len(sources) > 1 and isinstance(source.log, CheckpointLog):
+            raise InvalidSource(
+                f"{source.text} is a snapshot, and a pattern names folders: give it alone, or keep"
+                f" it in a folder of its own, FOLDER/{PARTITION_FOLDER}/{source.log.path.name}"
+            )
+        cluster = cluster_of(source)
+        if cluster is None:
+            continue
+        if first is not None and cluster != first[0]:
+            raise InvalidSource(
+                f"{first[1].text} is of cluster {first[0]} and {source.text} of {cluster};"
+                " give the folders of one log"
+            )
+        first = cluster, source
+
+
+def cluster_of(source: Source) -> str | None:
+    """The cluster's id, where a folder says it."""
+    log = source.log
+    if isinstance(log, FoldersLog):
+        log = log.source
+    return log.cluster_id if isinstance(log, DirectoryLog) else None
+
+
+def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
+    """Two logs that have the same epoch at an offset have the same records below it (KIP-595)."""
+    both = f"{earlier.source.text} and {later.source.text} are not of one log"
+    epochs = [_epoch_before(offset, each.log) for each in (earlier, later)]
+    if None not in epochs and epochs[0] != epochs[1]:
+        raise InvalidSource(
+            f"{both}, or one of them has a tail that was never committed: before offset {offset}"
+            f" they have epochs {epochs[0]} and {epochs[1]}"
+        )
+    sums = [_sum_before(offset, each.log) for each in (earlier, later)]
+    if None not in sums and sums[0] != sums[1]:
+        raise InvalidSource(f"{both}: before offset {offset} they have different records")
+
+
+def _epoch_before(offset: int, log: OpenedLog) -> int | None:
+    if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
+        return None
+    if offset == log.bounds().end:
+        return log.bounds().epoch
+    if log.leader_epochs.starts:
+        return log.leader_epochs.epoch_at(offset - 1)
+    return next((batch.epoch for batch in log.batches(offset - 1)), None)
+
+
+def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
+    """Where the batch that holds the record before ``offset`` begins, and its checksum."""
+    if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
+        return None
+    with suppress(CorruptLog):
+        return next(((each.base_offset, each.crc) for each in log.batches(offset - 1)), None)
+    return None

@@ -1,0 +1,377 @@
+"""What an archive says of its ACLs: the stretches that can be known, and the lives of ACLs in them.
+
+A stretch begins at the log's beginning or at a snapshot, and ends at a hole, at damage or at the
+log's end. Between two of them something was changed that nobody has: what lived before
+and is gone after ended somewhere in between. Pieces are scanned apart from each other, wherever
+they lie, and put together here. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, groupby, islice
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from authorizer.analysis.changes import changes
+from authorizer.history.timeline import Edge, TimelineChange, lives
+from metalog.acl import Acl
+from metalog.errors import CorruptLog
+from metalog.ids import SnapshotId, Uuid
+from metalog.loader.other_kafka import traces_in_records
+from metalog.log.folder.single_file import SegmentSplit
+from metalog.records.acl_codes import acl_of
+from metalog.records.batch import Batch
+from metalog.records.checkpoint import check_snapshot
+from metalog.records.frame import Undecodable, decode_value
+from metalog.records.messages import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    SnapshotHeaderRecord,
+)
+from metalog_spark.history.archive import Archive, Member
+from metalog_spark.history.relevant_records import check_telling, telling
+from metalog_spark.history.splits import Hole, Piece
+from snapshot.reader import read_snapshot
+
+KNOWN: Final = "KNOWN"
+GAP: Final = "GAP"
+DAMAGED: Final = "DAMAGED"
+ADVICE: Final = "take the file from another copy"
+_NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
+
+
+class Found(NamedTuple):
+    """A record of a piece that tells of ACLs, or of another Kafka; ``time_ms`` is the latest time
+    of the piece so far."""
+
+    offset: int
+    time_ms: int
+    value: bytes
+
+
+class Scanned(NamedTuple):
+    """What a piece holds: ``found`` in it, up to offset ``reached``, where ``damage`` is if
+    there is any; ``first_ms`` and ``latest_ms`` are times of its batches, None without any."""
+
+    found: Sequence[Found]
+    reached: int
+    first_ms: int | None
+    latest_ms: int | None
+    damage: str | None
+
+
+class Stretch(NamedTuple):
+    """A row of the table HISTORY, but for the source; times are in milliseconds."""
+
+    kind: str
+    start: int
+    end: int
+    start_ms: int | None
+    end_ms: int | None
+    why: str | None = None
+
+
+class AclLife(NamedTuple):
+    """A row of ACL_CHANGELOG. An edge of None is open; one that is not known lies somewhere in
+    the gap whose end or start it has."""
+
+    id: Uuid
+    acl: Acl
+    begin: Edge | None
+    begin_known: bool
+    end: Edge | None
+    end_known: bool
+    source: str
+
+
+class History(NamedTuple):
+    """``foreign`` are lines about what in the log is another Kafka's."""
+
+    stretches: Sequence[Stretch]
+    lives: Sequence[AclLife]
+    foreign: Sequence[str] = ()
+
+
+def scan(piece: Piece) -> Scanned:
+    """Reads ``piece`` up to its end, or to what cannot be read in it."""
+    found: list[Found] = []
+    reached = piece.start
+    first_ms: int | None = None
+    latest_ms = 0
+    damage: str | None = None
+    try:
+        for batch in piece.batches():
+            latest_ms = max(latest_ms, batch.max_timestamp)
+            first_ms = latest_ms if first_ms is None else first_ms
+            for offset, value in telling(batch):
+                if piece.start <= offset < piece.until:
+                    check_telling(value, batch, offset)
+                    found.append(Found(offset, latest_ms, value))
+            reached = min(batch.next_offset, piece.end)
+        reached = piece.end
+    except CorruptLog as error:
+        damage = error.found
+        if error.offset is not None:
+            reached = min(max(error.offset, reached), piece.end)
+    latest = None if first_ms is None else latest_ms
+    return Scanned(found, reached, first_ms, latest, damage)
+
+
+def check_ends(archive: Archive, advice: str = ADVICE) -> None:
+    """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
+    for hole in (part for part in archive.parts if isinstance(part, Hole)):
+        _check_is_no_damage(hole, advice)
+
+
+def _check_is_no_damage(hole: Hole, advice: str) -> None:
+    if hole.is_damage:
+        raise CorruptLog(hole.why, advice=advice)
+
+
+def history_of(
+    archive: Archive,
+    scanned: Mapping[int, Scanned],
+    *,
+    skip_damaged: bool = False,
+    advice: str = ADVICE,
+) -> History:
+    """All that ``archive`` tells, its pieces ``scanned`` by their number among its parts.
+
+    ``CorruptLog`` at the first damage, with ``advice``, unless it is to be skipped: then a
+    stretch says what is wrong and up to where nothing is known.
+    """
+    stretches: list[Stretch] = []
+    followed: list[_Followed] = []
+    latest_ms = 0
+    for run in _runs(archive, scanned):
+        if isinstance(run, Hole):
+            if not skip_damaged:
+                _check_is_no_damage(run, advice)
+            stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
+            continue
+        if run.end == 0 < archive.end:
+            continue
+        base, unknown = _based(run, archive.snapshots, None if skip_damaged else advice)
+        stretches += unknown
+        if base is None:
+            continue
+        found = [each for each in run.found if each.offset >= base.offset]
+        end_ms = max(latest_ms, run.latest_ms or base.time_ms or 0)
+        times = accumulate((each.time_ms for each in found), max, initial=latest_ms)
+        records = [
+            (each.offset, time_ms, decode_value(each.value)[1])
+            for each, time_ms in zip(found, islice(times, 1, None), strict=True)
+        ]
+        latest_ms = end_ms
+        start_ms = run.first_ms if base.time_ms is None else base.time_ms
+        stretches.append(Stretch(KNOWN, base.offset, run.end, start_ms, end_ms))
+        followed.append(_Followed(base, start_ms, run.end, end_ms, records))
+    read = ((at, message) for each in followed for at, _, message in each.records)
+    foreign = traces_in_records(chain(*(each.base.foreign for each in followed), read))
+    lives = list(_lives(followed, archive.who_has()))
+    return History(_with_times(stretches), lives, [*foreign.values()])
+
+
+class _Run(NamedTuple):
+    """What can be read in one go, of one piece or of several that follow each other."""
+
+    start: int
+    end: int
+    found: Sequence[Found]
+    first_ms: int | None
+    latest_ms: int | None
+
+
+class _Base(NamedTuple):
+    """The ACLs at ``offset``, from which a stretch is followed, as ``source`` has them;
+    ``time_ms`` is that of the last record before it, None where there is none."""
+
+    offset: int
+    time_ms: int | None
+    acls: Mapping[Uuid, Acl]
+    source: str
+    foreign: Sequence[tuple[int, Any]] = ()
+
+
+class _Followed(NamedTuple):
+    """A stretch that is known, and the records in it that tell of ACLs."""
+
+    base: _Base
+    start_ms: int | None
+    end: int
+    end_ms: int
+    records: Sequence[tuple[int, int, Any]]
+
+
+def _runs(archive: Archive, scanned: Mapping[int, Scanned]) -> Iterator[_Run | Hole]:
+    run = _Run(archive.start, archive.start, (), None, None)
+    for number, part in enumerate(archive.parts):
+        if isinstance(part, Hole):
+            yield run
+            yield part
+            run = _Run(part.end, part.end, (), None, None)
+        elif part.end <= archive.end:
+            if part.start > run.end:
+                run = run._replace(end=part.start)
+            held = _with_whole_transactions(run, scanned[number], part, archive.text)
+            run = _joined(run, held)
+            if held.damage is not None:
+                yield run
+                yield Hole(held.reached, part.end, held.damage, is_damage=True)
+                run = _Run(part.end, part.end, (), None, None)
+    if run.start <= archive.end:
+        yield run
+
+
+def _joined(run: _Run, held: Scanned) -> _Run:
+    latest = [each for each in (run.latest_ms, held.latest_ms) if each is not None]
+    return _Run(
+        run.start,
+        held.reached,
+        [*run.found, *held.found],
+        held.first_ms if run.first_ms is None else run.first_ms,
+        max(latest, default=None),
+    )
+
+
+def _with_whole_transactions(run: _Run, held: Scanned, piece: Piece, text: str) -> Scanned:
+    """``held``, or what of it stands before a transaction's marker that cannot be there."""
+    is_open = _is_open(run)
+    for count, (offset, _, value) in enumerate(held.found):
+        message = decode_value(value)[1]
+        if isinstance(message, BeginTransactionRecord):
+            problem = "a transaction begins inside another" if is_open else None
+            is_open = True
+        elif isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            problem = "a transaction ends that never began" if is_open is False else None
+            is_open = False
+        else:
+            continue
+        if problem is not None:
+            file = str(piece.split.path) if isinstance(piece.split, SegmentSplit) else text
+            fault = CorruptLog(problem, file=file, offset=offset)
+            return held._replace(found=held.found[:count], reached=offset, damage=str(fault))
+    return held
+
+
+def _is_open(run: _Run) -> bool | None:
+    """Whether a transaction is open after ``run``; None where it may have begun before it."""
+    for each in reversed(run.found):
+        message = decode_value(each.value)[1]
+        if isinstance(message, BeginTransactionRecord):
+            return True
+        if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            return False
+    return False if run.start == 0 else None
+
+
+def _based(
+    run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
+) -> tuple[_Base | None, list[Stretch]]:
+    """From where ``run`` can be followed, and what of it cannot be; with ``advice`` damage is
+    raised."""
+    if run.start == 0:
+        return _Base(0, None, {}, ""), []
+    why, is_damage = _NO_SNAPSHOT, False
+    unknown: list[Stretch] = []
+    reached = run.start
+    for known, copies in groupby(snapshots, key=itemgetter(0)):
+        if not run.start <= known.end_offset <= run.end:
+            continue
+        if known.end_offset > reached:
+            unknown.append(_lost(is_damage, reached, known.end_offset, why))
+            reached = known.end_offset
+        faults = []
+        for _, member in copies:
+            try:
+                return _snapshot_acls(member, known), unknown
+            except CorruptLog as error:
+                faults.append(error.found)
+        if advice is not None:
+            raise CorruptLog(faults[0], advice=advice)
+        why, is_damage = faults[0], True
+    if reached < run.end or is_damage:
+        unknown.append(_lost(is_damage, reached, run.end, why))
+    return None, unknown
+
+
+def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
+    time_ms: int | None = None
+    acls: dict[Uuid, Acl] = {}
+    foreign: list[tuple[int, Any]] = []
+
+    def batches() -> Iterator[Batch]:
+        nonlocal time_ms
+        for batch in read_snapshot(member.log, id):
+            if time_ms is None:
+                headers = (
+                    each for each in batch.messages() if isinstance(each, SnapshotHeaderRecord)
+                )
+                time_ms = next((each.last_contained_log_timestamp for each in headers), None)
+            yield batch
+
+    for batch in check_snapshot(batches()):
+        for offset, value in telling(batch):
+            check_telling(value, batch, offset)
+            message = decode_value(value)[1]
+            if isinstance(message, AccessControlEntryRecord):
+                acls[message.id] = acl_of(message)
+            elif isinstance(message, Undecodable | FeatureLevelRecord):
+                foreign.append((offset, message))
+    return _Base(id.end_offset, time_ms, acls, member.place, foreign)
+
+
+def _lost(is_damage: bool, start: int, end: int, why: str) -> Stretch:
+    return Stretch(DAMAGED if is_damage else GAP, start, end, None, None, why)
+
+
+def _with_times(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """What is lost gets the times of what is known beside it."""
+    timed: list[Stretch] = []
+    for number, each in enumerate(stretches):
+        if each.kind != KNOWN:
+            before = (known.end_ms for known in reversed(stretches[:number]) if known.kind == KNOWN)
+            after = (known.start_ms for known in stretches[number:] if known.kind == KNOWN)
+            each = each._replace(start_ms=next(before, None), end_ms=next(after, None))
+        timed.append(each)
+    return timed
+
+
+def _lives(followed: Sequence[_Followed], who_has: Callable[[int], str]) -> Iterator[AclLife]:
+    """Those that ended, as they did, then those that last."""
+    lasting: dict[Uuid, AclLife] = {}
+    before: _Followed | None = None
+    for stretch in followed:
+        came = None if before is None else Edge(stretch.base.offset, stretch.start_ms or 0)
+        held, lasting = lasting, {}
+        for life in lives(stretch.base.acls, _acl_changes(stretch)):
+            earlier = held.pop(life.id, None) if life.begin is None else None
+            if earlier is not None and earlier.acl == life.acl:
+                begin, begin_known, source = earlier.begin, earlier.begin_known, earlier.source
+            else:
+                begin, begin_known = life.begin or came, life.begin is not None or came is None
+                source = who_has(life.begin.at - 1) if life.begin else stretch.base.source
+                if earlier is not None:
+                    held[life.id] = earlier
+            seen = AclLife(life.id, life.acl, begin, begin_known, life.end, True, source)
+            if life.end is None:
+                lasting[life.id] = seen
+            else:
+                yield seen
+        if before is not None:
+            gone = Edge(before.end, before.end_ms)
+            yield from (each._replace(end=gone, end_known=False) for each in held.values())
+        before = stretch
+    yield from lasting.values()
+
+
+def _acl_changes(stretch: _Followed) -> Iterator[TimelineChange]:
+    return (
+        each
+        for each in changes(each for each in stretch.records if type(each[2]) is not Undecodable)
+        if isinstance(each, TimelineChange)
+    )

@@ -1,0 +1,178 @@
+"""Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
+
+Each piece of the log is scanned by a task of its own, and what tells of ACLs, little beside
+the rest, is put together on the driver. The same SOURCE gives the same rows. This module must
+not know how a history is put together.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from metalog.ids import uuid_text
+from metalog_spark.history.archive import Archive, Logs
+from metalog_spark.history.archive_history import (
+    ADVICE,
+    AclLife,
+    Found,
+    Scanned,
+    Stretch,
+    check_ends,
+    history_of,
+    scan,
+)
+from metalog_spark.history.splits import Piece
+from metalog_spark.store.arrow import frame_of, in_spark, table_of
+from metalog_spark.store.table_store import Tables
+from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from authorizer.history.timeline import Edge
+
+_ADVICE: Final = f"{ADVICE}, or leave it out by --skip-damaged"
+_OPEN_END: Final = 1 << 62
+_SCANNED: Final = (
+    "piece INT, offset BIGINT, time_ms BIGINT, value BINARY, first_ms BIGINT, damage STRING"
+)
+
+
+def fill_changelog(
+    tables: Tables,
+    logs: Logs,
+    *,
+    skip_damaged: bool = False,
+    warn: Callable[[str], None] = lambda line: None,
+) -> tuple[pa.Table, pa.Table]:
+    """Replaces ACL_CHANGELOG and HISTORY by what ``logs`` tell, and returns their rows.
+
+    ``CorruptLog`` names the first damage, unless it is to be skipped: HISTORY then has it.
+    ``warn`` is told what in the log is another Kafka's, a line each.
+    """
+    try:
+        archive = logs.look()
+        scanned = scan_archive(tables.session, archive)
+        history = history_of(archive, scanned, skip_damaged=skip_damaged, advice=_ADVICE)
+    finally:
+        logs.close()
+    for line in history.foreign:
+        warn(f"{logs.text}: {line}")
+    lives = changelog_table(history.lives)
+    stretches = history_table(history.stretches, logs.text)
+    tables.replace(ACL_CHANGELOG, in_spark(tables.session, lives, ACL_CHANGELOG.schema))
+    tables.replace(HISTORY, in_spark(tables.session, stretches, HISTORY.schema))
+    return lives, stretches
+
+
+def check_log(logs: Logs, *, skip_damaged: bool) -> None:
+    """Looks at ``logs``; ``CorruptLog`` where they are damaged at an end, unless that is to be
+    skipped. What is damaged before shows when all is read."""
+    archive = logs.look()
+    if not skip_damaged:
+        check_ends(archive, _ADVICE)
+
+
+def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
+    """What is in each piece, by its number among the parts; one piece alone is read here."""
+    pieces = {number: part for number, part in enumerate(archive.parts) if isinstance(part, Piece)}
+    if len(pieces) < 2:
+        return {number: scan(piece) for number, piece in pieces.items()}
+    sent = [(number, pickle.dumps(piece)) for number, piece in pieces.items()]
+    spread = frame_of(session, sent, "piece INT, pickled BINARY").repartition(len(sent))
+    return _gathered(spread.mapInArrow(_scan_sent, _SCANNED))
+
+
+def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """On an executor: a row for each record found, and one at the end of each piece."""
+    for batch in batches:
+        for sent in batch.to_pylist():
+            number = sent["piece"]
+            held = scan(pickle.loads(sent["pickled"]))  # noqa: S301 - sent by scan_archive
+            columns = list(zip(*held.found, strict=True)) or [(), (), ()]
+            count = len(held.found)
+            yield pa.record_batch(
+                {
+                    "piece": pa.array([number] * (count + 1), pa.int32()),
+                    "offset": pa.array([*columns[0], held.reached], pa.int64()),
+                    "time_ms": pa.array([*columns[1], held.latest_ms], pa.int64()),
+                    "value": pa.array([*columns[2], None], pa.binary()),
+                    "first_ms": pa.array([None] * count + [held.first_ms], pa.int64()),
+                    "damage": pa.array([None] * count + [held.damage], pa.string()),
+                }
+            )
+
+
+def _gathered(rows: DataFrame) -> dict[int, Scanned]:
+    found: dict[int, list[Found]] = {}
+    scanned: dict[int, Scanned] = {}
+    for row in rows.toArrow().to_pylist():
+        held = found.setdefault(row["piece"], [])
+        if row["value"] is not None:
+            held.append(Found(row["offset"], row["time_ms"], row["value"]))
+        else:
+            ends = row["offset"], row["first_ms"], row["time_ms"], row["damage"]
+            scanned[row["piece"]] = Scanned(held, *ends)
+    return {number: each._replace(found=sorted(each.found)) for number, each in scanned.items()}
+
+
+def history_rows(session: SparkSession, stretches: Iterable[Stretch], source: str) -> DataFrame:
+    return in_spark(session, history_table(stretches, source), HISTORY.schema)
+
+
+def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
+    """Rows of the table HISTORY."""
+    rows = [
+        (
+            source,
+            each.kind,
+            each.start,
+            None if each.end > _OPEN_END else each.end,
+            _micros(each.start_ms),
+            _micros(each.end_ms),
+            each.why,
+        )
+        for each in stretches
+    ]
+    return table_of(rows, HISTORY.schema)
+
+
+def changelog_rows(session: SparkSession, lives: Iterable[AclLife]) -> DataFrame:
+    return in_spark(session, changelog_table(lives), ACL_CHANGELOG.schema)
+
+
+def changelog_table(lives: Iterable[AclLife]) -> pa.Table:
+    """Rows of the table ACL_CHANGELOG, in the order in which the ACLs came."""
+    rows = [
+        (
+            uuid_text(life.id),
+            *_acl_columns(life),
+            *_edge(life.begin),
+            life.begin_known,
+            *_edge(life.end),
+            life.end_known,
+            life.source,
+        )
+        for life in sorted(lives, key=_by_begin)
+    ]
+    return table_of(rows, ACL_CHANGELOG.schema)
+
+
+def _by_begin(life: AclLife) -> tuple[int, bytes]:
+    return (-1 if life.begin is None else life.begin.at), life.id
+
+
+def _acl_columns(life: AclLife) -> tuple[str, ...]:
+    return tuple(each if isinstance(each, str) else each.name for each in life.acl)
+
+
+def _edge(edge: Edge | None) -> tuple[int | None, int | None]:
+    return (None, None) if edge is None else (edge.at, _micros(edge.time_ms))
+
+
+def _micros(time_ms: int | None) -> int | None:
+    return None if time_ms is None else time_ms * 1000

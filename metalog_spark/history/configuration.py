@@ -1,0 +1,159 @@
+"""Which super users and which default rule held when: what the log does not say.
+
+``--config FILE`` holds from the beginning, ``--config MOMENT=FILE`` from a time on, until
+the next one. This module must not know what is decided by it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from authorizer.config import ALLOW_EVERYONE, SUPER_USERS, AuthorizerConfig, from_properties
+from authorizer.loading import has_no_authorizer, other_decision
+from metalog.config.properties import parse_properties, properties_mapping
+from metalog.errors import InvalidMoment, InvalidRequest
+from metalog.files import LOCAL_FILES, Files, read_whole
+from metalog_sources.moment import AtTime, parse_moment, time_text
+from metalog_spark.store.arrow import in_spark, table_of
+from metalog_spark.store.tables import CONFIGURATION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+ASSUMED: Final = "assumed"
+"""The source of what no file says."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Era(NamedTuple):
+    """``config`` held from ``from_us`` (microseconds since 1970; None is the beginning) on,
+    until the next one; ``source`` is the file that says so, or ``ASSUMED``.
+
+    ``config`` has what decides a request, super users and the default rule, and the defaults
+    of all other keys: those are a broker's own, and the tables do not keep them.
+    """
+
+    from_us: int | None
+    config: AuthorizerConfig
+    source: str
+
+
+NOTHING_SAID: Final = Era(None, AuthorizerConfig(), ASSUMED)
+
+
+class Configuration:
+    """The eras, in order; the first has no beginning."""
+
+    def __init__(self, eras: Iterable[Era] = (NOTHING_SAID,)) -> None:
+        self.eras = tuple(eras)
+        self.starts = tuple(era.from_us for era in self.eras[1:] if era.from_us is not None)
+
+    def at(self, time_us: int) -> AuthorizerConfig:
+        return self.eras[bisect_right(self.starts, time_us)].config
+
+    def rows(self, session: SparkSession) -> DataFrame:
+        return in_spark(session, self.table(), CONFIGURATION.schema)
+
+    def table(self) -> pa.Table:
+        """Rows of the table CONFIGURATION."""
+        edges = [None, *map(_time, self.starts), None]
+        rows = [
+            (begin, end, sorted(era.config.super_users), era.config.allow_everyone, era.source)
+            for era, begin, end in zip(self.eras, edges, edges[1:], strict=False)
+        ]
+        return table_of(rows, CONFIGURATION.schema)
+
+    @staticmethod
+    def of(table: DataFrame) -> Configuration:
+        """What CONFIGURATION says; where it has no row, nothing is said."""
+        columns = ("unix_micros(from_time)", "super_users", "allow_everyone", "source")
+        eras = [
+            Era(row[0], AuthorizerConfig(frozenset(row[1]), row[2]), row[3])
+            for row in table.selectExpr(*columns).collect()
+        ]
+        return Configuration(sorted(eras, key=_begin)) if eras else Configuration()
+
+
+def read_configuration(
+    texts: Sequence[str], *, files: Files = LOCAL_FILES
+) -> tuple[Configuration, list[str]]:
+    """From what was given as ``--config``, with what is odd about it, a line each."""
+    found: dict[int | None, Era] = {}
+    warnings: list[str] = []
+    for text in texts:
+        from_us, path = _parts(text)
+        config, odd = _read(path, files)
+        warnings += odd
+        if from_us in found:
+            since = "the beginning" if from_us is None else time_text(from_us // 1000)
+            raise InvalidRequest(
+                f"--config {text}: {found[from_us].source} holds from {since} on already;"
+                " write MOMENT=FILE for one that took its place"
+            )
+        found[from_us] = Era(from_us, config, str(path))
+    if None not in found:
+        until = min((start for start in found if start is not None), default=None)
+        when = "" if until is None else f"before {time_text(until // 1000)} "
+        warnings.append(
+            f"{when}assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false;"
+            " --config server.properties tells"
+        )
+        found[None] = NOTHING_SAID
+    return Configuration(sorted(found.values(), key=_begin)), warnings
+
+
+def _parts(text: str) -> tuple[int | None, Path]:
+    """When it begins to hold, and the file; a file may have ``=`` in its name."""
+    moment, equals, file = text.partition("=")
+    if not equals or Path(text).exists():
+        return None, Path(text)
+    try:
+        parsed = parse_moment(moment)
+    except InvalidMoment as error:
+        raise InvalidRequest(f"--config {text}: {error}, or a FILE that is there") from None
+    if not isinstance(parsed, AtTime):
+        raise InvalidRequest(
+            f"--config {text}: no log says when a configuration came; give a time for {moment},"
+            " as @MILLISECONDS or in ISO 8601"
+        )
+    return parsed.epoch_ms * 1000, Path(file)
+
+
+def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
+    """What decides requests in the file at ``path``, and its oddities, a line each."""
+    properties = _properties(path, files)
+    try:
+        config, warnings = from_properties(properties)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{path}: {error}") from None
+    decides = AuthorizerConfig(config.super_users, config.allow_everyone)
+    odd = [f"{path}: {warning}" for warning in warnings]
+    if has_no_authorizer(properties):
+        odd.append(f"{path}: {other_decision(properties)}; the ACLs decide here all the same")
+    elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
+        odd.append(
+            f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"
+        )
+    return decides, odd
+
+
+def _properties(path: Path, files: Files) -> Mapping[str, str]:
+    try:
+        return properties_mapping(parse_properties(read_whole(files, path)))
+    except OSError as error:
+        raise InvalidRequest(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidRequest(f"{path}: {error}") from None
+
+
+def _begin(era: Era) -> Any:
+    return era.from_us is not None, era.from_us
+
+
+def _time(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

@@ -1,0 +1,286 @@
+"""A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
+
+SOURCE is what the verbs read (a folder, a file, ``topic://``, ``quorum://``) or a pattern of
+folders. One partition is a segment, or a range of a topic's offsets; a stream goes
+on from its last offset, at most ``maxOffsetsPerTrigger`` at a time. The reading runs in Spark's
+Python workers, by our own code. This module must not know what records mean.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    Filter,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
+from metalog_spark.history.archive import Archive, Logs
+from metalog_spark.history.pushed_filters import push
+from metalog_spark.history.rows import SCHEMA, Columns, Wanted
+from metalog_spark.history.splits import Hole, Piece
+from metalog_spark.session import ship
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+NAME: Final = "metalog"
+_YES: Final = ("true", "1", "yes")
+_NO: Final = ("false", "0", "no")
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
+_OFFSET: Final = "offset"
+
+
+class Options(NamedTuple):
+    """What a reader was asked for; the names that Spark's user writes are in ``_NAMES``.
+
+    ``committed`` leaves out what is not proven to be committed; with ``skip_damaged`` a row that
+    says what is wrong stands for what cannot be read; ``secrets`` shows salts, keys and
+    passwords. ``first`` (an offset, ``EARLIEST`` or ``LATEST``) and ``most`` are a stream's.
+    """
+
+    source: str
+    committed: bool = False
+    skip_damaged: bool = False
+    secrets: bool = False
+    command_config: Path | None = None
+    first: int | str = EARLIEST
+    most: int | None = None
+
+    def logs(self) -> Logs:
+        return Logs(
+            self.source,
+            environ=os.environ,
+            committed=self.committed,
+            command_config=self.command_config,
+        )
+
+
+_NAMES: Final = (
+    *("path", "committed", "skipDamaged", "secrets", "commandConfig"),
+    *("startingOffset", "maxOffsetsPerTrigger"),
+)
+
+
+def register(session: SparkSession) -> None:
+    """Make the format ``metalog`` known to a session, and our packages to its Python workers."""
+    ship(session)
+    session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    session.dataSource.register(MetalogDataSource)
+
+
+def read_options(given: Mapping[str, str]) -> Options:
+    """``InvalidRequest`` where one is not known or cannot be used."""
+    known = {name.lower(): name for name in _NAMES}
+    options: dict[str, str] = {}
+    for name, value in given.items():
+        if name.lower() not in known:
+            raise InvalidRequest(f"there is no option {name}; there are {', '.join(_NAMES)}")
+        options[known[name.lower()]] = value
+    if "path" not in options:
+        raise InvalidRequest("no SOURCE was given; load(SOURCE)")
+    starting = options.get("startingOffset", EARLIEST).lower()
+    most = options.get("maxOffsetsPerTrigger")
+    config = options.get("commandConfig")
+    return Options(
+        options["path"],
+        _yes_or_no(options, "committed"),
+        _yes_or_no(options, "skipDamaged"),
+        _yes_or_no(options, "secrets"),
+        None if config is None else Path(config),
+        starting if starting in (EARLIEST, LATEST) else _number("startingOffset", starting, 0),
+        None if most is None else _number("maxOffsetsPerTrigger", most, 1),
+    )
+
+
+def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
+    value = options.get(name, "false").lower()
+    if value not in (*_YES, *_NO):
+        raise InvalidRequest(f"the option {name} is true or false, not {value}")
+    return value in _YES
+
+
+def _number(name: str, value: str, least: int) -> int:
+    if not (value.isascii() and value.isdigit()) or int(value) < least:
+        raise InvalidRequest(f"the option {name} is a whole number from {least} on, not {value}")
+    return int(value)
+
+
+class MetalogDataSource(DataSource):
+    """What Spark calls for the format ``metalog``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> LogReader:
+        return LogReader(read_options(self.options), schema)
+
+    def unfiltered_reader(self, schema: StructType) -> UnfilteredLogReader:
+        """One that a session takes where Spark's filters are not pushed to Python sources."""
+        return UnfilteredLogReader(read_options(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
+        return LogStreamReader(read_options(self.options), schema)
+
+
+class LogPartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, part: Piece | Hole, wanted: Wanted) -> None:
+        self.part = part
+        self.wanted = wanted
+
+
+class _RowReader:
+    """Reads the rows of a partition; what both readers have in common."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self.options = options
+        self._schema = schema
+        self._columns()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, LogPartition):
+            return
+        columns = self._columns()
+        part, wanted = partition.part, partition.wanted
+        if isinstance(part, Hole):
+            yield from columns.missing(part.start, part.why, wanted)
+            return
+        try:
+            yield from columns.of(part.batches(), wanted)
+        except CorruptLog as error:
+            if not self.options.skip_damaged:
+                raise
+            place = part.start if error.offset is None else error.offset
+            yield from columns.missing(place, str(error), wanted)
+
+    def _columns(self) -> Columns:
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        return Columns(schema, secrets=self.options.secrets)
+
+    def _partitions(self, archive: Archive, wanted: Wanted) -> list[InputPartition]:
+        found: list[InputPartition] = []
+        first = wanted.start if wanted.start > archive.start else -1
+        for part in archive.parts:
+            if isinstance(part, Hole) and part.is_damage and not self.options.skip_damaged:
+                raise CorruptLog(part.why)
+            if isinstance(part, Hole):
+                found += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
+                continue
+            for piece in part.between(first, wanted.end):
+                begin = max(piece.start, wanted.start)
+                narrowed = wanted._replace(start=begin, end=piece.until)
+                found.append(LogPartition(piece, narrowed))
+        return found
+
+
+class UnfilteredLogReader(_RowReader, DataSourceReader):
+    """A log as it is when the query begins."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        super().__init__(options, schema)
+        self._wanted = Wanted()
+
+    def partitions(self) -> list[InputPartition]:
+        return self._partitions(self.options.logs().look(), self._wanted)
+
+
+class LogReader(UnfilteredLogReader):
+    """The same, without the records that filters leave out, as far as the reader can tell."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
+        self._wanted, left = push(filters, self._wanted)
+        yield from left
+
+
+class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A log that goes on. The offset of a stream is that of the log, exclusive."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        super().__init__(options, schema)
+        self._logs: Logs | None = None
+        self._target: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without connections, for the tasks that read."""
+        return self.__dict__ | {"_logs": None}
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        first = self.options.first
+        archive = self._look()
+        if isinstance(first, str):
+            return {_OFFSET: archive.end if first == LATEST else archive.start}
+        if not archive.start <= first <= archive.end:
+            raise InvalidRequest(
+                f"{self.options.source}: the log goes from offset {archive.start} up to"
+                f" {archive.end}, and startingOffset is {first}; give one of it, or {EARLIEST}"
+            )
+        return {_OFFSET: first}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        most = self.options.most
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._target = self._look().end
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
+        begin = start[_OFFSET]
+        end = self._look().end if self._target is None else self._target
+        if end < begin:
+            raise InvalidSource(
+                f"{self.options.source}: ends at offset {end}, and was read up to {begin}: what was"
+                " read was never committed, or it is another log; begin the stream anew"
+            )
+        if isinstance(limit, ReadMaxRows):
+            end = min(end, begin + limit.max_rows)
+        return {_OFFSET: end}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        begin = start[_OFFSET]
+        archive = self._look()
+        if begin < archive.start:
+            raise InvalidSource(
+                f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
+                " not read; name the folder that keeps them as well, or begin the stream anew"
+            )
+        return self._partitions(archive, Wanted(begin, end[_OFFSET]))
+
+    def stop(self) -> None:
+        if self._logs is not None:
+            self._logs.close()
+
+    def _look(self) -> Archive:
+        if self._logs is None:
+            self._logs = self.options.logs()
+        archive = self._logs.look()
+        if archive.is_snapshot:
+            raise InvalidRequest(
+                f"{self.options.source}: a snapshot does not go on; read it as a batch, or the"
+                " stream of the log that it is of"
+            )
+        return archive

@@ -1,0 +1,90 @@
+"""Filters of a query that a log's reader carries out itself, before anything is decoded.
+
+Those on offset, timestamp and type by a constant; Spark carries out the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from metalog_spark.history.rows import Wanted
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def push(filters: Iterable[Filter], wanted: Wanted) -> tuple[Wanted, list[Filter]]:
+    """What of ``wanted`` all ``filters`` leave, and those that Spark has to carry out."""
+    left = []
+    for each in filters:
+        narrowed = _narrowed(each, wanted)
+        if narrowed is None:
+            left.append(each)
+        else:
+            wanted = narrowed
+    return wanted, left
+
+
+def _narrowed(filter: Filter, wanted: Wanted) -> Wanted | None:
+    match filter:
+        case IsNotNull(("offset",)):
+            return wanted
+        case EqualTo(("type",), str(name)):
+            return _typed(wanted, {name})
+        case In(("type",), names) if all(isinstance(name, str) for name in names):
+            return _typed(wanted, names)
+        case _:
+            bounds = _bounds(filter)
+    if bounds is None:
+        return None
+    column, first, last = bounds
+    if column == "offset":
+        start = wanted.start if first is None else max(wanted.start, first)
+        end = wanted.end if last is None else min(wanted.end, last + 1)
+        return wanted._replace(start=start, end=end)
+    since = [each for each in (wanted.since_us, first) if each is not None]
+    until = [each for each in (wanted.until_us, last) if each is not None]
+    return wanted._replace(since_us=max(since, default=None), until_us=min(until, default=None))
+
+
+def _typed(wanted: Wanted, names: Iterable[str]) -> Wanted:
+    types = frozenset(names)
+    return wanted._replace(types=types if wanted.types is None else types & wanted.types)
+
+
+def _bounds(filter: Filter) -> tuple[str, int | None, int | None] | None:
+    """The column, and the least and the greatest value that passes, both included."""
+    match filter:
+        case EqualTo((column,), value) if (number := _number(column, value)) is not None:
+            return column, number, number
+        case GreaterThanOrEqual((column,), value) if (number := _number(column, value)) is not None:
+            return column, number, None
+        case GreaterThan((column,), value) if (number := _number(column, value)) is not None:
+            return column, number + 1, None
+        case LessThanOrEqual((column,), value) if (number := _number(column, value)) is not None:
+            return column, None, number
+        case LessThan((column,), value) if (number := _number(column, value)) is not None:
+            return column, None, number - 1
+    return None
+
+
+def _number(column: str, value: object) -> int | None:
+    """An offset, or microseconds since 1970."""
+    if column == "offset" and isinstance(value, int):
+        return value
+    if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - _EPOCH) // _MICROSECOND
+    return None

@@ -1,0 +1,1 @@
+"""Reads logs and audit lines into rows: splits, readers, line forms, the data source."""

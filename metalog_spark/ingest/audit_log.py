@@ -1,0 +1,228 @@
+"""Lines of audit logs as rows of ``requests``, or as rejected with the reason; and what else they
+may mean, as rows of ``possible_requests``.
+
+Nothing is dropped: a line is a request or rejected, or both where half of it is torn. What a line
+comes to hangs on its own bytes alone, so that a file may be read in any splits; what its
+neighbours tell, ``records`` adds. Bytes that are not UTF-8 show as escapes, and such a line is
+marked ambiguous, as are those that a hostile name may have made and those of the hour that comes
+twice when clocks are set back. This module must not know Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from authorizer.audit.layouts import NOT_AUDIT, Zone
+from authorizer.audit.line import Row
+from metalog_spark.ingest.audit_lines import EMPTY, Possible, read_text, whole_readings
+from metalog_spark.ingest.common_lines import Common, common_lines
+
+OTHERS: Final = (NOT_AUDIT, EMPTY)
+"""The reasons of lines that never meant to be audit lines."""
+LOST: Final = "deleted unread"
+LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
+"""The reason of a row that stands for so many records."""
+_TEXTS: Final = (
+    *("principal", "host", "operation", "resource_type", "resource_name", "pattern_type"),
+    "request_name",
+)
+SCHEMA: Final = pa.schema(
+    [
+        ("time", pa.timestamp("us", tz="UTC")),
+        ("broker", pa.string()),
+        *((name, pa.string()) for name in _TEXTS),
+        ("resource_reference_count", pa.int32()),
+        ("result", pa.string()),
+        ("rule", pa.string()),
+        ("ambiguous", pa.bool_()),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("day", pa.date32()),
+        ("text", pa.string()),
+        ("reason", pa.string()),
+        ("possible", pa.bool_()),
+        ("start", pa.int64()),
+        ("lines", pa.int64()),
+        ("bytes", pa.int64()),
+        ("size", pa.int64()),
+        ("head", pa.list_(pa.int64())),
+    ]
+)
+"""The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
+nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null. ``start`` is
+where the split begins in the file, and ``line`` counts from there; the columns behind that, those
+of ``Split``, are null but in the one row that tells of the split itself."""
+
+
+class Split(NamedTuple):
+    """What is told of a split that was read: how many ``lines`` and ``bytes`` it has, each line
+    with its LF, the ``size`` of the file, and the fingerprints of how the file begins."""
+
+    lines: int
+    bytes: int
+    size: int
+    head: Sequence[int]
+
+
+class Origin(NamedTuple):
+    """Where each of some lines is: by ``of`` among ``files`` and their ``brokers``, in the split
+    that begins at ``starts``, and its number there."""
+
+    files: Sequence[str]
+    brokers: Sequence[str]
+    of: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+    def columns(self, places: NDArray[np.int64]) -> dict[str, pa.Array]:
+        of = pa.array(self.of[places])
+        return {
+            "file": pa.array(self.files, pa.string()).take(of),
+            "broker": pa.array(self.brokers, pa.string()).take(of),
+            "start": pa.array(self.starts[places]),
+            "line": pa.array(self.numbers[places]),
+        }
+
+
+class _Read(NamedTuple):
+    """What lines came to that are read one by one, with the place of each."""
+
+    rows: list[tuple[int, Row, int]]
+    rejected: list[tuple[int, str, str]]
+    possible: list[tuple[int, Possible]]
+
+
+def read_lines(
+    lines: pa.BinaryArray,
+    origin: Origin,
+    zone: Zone,
+    *,
+    faults: Mapping[int, str] = MappingProxyType({}),
+    unended: AbstractSet[int] = frozenset(),
+    packed: AbstractSet[int] = frozenset(),
+) -> list[pa.RecordBatch]:
+    """What ``lines`` say, which come from ``origin``: a batch of common ones, and others.
+
+    Lines with ``faults`` are rejected. Those at ``unended`` have no LF, and are no requests unless
+    they are whole; those ``packed`` share a record with others, and are ambiguous.
+    """
+    common = common_lines(lines, zone)
+    is_odd = np.ones(len(lines), np.bool_)
+    is_odd[common.places] = False
+    ambiguous = np.zeros(len(common.places), np.bool_)
+    if packed:
+        ambiguous = np.isin(common.places, list(packed))
+    read = _Read([], [], [])
+    for place in np.flatnonzero(is_odd).tolist():
+        line = lines[place].as_py()
+        if place in faults:
+            read.rejected.append((place, shown(line), faults[place]))
+        else:
+            _read_odd(line, place, zone, read, unended, packed)
+    batches = [_common_batch(common, ambiguous, origin)] if len(common.places) else []
+    return [*batches, *_odd_batches(read, origin)]
+
+
+def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
+    """What several ``lines`` of one record may say together, at the ``place`` of the first."""
+    found = whole_readings(shown(lines), zone)
+    return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
+
+
+def split_batch(told: Sequence[tuple[Split, str, str, int]]) -> pa.RecordBatch:
+    """The rows that tell of splits, each with its file, the broker and where it begins."""
+    splits, files, brokers, starts = zip(*told, strict=True)
+    values = {"file": files, "broker": brokers, "start": starts}
+    values |= dict(zip(Split._fields, zip(*splits, strict=True), strict=True))
+    columns = {name: pa.array(each, SCHEMA.field(name).type) for name, each in values.items()}
+    return _batch(len(told), columns)
+
+
+def shown(line: bytes) -> str:
+    return line.decode(errors="backslashreplace")
+
+
+def _read_odd(
+    line: bytes,
+    place: int,
+    zone: Zone,
+    read: _Read,
+    unended: AbstractSet[int],
+    packed: AbstractSet[int],
+) -> None:
+    text = shown(line)
+    raw = line if text.encode() != line else None
+    found = read_text(text, zone, is_whole=place not in unended, raw=raw)
+    if found.request is not None:
+        row, micros = found.request
+        if place in packed:
+            row = row._replace(ambiguous=True)
+        read.rows.append((place, row, micros))
+    read.rejected.extend((place, *each) for each in found.rejected)
+    read.possible.extend((place, each) for each in found.possible)
+
+
+def _common_batch(common: Common, ambiguous: NDArray[np.bool_], origin: Origin) -> pa.RecordBatch:
+    times = pa.array(common.micros).cast(pa.timestamp("us", "UTC"))
+    columns = {**common.columns, **_timed(times), "ambiguous": pa.array(ambiguous)}
+    return _batch(len(common.places), columns | origin.columns(common.places))
+
+
+def _odd_batches(read: _Read, origin: Origin) -> list[pa.RecordBatch]:
+    batches = []
+    if read.rows:
+        places, rows, micros = zip(*read.rows, strict=True)
+        batches.append(_row_batch(places, rows, micros, origin))
+    if read.rejected:
+        places, texts, reasons = zip(*read.rejected, strict=True)
+        columns = {"text": _column(texts, pa.string()), "reason": pa.array(reasons)}
+        columns |= origin.columns(np.array(places, np.int64))
+        batches.append(_batch(len(places), columns))
+    if read.possible:
+        places, found = zip(*read.possible, strict=True)
+        rows, micros = zip(*found, strict=True)
+        more = {"possible": pa.repeat(True, len(places))}
+        batches.append(_row_batch(places, rows, micros, origin, more))
+    return batches
+
+
+def _row_batch(
+    places: Sequence[int],
+    rows: Sequence[Row],
+    micros: Sequence[int | None],
+    origin: Origin,
+    more: Mapping[str, pa.Array] = MappingProxyType({}),
+) -> pa.RecordBatch:
+    values = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+    columns = {name: _column(each, SCHEMA.field(name).type) for name, each in values.items()}
+    columns |= _timed(pa.array(micros, pa.timestamp("us", "UTC")))
+    return _batch(len(places), {**columns, **more, **origin.columns(np.array(places, np.int64))})
+
+
+def _timed(times: pa.Array) -> dict[str, pa.Array]:
+    return {"time": times, "day": times.cast(pa.date32())}
+
+
+def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    found = [columns.get(field.name, None) for field in SCHEMA]
+    arrays = [
+        pa.nulls(size, field.type) if column is None else column
+        for field, column in zip(SCHEMA, found, strict=True)
+    ]
+    return pa.record_batch(arrays, schema=SCHEMA)
+
+
+def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """As Arrow has them; half of a surrogate pair, which JSON can hold and UTF-8 cannot, shows
+    as an escape."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array([value and shown(value.encode(errors="surrogatepass")) for value in values])

@@ -1,0 +1,103 @@
+"""What this machine's disk tells of audit files before Spark is started, which takes seconds: of
+what lies elsewhere Spark says it later.
+
+This module must not know Spark, nor what a line says.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from metalog.errors import InvalidRequest
+from metalog.plurals import counted
+from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, BrokerPattern, broker_of, unpacked
+from metalog_spark.store.preflight import files_below
+
+_PARQUET: Final = (b"PAR1", b"PARE")
+_IN_EACH_LINE: Final = b"Principal "
+_LOOKED_AT: Final = 64 << 20
+"""So many bytes, at most, are looked at for an audit line."""
+
+
+def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
+    """The empty files, which Spark does not list. ``InvalidRequest`` where one of ``patterns``
+    names nothing, or what is no audit log, or what the pipeline's folder ``out`` has, or where
+    ``pattern`` finds no broker in a path."""
+    own, empty = Path(out).resolve(), dict[str, None]()
+    for audit in patterns:
+        is_any = False
+        for file in _files_of(audit):
+            is_any = True
+            broker_of(str(file.absolute()), pattern)
+            if file.resolve().is_relative_to(own):
+                raise InvalidRequest(
+                    f"--audit names {file}, which is of the pipeline's folder {out};"
+                    " name the logs alone, or build into another folder"
+                )
+            if not file.stat().st_size:
+                empty[str(file.absolute())] = None
+            if _begins(file) in _PARQUET:
+                raise InvalidRequest(
+                    f"--audit {file}: Parquet; name a table of requests by --requests"
+                )
+        if not is_any:
+            raise InvalidRequest(f"{audit}: {_why_nothing(audit)}")
+    return list(empty)
+
+
+def check_has_line(patterns: Sequence[str]) -> None:
+    """``InvalidRequest`` where none of the files has an audit line, as far as that is seen soon."""
+    left, files = _LOOKED_AT, [file for audit in patterns for file in _files_of(audit)]
+    for file in files:
+        for chunk in _chunks(file):
+            left -= len(chunk)
+            if left < 0 or _IN_EACH_LINE in chunk:
+                return
+    if files:
+        raise no_audit_line([str(file.absolute()) for file in files])
+
+
+def no_audit_line(paths: Sequence[str]) -> InvalidRequest:
+    """What to say where no file at ``paths`` has an audit line."""
+    first, *more = sorted(paths)
+    rest = f" and {counted(len(more), 'more file')}" if more else ""
+    return InvalidRequest(
+        f"--audit {first}{rest}: no audit line in {'them' if more else 'it'}; name the brokers'"
+        " kafka-authorizer.log"
+    )
+
+
+def _why_nothing(audit: str) -> str:
+    if not audit:
+        return "an audit log is named by nothing: is a variable of the shell empty?"
+    if Path(audit).is_dir():
+        return "there is no file in it"
+    if Path(audit).exists():
+        return "not a file, and audit logs are read in several places at once; write it to one"
+    return "no such file, and none that matches"
+
+
+def _files_of(audit: str) -> Iterator[Path]:
+    found = [audit] if Path(audit).exists() else glob.glob(audit)  # noqa: PTH207 - may be absolute
+    for place in sorted(filter(None, found)):
+        yield from (file for file in files_below(Path(place)) if file.is_file())
+
+
+def _begins(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(len(_PARQUET[0]))
+
+
+def _chunks(file: Path) -> Iterator[bytes]:
+    """What ``file`` holds, unpacked; nothing behind damage."""
+    with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
+        try:
+            for chunk in unpacked(opened.read_buffer(_LOOKED_AT)):
+                yield chunk[:BLOCK_BYTES]
+        except DAMAGE:
+            yield _IN_EACH_LINE

@@ -1,0 +1,109 @@
+"""Audit files as Spark's own sources have them: listed, split, packed together and read.
+
+Spark finds the files, wherever it can read: on a disk, in a store, by a pattern. It splits large
+plain files and puts small ones together; packed ones it hands over whole. Only the path, length
+and time of modification of each come to the driver. This module must not know what a line says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
+from metalog.errors import InvalidRequest
+from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
+from metalog_spark.ingest.requests import READ
+from metalog_spark.session import errors_of_spark
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import placed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from authorizer.audit.layouts import Zone
+
+LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
+_NOT_THERE: Final = "PATH_NOT_FOUND"
+_PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
+_AT_ANY_DEPTH: Final = "/**/"
+_LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
+
+
+def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
+    """The files that ``patterns`` name, rows of ``LISTED``: files, folders with all below them,
+    and patterns as Spark has them, also ``FOLDER/**/NAME``. ``InvalidRequest`` where one names
+    nothing."""
+    found = [_listed(session, pattern) for pattern in dict.fromkeys(patterns)]
+    if not found:
+        return frame_of(session, [], LISTED)
+    return reduce(lambda one, more: one.unionAll(more), found).dropDuplicates(["path"])
+
+
+def _listed(session: SparkSession, pattern: str) -> DataFrame:
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    place, deep, name = placed(pattern).partition(_AT_ANY_DEPTH)
+    if deep and "/" not in name:
+        reader = reader.option("pathGlobFilter", name)
+    else:
+        place = placed(pattern)
+    try:
+        files = reader.load(_literal(place) if Path(place).exists() else place)
+        return files.selectExpr(_LOCAL, "length", "modificationTime AS modified")
+    except errors_of_spark() as error:
+        if getattr(error, "getCondition", str)() != _NOT_THERE:
+            raise
+        raise InvalidRequest(f"{pattern}: no such file, and none that matches") from None
+
+
+def read_audit(
+    session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
+) -> DataFrame:
+    """All lines of the files at ``paths``, rows of ``READ``; times without a zone are those of
+    ``zone``, and ``pattern`` finds the broker's name in a path."""
+    packed = [path for path in paths if path.endswith(PACKED)]
+    plain = [path for path in paths if not path.endswith(PACKED)]
+    found = []
+    if plain:
+        found.append(_plain(session, plain, zone, pattern))
+    if packed:
+        found.append(_packed(session, packed, zone, pattern))
+    if not found:
+        return frame_of(session, [], READ)
+    return reduce(lambda one, more: one.unionAll(more), found)
+
+
+def _plain(
+    session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
+) -> DataFrame:
+    from metalog_spark.ingest.audit_splits import LINES
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from metalog_spark.ingest.audit_splits import read_splits
+
+        return read_splits(batches, zone, pattern)
+
+    lines = session.read.option("lineSep", "\n").text(list(map(_literal, paths)))
+    where = ("_metadata.file_path", "_metadata.file_block_start", "_metadata.file_size")
+    return lines.selectExpr(LINES, *where).mapInArrow(read, READ)
+
+
+def _packed(
+    session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
+) -> DataFrame:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from metalog_spark.ingest.audit_splits import read_packed
+
+        return read_packed(batches, zone, pattern)
+
+    files = session.read.format("binaryFile").load(list(map(_literal, paths)))
+    return files.selectExpr("path", "content").mapInArrow(read, READ)
+
+
+def _literal(path: str) -> str:
+    """``path`` as Spark takes it for no pattern."""
+    return _PATTERN.sub(r"\\\1", path)

@@ -1,0 +1,317 @@
+"""What a worker makes of audit files, as Spark hands them over, and of a topic's records.
+
+A plain file comes as splits, line by line; a packed one comes whole, and is unpacked here, so that
+what is before its damage is read. Lines end at LF alone. After the lines of a split comes one row
+that tells of the split itself: a file's lines are numbered by it, and the file is known again.
+This module must not know what a line says, nor how Spark is asked for files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from authorizer.audit.layouts import Zone
+from metalog_spark.ingest.audit_files import (
+    BLOCK_BYTES,
+    DAMAGED,
+    LONGEST_LINE,
+    SHOWN_BYTES,
+    TOO_LONG,
+    BrokerPattern,
+    broker_of,
+    unpacked,
+    whole_lines,
+)
+from metalog_spark.ingest.audit_log import (
+    Origin,
+    Split,
+    read_lines,
+    record_readings,
+    split_batch,
+)
+from metalog_spark.store.local_path import local_path
+
+LINES: Final = (
+    f"CASE WHEN octet_length(value) > {LONGEST_LINE} THEN concat(substring(CAST(value AS BINARY),"
+    f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
+    " ELSE CAST(value AS BINARY) END AS line"
+)
+"""A line; of one that is too long how it begins, LF, and how many bytes it has."""
+_MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
+_GZIP: Final = b"\x1f\x8b"
+_HEAD_BYTES: Final = 16 << 10
+"""More than a container's start scripts print, which is the same each time."""
+_MOST_LINES: Final = 16_384
+_MOST_BYTES: Final = 16 << 20
+"""Of lines that are held at once: a topic may have any that somebody sent there."""
+
+
+class Record(NamedTuple):
+    """The ``lines`` of one record, what their rows have for file and broker, and the number of
+    the first; or none, and the ``fault`` that says why."""
+
+    file: str
+    broker: str
+    line: int
+    lines: bytes
+    fault: str | None = None
+
+
+class _Head:
+    """Fingerprints of how a file begins, one at the end of each line of its first 16 KiB. By these
+    one file is seen to begin as all of another does."""
+
+    def __init__(self) -> None:
+        self.found: list[int] = []
+        self._digest = blake2b(digest_size=8)
+        self._left = _HEAD_BYTES
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            if self._left <= 0:
+                return
+            text = line.partition(b"\n")[0]
+            self._left -= len(text) + 1
+            self._digest.update(text[:_HEAD_BYTES] + b"\n")
+            if self._left >= 0 or not self.found:
+                fingerprint = self._digest.copy().digest()
+                self.found.append(int.from_bytes(fingerprint, "little", signed=True))
+
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0
+
+
+class _Running:
+    """A split while its lines come."""
+
+    def __init__(self, path: str, start: int, size: int, pattern: BrokerPattern) -> None:
+        self.path, self.start, self.size = path, start, size
+        self.file = local_path(unquote(path, errors="backslashreplace"))
+        self.broker = broker_of(self.file, pattern)
+        self.lines = self.bytes = 0
+        self._head = _Head()
+
+    def add(self, lines: pa.BinaryArray, size: int) -> None:
+        self.lines += len(lines)
+        self.bytes += size + len(lines)
+        place = 0
+        while self.start == 0 and not self._head.is_full and place < len(lines):
+            self._head.add(lines[place : place + 64].to_pylist())
+            place += 64
+
+    def told(self) -> tuple[Split, str, str, int]:
+        head = self._head.found
+        is_unended = self.start == 0 and self.bytes == self.size + 1
+        split = Split(self.lines, self.bytes, self.size, head[:-1] if is_unended else head)
+        return split, self.file, self.broker, self.start
+
+
+def read_splits(
+    batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
+) -> Iterator[pa.RecordBatch]:
+    """Of batches of ``LINES``, the path of the file that each is of, where its split begins, and
+    the file's size. A session may send texts with offsets of 32 bits or of 64."""
+    running: _Running | None = None
+    for batch in batches:
+        lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
+        starts = batch.column(2).to_numpy()
+        coded = paths.dictionary_encode()
+        of = coded.indices.to_numpy().astype(np.int64)
+        edges = np.flatnonzero((np.diff(of) != 0) | (np.diff(starts) != 0)) + 1
+        names = coded.dictionary.to_pylist()
+        numbers = np.empty(len(lines), np.int64)
+        faults, lengths = _too_long(lines)
+        ended, here = [], list[_Running]()
+        of_runs = np.empty(len(lines), np.int64)
+        for begin, end in zip([0, *edges], [*edges, len(lines)], strict=True):
+            path, start = names[of[begin]], int(starts[begin])
+            if running is None or (running.path, running.start) != (path, start):
+                if running is not None:
+                    ended.append(running.told())
+                running = _Running(path, start, batch.column(3)[int(begin)].as_py(), pattern)
+                if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == _GZIP:
+                    faults[int(begin)] = _MISNAMED
+            numbers[begin:end] = running.lines + np.arange(1, end - begin + 1)
+            running.add(lines[begin:end], int(lengths[begin:end].sum()))
+            of_runs[begin:end] = len(here)
+            here.append(running)
+        origin = Origin(
+            [each.file for each in here], [each.broker for each in here], of_runs, starts, numbers
+        )
+        yield from read_lines(_shortened(lines, faults), origin, zone, faults=faults)
+        if ended:
+            yield split_batch(ended)
+    if running is not None:
+        yield split_batch([running.told()])
+
+
+def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
+    """Which lines are too long, and the length of each."""
+    offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
+    lengths = np.diff(offsets).astype(np.int64)
+    data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    faults = {}
+    for at in np.flatnonzero(data == ord("\n")).tolist():
+        place = int(np.searchsorted(offsets - offsets[0], at, "right")) - 1
+        faults[place] = TOO_LONG
+        lengths[place] = int(lines[place].as_py().partition(b"\n")[2])
+    return faults, lengths
+
+
+def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
+    """Without the lengths of those that are too long."""
+    if TOO_LONG not in faults.values():
+        return lines
+    texts = lines.to_pylist()
+    for place in faults:
+        texts[place] = texts[place].partition(b"\n")[0]
+    return pa.array(texts, pa.binary())
+
+
+def read_packed(
+    batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
+) -> Iterator[pa.RecordBatch]:
+    """Of batches with the path and content of each file."""
+    gathered = _Gathered(zone)
+    for batch in batches:
+        for path, content in zip(batch.column(0), batch.column(1), strict=True):
+            file = local_path(path.as_py())
+            broker = broker_of(file, pattern)
+            yield from _read_packed(file, broker, content.as_buffer(), gathered)
+    yield from gathered.flush()
+
+
+def _read_packed(
+    file: str, broker: str, content: pa.Buffer, gathered: _Gathered
+) -> Iterator[pa.RecordBatch]:
+    head, count, size = _Head(), 0, 0
+    for block in whole_lines(unpacked(content)):
+        if block.fault is None:
+            texts = block.lines.removesuffix(b"\n").split(b"\n")
+            is_ended = block.lines.endswith(b"\n")
+            gathered.add(file, broker, count + 1, texts, is_ended=is_ended)
+            head.add(texts if is_ended else texts[:-1])
+            count, size = count + len(texts), size + len(block.lines)
+        else:
+            gathered.add_fault(file, broker, count + 1, block.lines, block.fault)
+            if not block.fault.startswith(DAMAGED):
+                head.add([block.lines])
+            count, size = count + 1, size + len(block.lines) + 1
+        if gathered.is_full:
+            yield from gathered.flush()
+    gathered.splits.append((Split(count, size, size, head.found), file, broker, 0))
+
+
+def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
+    """All lines of ``records``. One event is one record, and a name with LF in it makes it several
+    lines: they are ambiguous."""
+    gathered = _Gathered(zone)
+    for record in records:
+        if record.fault is not None:
+            gathered.add_fault(record.file, record.broker, record.line, b"", record.fault)
+        else:
+            _add_record(record, gathered)
+        if gathered.is_full:
+            yield from gathered.flush()
+    yield from gathered.flush()
+
+
+def _add_record(record: Record, gathered: _Gathered) -> None:
+    chunks = record.lines.removesuffix(b"\n") + b"\n"
+    number = record.line
+    is_one = b"\n" not in record.lines.removesuffix(b"\n")
+    for block in whole_lines(
+        chunks[at : at + BLOCK_BYTES] for at in range(0, len(chunks), BLOCK_BYTES)
+    ):
+        if block.fault is not None:
+            gathered.add_fault(record.file, record.broker, number, block.lines, block.fault)
+            number += 1
+            continue
+        texts = block.lines.removesuffix(b"\n").split(b"\n")
+        gathered.add(record.file, record.broker, number, texts, is_packed=not is_one)
+        number += len(texts)
+    if not is_one:
+        gathered.add_record(record)
+
+
+class _Gathered:
+    """Lines of several files or records, until there are enough for a batch."""
+
+    def __init__(self, zone: Zone) -> None:
+        self._zone = zone
+        self.splits: list[tuple[Split, str, str, int]] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self._files: dict[tuple[str, str], int] = {}
+        self._lines: list[bytes] = []
+        self._of: list[int] = []
+        self._numbers: list[int] = []
+        self._faults: dict[int, str] = {}
+        self._unended: set[int] = set()
+        self._packed: set[int] = set()
+        self._whole: list[tuple[int, bytes]] = []
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._lines) >= _MOST_LINES or self._bytes >= _MOST_BYTES
+
+    def add(
+        self,
+        file: str,
+        broker: str,
+        first: int,
+        texts: list[bytes],
+        *,
+        is_ended: bool = True,
+        is_packed: bool = False,
+    ) -> None:
+        """``texts`` are lines of ``file``, by the number of the ``first``."""
+        begin = len(self._lines)
+        of = self._files.setdefault((file, broker), len(self._files))
+        self._lines += texts
+        self._of += [of] * len(texts)
+        self._numbers += range(first, first + len(texts))
+        self._bytes += sum(map(len, texts))
+        if not is_ended:
+            self._unended.add(len(self._lines) - 1)
+        if is_packed:
+            self._packed.update(range(begin, len(self._lines)))
+
+    def add_fault(self, file: str, broker: str, number: int, line: bytes, fault: str) -> None:
+        self.add(file, broker, number, [line])
+        self._faults[len(self._lines) - 1] = fault
+
+    def add_record(self, record: Record) -> None:
+        """What the lines of ``record``, which are the last that were added, say together."""
+        of = self._files[record.file, record.broker]
+        self._whole.append((self._of.index(of), record.lines))
+
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        if self._lines:
+            files, brokers = zip(*self._files, strict=True)
+            of, numbers = np.array(self._of, np.int64), np.array(self._numbers, np.int64)
+            origin = Origin(files, brokers, of, np.zeros(len(of), np.int64), numbers)
+            yield from read_lines(
+                pa.array(self._lines, pa.binary()),
+                origin,
+                self._zone,
+                faults=self._faults,
+                unended=self._unended,
+                packed=self._packed,
+            )
+            for place, lines in self._whole:
+                yield from record_readings(lines, place, origin, self._zone)
+        if self.splits:
+            yield split_batch(self.splits)
+        self.splits = []
+        self._clear()

@@ -1,0 +1,98 @@
+"""What the lines of one file tell of each other, however it was split: their numbers, the record
+that goes on behind a line feed in a name, and the line that the file ends in.
+
+All of it is found in rows that were read, so that each task reads its lines alone. This module
+must not know files, nor what is done with half lines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog_spark.ingest.audit_lines import CUT, LINE_FEED
+from metalog_spark.ingest.line_forms import Shown, divided, earliest, look
+from metalog_spark.ingest.requests import IS_REQUEST
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MOST_LINES: Final = 1_024
+"""A name has no more line feeds than this; one of Kafka's has 249 characters."""
+_MOST_SENT: Final = 200_000
+"""So many rows, at most, are sent to each task rather than sorted together."""
+_ENDS_ONE: Final = (
+    "reason IS NOT NULL AND contains(text, ' with resourceRefCount = ')"
+    " AND NOT contains(text, 'Principal = ')"
+)
+_BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
+
+
+class _Told(NamedTuple):
+    """``has_splits``: a file was split. ``has_ends``: a line ends a record that it does not begin.
+    ``may_be_cut``: a file may end within a line."""
+
+    has_splits: bool
+    has_ends: bool
+    may_be_cut: bool
+
+
+def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
+    """``read``, rows of ``READ``, with lines numbered from the beginning of their files and half
+    lines rejected; and the forms that brokers have shown, with those ``known`` before."""
+    shown, lacks_rules = look(read)
+    shown = earliest(known, shown)
+    told = _told(read)
+    if told.has_splits:
+        read = _numbered(read)
+    if lacks_rules:
+        broken = _broken(read) if told.has_ends or told.may_be_cut else None
+        read = divided(read, shown, broken)
+    return read, shown
+
+
+def _told(read: DataFrame) -> _Told:
+    from pyspark.sql import functions as f
+
+    is_end = f.expr(_ENDS_ONE)
+    [row] = read.agg(
+        f.coalesce(f.bool_or(f.col("start") > 0), f.lit(False)),
+        f.coalesce(f.bool_or(is_end), f.lit(False)),
+        f.coalesce(f.bool_or(f.expr("lines IS NOT NULL AND bytes <> size")), f.lit(False)),
+    ).collect()
+    return _Told(*row)
+
+
+def _numbered(read: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    before = "sum(lines) OVER (PARTITION BY file ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING"
+    splits = read.where("lines IS NOT NULL")
+    firsts = splits.selectExpr("file", "start", f"{before} AND 1 PRECEDING) AS before")
+    firsts = firsts.where("before IS NOT NULL")
+    rows = read.join(f.broadcast(firsts), ["file", "start"], "left")
+    numbers = f.col("line") + f.coalesce("before", f.lit(0))
+    return rows.withColumn("line", numbers).select(*read.columns)
+
+
+def _broken(read: DataFrame) -> DataFrame:
+    """``file``, ``line`` and ``why`` of lines that their neighbours show to be broken, and null
+    for ``why`` of those that may be part of a name."""
+    from pyspark.sql import functions as f
+
+    edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(
+        "file", "line", f"({_ENDS_ONE}) AS is_end", f"CASE WHEN {_BEGINS_ONE} THEN line END AS own"
+    )
+    last = "last_value(own) IGNORE NULLS OVER (PARTITION BY file ORDER BY line) AS begin"
+    pairs = edges.selectExpr("file", "line AS end", "is_end", last).where(
+        f"is_end AND end - begin BETWEEN 1 AND {_MOST_LINES}"
+    )
+    begins = pairs.selectExpr("file", "begin AS line", f"'{LINE_FEED}' AS why")
+    within = pairs.where("end - begin > 1").selectExpr(
+        "file", "explode(sequence(begin + 1, end - 1)) AS line", "CAST(NULL AS STRING) AS why"
+    )
+    sums = f.expr("sum(lines) AS line"), f.expr("sum(bytes) > max(size) AS is_cut")
+    cut = read.where("lines IS NOT NULL").groupBy("file").agg(*sums).where("is_cut")
+    marks = begins.unionAll(within).unionAll(cut.selectExpr("file", "line", f"'{CUT}' AS why"))
+    marks = marks.groupBy("file", "line").agg(f.min("why").alias("why"))
+    is_small = marks.limit(_MOST_SENT + 1).count() <= _MOST_SENT
+    return f.broadcast(marks) if is_small else marks

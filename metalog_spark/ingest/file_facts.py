@@ -1,0 +1,95 @@
+"""What each audit file came to, counted in the rows that were read of it.
+
+This module must not know which file is which, nor what is done with rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog.plurals import counted
+from metalog_spark.ingest.audit_files import DAMAGED
+from metalog_spark.ingest.audit_log import OTHERS
+from metalog_spark.ingest.requests import IS_REQUEST
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.ingest.known_files import Same
+
+
+class FileRead(NamedTuple):
+    """How many lines of a file are what. ``why`` is what is wrong with a broken one, ``fault``
+    why not all of the file could be read. A file may be left out for the ``same`` one that is
+    given, or was before and then had ``longer`` as many lines."""
+
+    file: str
+    requests: int
+    not_audit: int
+    broken: int
+    why: str | None
+    fault: str | None
+    same: str | None = None
+    longer: int | None = None
+
+    @property
+    def lines(self) -> int:
+        return self.requests + self.not_audit + self.broken
+
+    def said_of_none(self) -> str | None:
+        """What is wrong where it has lines, and none of them is an audit line that can be read."""
+        none = f"none of its {counted(self.lines, 'line')}"
+        if self.requests or not self.lines:
+            return None
+        if self.broken:
+            return f"{self.file}: {none} can be read: {self.why}"
+        return f"{self.file}: no audit log: {none} is of one"
+
+
+class FileFacts(NamedTuple):
+    """As in ``FileRead``, and how many ``lines`` and which ``heads`` its splits tell of, and the
+    ``days`` of its requests."""
+
+    requests: int = 0
+    not_audit: int = 0
+    broken: int = 0
+    why: str | None = None
+    fault: str | None = None
+    lines: int = 0
+    heads: Sequence[int] = ()
+    days: Sequence[date] = ()
+
+    @property
+    def sorted_by(self) -> tuple[int, Sequence[int], Sequence[date]]:
+        """What ``known_files`` wants to know."""
+        return self.lines, self.heads, self.days
+
+    def told(self, file: str, same: Same | None) -> FileRead:
+        other, longer = same or (None, None)
+        return FileRead(file, *self[:5], other, longer)
+
+
+def facts_of(read: DataFrame) -> dict[str, FileFacts]:
+    """By the file, of rows of ``requests.READ``. A file without lines is not there."""
+    from pyspark.sql import functions as f
+
+    reason = f.col("reason")
+    is_line = f.expr("possible IS NULL AND lines IS NULL")
+    is_other = is_line & reason.isin(*OTHERS)
+    is_broken = is_line & reason.isNotNull() & ~reason.isin(*OTHERS)
+    is_request = f.expr(IS_REQUEST)
+    found = read.groupBy("file").agg(
+        f.count_if(is_request).alias("requests"),
+        f.count_if(is_other).alias("not_audit"),
+        f.count_if(is_broken).alias("broken"),
+        f.min(f.when(is_broken, reason)).alias("why"),
+        f.max(f.when(reason.startswith(DAMAGED), reason)).alias("fault"),
+        f.coalesce(f.sum("lines"), f.count_if(is_line)).alias("lines"),
+        f.first(f.expr("CASE WHEN start = 0 THEN head END"), True).alias("heads"),
+        f.collect_set(f.when(is_request, f.col("day"))).alias("days"),
+    )
+    table = found.select("file", *FileFacts._fields).toArrow()
+    rows = ({**row, "heads": row["heads"] or ()} for row in table.to_pylist())
+    return {row.pop("file"): FileFacts(**row) for row in rows}

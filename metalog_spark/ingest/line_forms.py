@@ -1,0 +1,141 @@
+"""Which form the lines of a broker's log have, and which lines are therefore only half there.
+
+Kafka's lines grew: before 2.4 they end behind the resource's name, before StandardAuthorizer
+behind the request, and since then they name a rule. So half a line looks like a whole one of an
+older Kafka. From the first line on by which a broker shows an end, each line of its without that
+end is half a line. It hangs on the times of lines alone, so that it is the same in whatever files,
+parts or order they are read. This module must not know findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from metalog_spark.ingest.requests import IS_REQUEST, READ
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import REQUESTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+FORMS: Final = "forms"
+"""The fact of since when a broker's lines have ends: by its name the first time of a line that
+names a request, and of one that names a rule, in microseconds since 1970, or null."""
+HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
+Shown = Mapping[str, Sequence[int | None]]
+_LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
+_LACKS_REQUEST: Final = "request_name IS NULL"
+
+
+def look(read: DataFrame) -> tuple[Shown, bool]:
+    """What rows of ``requests.READ`` show, but those that a hostile name may have forged; and
+    whether any lines have no rule."""
+    from pyspark.sql import functions as f
+
+    time, has_rule = f.unix_micros("time"), f.col("rule").isNotNull()
+    is_sure = ~f.col("ambiguous") & f.col("request_name").isNotNull()
+    found = (
+        read.where(_LINE)
+        .groupBy("broker")
+        .agg(
+            f.min(f.when(is_sure, time)).alias("request"),
+            f.min(f.when(is_sure & has_rule, time)).alias("rule"),
+            f.count_if(~has_rule).alias("without"),
+        )
+        .collect()
+    )
+    shown = {row["broker"]: (row["request"], row["rule"]) for row in found if row["request"]}
+    return shown, any(row["without"] for row in found)
+
+
+def earliest(*shown: Shown) -> Shown:
+    """All that is ``shown``, at its first time."""
+    found: dict[str, list[int | None]] = {}
+    for broker in sorted({name for each in shown for name in each}):
+        pairs = [each[broker] for each in shown if broker in each]
+        found[broker] = [_first(pair[place] for pair in pairs) for place in range(2)]
+    return found
+
+
+def _first(times: Iterable[int | None]) -> int | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def is_half(shown: Shown) -> Column:
+    """Whether a row of REQUESTS is of half a line; false in rows of a table of requests, which is
+    no log."""
+    from pyspark.sql import functions as f
+
+    limits = [_by_broker(shown, place) for place in range(2)]
+    limit = f.when(f.expr(_LACKS_REQUEST), limits[0]).otherwise(limits[1])
+    is_log = f.col("line").isNotNull() & f.col("rule").isNull()
+    return f.coalesce(is_log & (f.unix_micros("time") >= limit), f.lit(False))
+
+
+def _by_broker(shown: Shown, place: int) -> Column:
+    from pyspark.sql import functions as f
+
+    known = [(name, pair[place]) for name, pair in shown.items() if pair[place] is not None]
+    if not known:
+        return f.lit(None).cast("bigint")
+    pairs = (f.lit(each) for pair in known for each in pair)
+    return f.try_element_at(f.create_map(*pairs), f.col("broker"))
+
+
+def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
+    """Rows of ``requests.READ``, with the half lines among them rejected, and what each of these
+    may have been. ``broken`` are others that are half lines, by their file and line, and ``why``;
+    those without a reason are ambiguous."""
+    from pyspark.sql import functions as f
+
+    half = is_half(shown) & f.expr(_LINE)
+    reason: Column = f.lit(HALF)
+    rows = read
+    if broken is not None:
+        rows = read.join(broken.withColumn("is_marked", f.lit(True)), ["file", "line"], "left")
+        half |= f.expr(f"why IS NOT NULL AND rule IS NULL AND {_LINE}")
+        reason = f.coalesce("why", reason)
+        may_be_part = f.coalesce(f.col("is_marked") & f.expr(_LINE), f.lit(False))
+        rows = rows.withColumn("ambiguous", f.col("ambiguous") | may_be_part)
+    parts = f.when(half, f.array(f.lit("rejected"), f.lit("possible"))).otherwise(
+        f.array(f.lit("whole"))
+    )
+    rows = rows.withColumn("part", f.explode(parts))
+    part, columns = f.col("part"), dict[str, Any]()
+    kept = ("file", "line")
+    is_rejected, is_possible = part == "rejected", part == "possible"
+    for name in (each for each in REQUESTS.columns if each not in kept):
+        columns[name] = f.when(~is_rejected, f.col(name))
+    no_end = f.expr(_LACKS_REQUEST)
+    ends_soon = f.lit("LITERAL:").startswith(f.col("resource_name"))
+    columns["resource_name"] = f.when(is_possible & no_end & ends_soon, "").when(
+        ~is_rejected, f.col("resource_name")
+    )
+    columns["pattern_type"] = f.when(is_possible & no_end, "PREFIXED").when(
+        ~is_rejected, f.col("pattern_type")
+    )
+    columns["text"] = f.when(is_rejected, f.coalesce("text", _written())).when(
+        part == "whole", f.col("text")
+    )
+    columns["reason"] = f.when(is_rejected, reason).when(part == "whole", f.col("reason"))
+    columns["possible"] = f.when(is_possible, f.lit(True)).otherwise(f.col("possible"))
+    return rows.withColumns(columns).select(*read.columns)
+
+
+def _written() -> Column:
+    """The line that a row of REQUESTS was read from, as far as the row has it."""
+    from pyspark.sql import functions as f
+
+    return f.expr(
+        "concat('Principal = ', principal, ' is ', initcap(result), ' operation = ', operation,"
+        " ' from host = ', host, ' on resource = ', resource_type, ':', pattern_type, ':',"
+        " resource_name, coalesce(concat(' for request = ', request_name), ''),"
+        " coalesce(concat(' with resourceRefCount = ', resource_reference_count), ''))"
+    )
+
+
+def as_read(requests: DataFrame) -> DataFrame:
+    """Rows of REQUESTS as rows of ``requests.READ``."""
+    nothing = frame_of(requests.sparkSession, [], READ)
+    return nothing.unionByName(requests, allowMissingColumns=True)

@@ -1,0 +1,178 @@
+"""What brokers answered, as rows of REQUESTS, from a table of requests; and the rows of which all
+audit lines are made.
+
+Rows come beside what was rejected, so that a file is read once for both. This module must not
+know how a line is read, nor what becomes of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # Spark reads the hints of what a worker runs
+
+from authorizer.audit.layouts import TIMES_END_US
+from authorizer.audit.line import by_plain_name
+from authorizer.engine.decide import AuthorizationResult
+from metalog.acl import Operation, PatternType, ResourceType
+from metalog.client_host import client_host
+from metalog.errors import InvalidRequest
+from metalog_spark.session import errors_of_spark, first_line
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import POSSIBLE, REQUESTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+READ: Final = (
+    f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, start BIGINT,"
+    " lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
+)
+"""Rows of three tables: ``possible`` is true in those of POSSIBLE and else null, ``reason`` is
+null in those of REQUESTS. And a row for each split of a file, which has ``lines``."""
+ONLY_READ: Final = ("text", "reason", "possible", "start", "lines", "bytes", "size", "head")
+"""The columns that REQUESTS has not."""
+IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
+NEEDED: Final = (
+    *("time", "principal", "host", "operation", "resource_type", "resource_name", "result"),
+)
+_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or no UTF-8"
+_OUT_OF_TIME: Final = "its time is not of the years 1970 to 9999"
+_WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
+    "operation": by_plain_name(Operation),
+    "resource_type": by_plain_name(ResourceType),
+    "pattern_type": {"LITERAL": PatternType.LITERAL},
+    "result": by_plain_name(AuthorizationResult),
+}
+"""What stands in a column by words of any spelling; a request is for one name, never a prefix."""
+_NO_WORDS: Final = {
+    "operation": "its operation is none of Kafka's",
+    "resource_type": "its resource_type is none of Kafka's",
+    "pattern_type": "its pattern_type is not LITERAL, and requests have no other",
+    "result": "its result is neither ALLOWED nor DENIED",
+}
+
+
+def spread(
+    session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
+) -> DataFrame:
+    """What ``work`` yields for each number below ``tasks``, each in a task of its own."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                yield from work(task)
+
+    return session.range(0, tasks, 1, max(tasks, 1)).mapInArrow(run, schema)
+
+
+def read_table(session: SparkSession, path: str) -> DataFrame:
+    """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``.
+
+    It needs the columns that say what was asked and answered, and when, ``time`` as a timestamp
+    or text; words may be spelt as any Kafka does, and hosts as anybody does. Of the others, where
+    they are lacking or null, ``broker`` is the table's name, ``pattern_type`` LITERAL,
+    ``ambiguous`` false, and the rest null.
+    """
+    from pyspark.sql import functions as f
+
+    table = _parquet(session, path)
+    lacking = [name for name in NEEDED if name not in table.columns]
+    if lacking:
+        raise InvalidRequest(f"{path}: no table of requests: it has no column {lacking[0]}")
+    _check_has_times(table, path)
+    broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
+    assumed = {"broker": broker, "pattern_type": "LITERAL", "ambiguous": False}
+    columns = {
+        field.name: (f.col(field.name) if field.name in table.columns else f.lit(None)).try_cast(
+            field.dataType
+        )
+        for field in frame_of(session, [], REQUESTS.schema).schema
+    }
+    columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
+    columns["host"] = _java_text(columns["host"])
+    columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
+    is_lacking = f.greatest(*(_is_lacking(columns[name]) for name in NEEDED))
+    reason = f.when(is_lacking, _LACKING).when(_is_out_of_time(columns["time"]), _OUT_OF_TIME)
+    for name, known in _WORDS.items():
+        columns[name] = _word(columns[name], known)
+        reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
+    text = f.when(reason.isNotNull(), f.to_json(f.struct("*")))
+    named = [column.alias(name) for name, column in columns.items()]
+    found = table.select(*named, text.alias("text"), reason.alias("reason"))
+    return frame_of(session, [], READ).unionByName(found, allowMissingColumns=True)
+
+
+def _check_has_times(table: DataFrame, path: str) -> None:
+    """A number could be of seconds, milliseconds or microseconds; Spark takes it for seconds."""
+    kind = table.schema["time"].dataType.simpleString()
+    if not kind.startswith(("timestamp", "string")):
+        raise InvalidRequest(
+            f"{path}: its column time is {kind}, not a timestamp; write the table anew with one,"
+            " as Spark's timestamp_millis(time) makes it of milliseconds"
+        )
+
+
+def _is_lacking(column: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    return column.isNull() | ~f.is_valid_utf8(column.cast("string"))
+
+
+def _is_out_of_time(time: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    micros = f.unix_micros(time)
+    return (micros < 0) | (micros >= TIMES_END_US)
+
+
+def _word(column: Column, known: Mapping[str, Enum]) -> Column:
+    """Null where it is not ``known``."""
+    from pyspark.sql import functions as f
+
+    plain = f.upper(f.replace(f.trim(column), f.lit("_"), f.lit("")))
+    pairs = (f.lit(each) for plain, member in known.items() for each in (plain, member.name))
+    return f.try_element_at(f.create_map(*pairs), plain)
+
+
+def _java_text(hosts: Column) -> Column:
+    """As brokers write hosts; each different one is looked at once a batch."""
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    def spell(column: pa.Array) -> pa.Array:
+        coded = column.dictionary_encode()
+        spelled = [_client_host(host) for host in coded.dictionary.cast(pa.binary()).to_pylist()]
+        return pa.array(spelled, pa.binary()).view(column.type).take(coded.indices)
+
+    return arrow_udf(spell, "STRING")(hosts)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
+
+
+def _client_host(host: bytes) -> bytes:
+    """What is not ASCII, be it UTF-8 or not, is not an address."""
+    return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
+
+
+def _parquet(session: SparkSession, path: str) -> DataFrame:
+    try:
+        table = session.read.parquet(path)
+        return table.select("*") if table.columns else table
+    except errors_of_spark() as error:
+        said = first_line(error)
+        raise InvalidRequest(f"{path}: no Parquet table can be read there: {said}") from None
+
+
+def requests_of(read: DataFrame) -> DataFrame:
+    """The rows of REQUESTS among rows of ``READ``."""
+    return read.where(IS_REQUEST).drop(*ONLY_READ)
+
+
+def possible_of(read: DataFrame) -> DataFrame:
+    """The rows of POSSIBLE among rows of ``READ``."""
+    return read.where("possible").select(*POSSIBLE.columns)
+
+
+def rejected_of(read: DataFrame) -> DataFrame:
+    """The rows of REJECTED among rows of ``READ``."""
+    return read.where("reason IS NOT NULL").select("file", "line", "text", "reason")

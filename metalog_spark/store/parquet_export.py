@@ -1,0 +1,79 @@
+"""Writes the tables in force as plain Parquet elsewhere, a folder a table.
+
+On this machine's disk the whole export appears by one rename. Elsewhere Spark's committers alone
+say what is whole: a table is when it has ``_SUCCESS``. This module must not know what a row means.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from metalog_spark.store.preflight import check_is_new, check_is_outside
+from metalog_spark.store.table_store import literal
+from metalog_spark.store.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.store.table_store import Tables
+
+
+class Exported(NamedTuple):
+    """How many rows of a table were written."""
+
+    table: str
+    rows: int
+
+
+def check_target(folder: str, out: str, *, is_here: bool) -> None:
+    """``InvalidTarget`` where ``out`` lies in the folder of the tables, or, if it ``is_here``, on
+    this machine's disk, has files."""
+    check_is_outside(literal(out), "the tables' folder", folder)
+    if is_here:
+        check_is_new(out)
+
+
+def export(
+    tables: Tables, out: str, *, is_here: bool, doing: Callable[[str], None] = lambda _: None
+) -> list[Exported]:
+    """Writes all tables into ``out``, which ``check_target`` let pass; ``doing`` gets what goes
+    on."""
+    place = literal(out)
+    if not is_here:
+        return _written(tables, place, doing)
+    whole = Path(place)
+    part = whole.with_name(f".{whole.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        exported = _written(tables, str(part), doing)
+        part.rename(whole)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return exported
+
+
+def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[Exported]:
+    from pyspark.sql import functions as f
+
+    counted = []
+    for name, table in TABLES.items():
+        doing(f"writing {name}")
+        _write(table, tables.read(table), f"{place}/{name}")
+        rows = tables.session.read.schema(table.schema).parquet(f"{place}/{name}")
+        counted.append(rows.agg(f.lit(name).alias("table"), f.count("*").alias("rows")))
+    doing("counting rows")
+    written = reduce(lambda one, other: one.unionAll(other), counted).collect()
+    return [Exported(*row) for row in written]
+
+
+def _write(table: Table, rows: DataFrame, place: str) -> None:
+    """Days in files of their own, few of them. A table without rows has one file, whose columns a
+    reader finds."""
+    writer = rows.hint("rebalance", *table.partitions).write
+    if table.partitions and not rows.isEmpty():
+        writer = writer.partitionBy(*table.partitions)
+    writer.parquet(place)

@@ -1,0 +1,143 @@
+"""Plain Parquet beside the tables: ``FOLDER/current`` has the files in force and no others.
+
+The store keeps replaced rows beside those in force, and only its commit log tells them apart.
+So each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
+points the symbolic link ``current`` to it: at every moment ``current`` is one commit, whole.
+A version never changes, so a reader that resolves the link first stays with one commit. This
+module must not know Spark, nor what a row means.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from metalog_spark.store.arrow import table_of
+from metalog_spark.store.commit_log import LIST, Contents, replayed
+from metalog_spark.store.tables import TABLES, Table
+
+CURRENT: Final = "current"
+VERSIONS: Final = "versions"
+_KEPT: Final = 3
+"""So many versions stay, the newest among them, for readers that have begun."""
+_PASSED_OVER: Final = ("_", ".")
+"""How names begin of files that are not of a table."""
+_PARQUET: Final = ".parquet"
+_NO_DAY: Final = "1970-01-01"
+_EMPTY: Final = f"no-rows{_PARQUET}"
+
+
+def publish(folder: Path, contents: Contents) -> None:
+    """Points ``current`` of ``folder`` to the files that ``contents`` has in force, where this
+    machine's disk has that folder and those contents."""
+    if not _is_on_this_disk(folder, contents):
+        return
+    versions = folder / VERSIONS
+    made, version = versions / f".{contents.serial}", versions / str(contents.serial)
+    shutil.rmtree(made, ignore_errors=True)
+    for table in TABLES.values():
+        _fill(made / table.name, table, in_force(folder, table.name, contents))
+    if set(_paths(made)) != set(_paths(version)):
+        shutil.rmtree(version, ignore_errors=True)
+        made.rename(version)
+    _point(folder / CURRENT, version.relative_to(folder))
+    _remove_old(versions, contents.serial)
+
+
+def in_force(folder: Path, table: str, contents: Contents) -> Mapping[str, Path]:
+    """The table's files in force by their paths below the table, days among them."""
+    laid = contents.days.get(table, ())
+    newest = {day: each.place for each in laid for day in each.days}
+    of_days = {each.place for each in laid}
+    found = {}
+    for place in contents.places_of(table):
+        for file in _files(folder / place):
+            path = file.relative_to(folder / place)
+            owner = newest.get(_day_of(path))
+            if owner == place if place in of_days else owner is None:
+                found[str(path.with_name(f"{Path(place).name}-{path.name}"))] = file
+    return found
+
+
+def lines_of(commit_log: Path) -> Iterator[str]:
+    """The lines of a commit log on this machine's disk."""
+    for file in commit_log.iterdir():
+        if file.is_file() and not file.name.startswith(_PASSED_OVER):
+            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+            yield from filter(None, lines)
+
+
+def _is_on_this_disk(folder: Path, contents: Contents) -> bool:
+    """Spark may have its files elsewhere, under the same path."""
+    log = folder / LIST
+    found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
+    return found is not None and found.serial == contents.serial
+
+
+def _paths(version: Path) -> Iterator[Path]:
+    return (file.relative_to(version) for file in _files(version))
+
+
+def _files(place: Path) -> Iterator[Path]:
+    for above, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if not name.startswith(_PASSED_OVER)]
+        for name in names:
+            if name.endswith(_PARQUET) and not name.startswith(_PASSED_OVER):
+                yield Path(above, name)
+
+
+def _day_of(path: Path) -> str:
+    """The value of the folder ``day=VALUE`` that ``path`` begins with; empty without one."""
+    return path.parts[0].partition("=")[2] if len(path.parts) > 1 else ""
+
+
+def _fill(place: Path, table: Table, files: Mapping[str, Path]) -> None:
+    for path, file in files.items():
+        target = place / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link(file, target)
+    if not files:
+        _write_empty(place, table)
+
+
+def _link(file: Path, target: Path) -> None:
+    """A copy where the disk has no hard links."""
+    try:
+        target.hardlink_to(file)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(file, target)
+
+
+def _write_empty(place: Path, table: Table) -> None:
+    """One file without rows, so that a pattern finds the table's columns."""
+    from pyarrow import parquet
+
+    rows = table_of([], table.schema)
+    for name in table.partitions:
+        place /= f"{name}={_NO_DAY}"
+        rows = rows.drop_columns([name])
+    place.mkdir(parents=True)
+    parquet.write_table(rows, place / _EMPTY)
+
+
+def _point(link: Path, version: Path) -> None:
+    """One rename: a reader finds the old version or the new one."""
+    made = link.with_name(f".{link.name}")
+    made.unlink(missing_ok=True)
+    made.symlink_to(version)
+    made.replace(link)
+
+
+def _remove_old(versions: Path, newest: int) -> None:
+    numbers = sorted(int(each.name) for each in versions.iterdir() if each.name.isdigit())
+    kept = {newest, *numbers[-_KEPT:]}
+    for each in versions.iterdir():
+        if not (each.name.isdigit() and int(each.name) in kept):
+            with suppress(OSError):
+                shutil.rmtree(each)

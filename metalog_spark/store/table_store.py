@@ -1,0 +1,383 @@
+"""The folder of a pipeline: its tables, and the list of changes that says which are in force.
+
+The list is a log, too: one small JSON line a change, read back by replay. Rows are written
+beside those in force, a whole table or some days of one, and then the list says so, for one
+table or for many at one moment: a reader or a crash sees the old rows or the new. All
+is read and written by Spark, so that a folder may lie wherever Spark can write, and two who
+write to one at once are not held apart here. This module must not know what a row means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.interrupts import uninterrupted
+from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.commit_log import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
+from metalog_spark.store.local_path import local_path
+from metalog_spark.store.plain_view import publish
+from metalog_spark.store.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
+
+_FORMAT: Final = "parquet"
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
+_PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
+_SIDES: Final = ("a", "b")
+_MOST_DAYS: Final = 8
+"""So many places with days lie over a table before it is written anew as a whole."""
+FOLLOWED: Final = "followed"
+"""The fact that says what ``metalog pipeline follow`` reads into a folder."""
+_PLACE: Final = "place="
+_JOINED: Final = "joined-"
+_NOT_THERE: Final = "PATH_NOT_FOUND"
+_OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
+"""The keys of a change after which other files are in force."""
+T = TypeVar("T")
+
+
+class Tables:
+    """The tables in ``path``, a folder or a URI that Spark can write to.
+
+    ``make`` one before the first table is written; ``open`` one that a build has made.
+    """
+
+    def __init__(self, session: SparkSession, path: str | Path, contents: Contents) -> None:
+        self.session = session
+        self.path = placed(path)
+        self._contents = self._written = contents
+        self._held: list[Mapping[str, Any]] | None = None
+        self._made: dict[Callable[..., Any], tuple[tuple[Any, ...], Any]] = {}
+
+    @classmethod
+    def open(cls, session: SparkSession, path: str | Path) -> Tables:
+        """``InvalidSource`` where ``path`` is not there, or no pipeline's folder."""
+        contents = _read_list(session, literal(path))
+        if contents is None:
+            raise no_folder(path)
+        return cls(session, path, contents)
+
+    @classmethod
+    def make(cls, session: SparkSession, path: str | Path) -> Tables:
+        """A pipeline's folder as it is, or a new one, of which there is nothing until something is
+        written; ``InvalidTarget`` where other files lie."""
+        place = literal(path)
+        contents = _read_list(session, place)
+        if contents is None:
+            _check_is_empty(session, path)
+            return cls(session, path, NOTHING)
+        tables = cls(session, path, contents)
+        tables._publish()
+        return tables
+
+    @property
+    def contents(self) -> Contents:
+        """The commit log of the folder: which files are in force."""
+        return self._contents
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was said of the tables by ``state``: JSON values by name."""
+        return self._contents.facts
+
+    def state(self, **facts: Any) -> None:
+        """Keep ``facts`` (what can be JSON) beside the tables; those that it had, of other
+        names, stay."""
+        if any(self.facts.get(name) != value for name, value in facts.items()):
+            self._note({"facts": facts})
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is changed within the block is so from its end on, all at one moment; if it
+        raises, or the process dies, nothing is. No table is replaced twice in it. Ctrl-C at that
+        moment comes when it is over."""
+        self._held = []
+        try:
+            yield
+            held = self._held
+        except BaseException:
+            self._contents = self._written
+            raise
+        finally:
+            self._held = None
+        if held:
+            self._contents = self._written
+            with uninterrupted():
+                self._note({"all": held})
+
+    def mark(self, name: str, number: int) -> None:
+        """Keep ``number`` beside the list, for who does not write the list: if two jobs of
+        Spark's append to one place at once, one undoes the other."""
+        self._append(name, str(number))
+
+    def marked(self, name: str) -> int | None:
+        """The greatest number that was kept so."""
+        rows = _rows(self.session, self._inside(name))
+        return max(map(int, rows), default=None) if rows else None
+
+    def has(self, table: Table) -> bool:
+        """Whether the table was ever written."""
+        return bool(self._places(table))
+
+    def read(self, table: Table) -> DataFrame:
+        """The rows in force, in the table's own schema; none where it was never written."""
+        places = self._places(table)
+        if not places:
+            return frame_of(self.session, [], table.schema)
+        rows = self._loaded(table, places)
+        if table.name in self._contents.days:
+            rows = rows.where(_is_newest(table, self._contents.days[table.name]))
+        return rows.drop("place")
+
+    def once(self, table: Table, make: Callable[[DataFrame], T]) -> T:
+        """What ``make`` makes of the rows in force, made once as long as they are in force."""
+        now = self._contents.serial, *self._places(table)
+        known = self._made.get(make)
+        if known is None or known[0] != now:
+            known = self._made[make] = now, make(self.read(table))
+        made: T = known[1]
+        return made
+
+    def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
+        """A Connect server looks for the places no sooner than it is asked for the columns."""
+        from pyspark.errors import AnalysisException
+
+        read = self.session.read.format(_FORMAT).schema(table.schema)
+        read = read.option("basePath", self._inside(table.name))
+        try:
+            rows = read.load([self._inside(place) for place in places])
+            return rows.select("*") if rows.columns else rows
+        except AnalysisException as error:
+            if error.getCondition() == _NOT_THERE:
+                raise lacks_table(self.path, table.name) from None
+            raise
+
+    def _places(self, table: Table) -> list[str]:
+        return self._contents.places_of(table.name)
+
+    def replace(self, table: Table, rows: DataFrame) -> None:
+        """These rows are the table from now on; a reader sees the old or the new."""
+        self._check_is_not_added_to(table)
+        place = self._other_side(table)
+        self._write(table, rows, place)
+        self._note({"places": {table.name: place}})
+
+    def commit(
+        self,
+        batch: str,
+        *,
+        added: Mapping[Table, DataFrame],
+        replaced: Mapping[Table, DataFrame],
+        **facts: Any,
+    ) -> None:
+        """Add rows to some tables, replace others, and keep ``facts``: at one moment, or not.
+
+        What a batch of that name left behind which came to nothing is overwritten; one that was
+        committed must not be committed again.
+        """
+        parts = {table.name: _place(table, batch) for table in added}
+        places = {table.name: self._other_side(table) for table in replaced}
+        for table, rows in added.items():
+            self._write(table, rows, parts[table.name])
+        for table, rows in replaced.items():
+            self._write(table, rows, places[table.name])
+        self._note({"parts": parts, "places": places, "facts": facts})
+
+    def join(self, table: Table, most: int) -> None:
+        """Make one place of those that were added to ``table``, if there are more than ``most``
+        that were not joined yet."""
+        added = self._contents.parts.get(table.name, ())
+        added = tuple(place for place in added if not _name(place).startswith(_JOINED))
+        if len(added) > most:
+            place = _place(table, f"{_JOINED}{self._contents.serial}")
+            self._write(table, self._loaded(table, added), place)
+            self._note({"joined": {table.name: [place, added]}})
+
+    def _other_side(self, table: Table) -> str:
+        current = self._written.places.get(table.name)
+        return next(place for side in _SIDES if (place := _place(table, side)) != current)
+
+    def replace_days(self, table: Table, rows: DataFrame, days: Iterable[object]) -> None:
+        """``rows``, of no other ``days`` (values of the partition), are all that the table has of
+        them from now on; the others stay."""
+        if not table.partitions:
+            raise InvalidRequest(f"the table {table.name} is not divided; replace it as a whole")
+        self._check_is_not_added_to(table)
+        whole = self._contents.places.get(table.name)
+        if whole is None:
+            self.replace(table, rows)
+            return
+        laid = len(self._contents.days.get(table.name, ()))
+        place, values = f"{whole}{laid + 1}", sorted(map(str, days))
+        if not values:
+            return
+        self._write(table, rows, place)
+        self._note({"days": {table.name: [place, values]}})
+        if laid == _MOST_DAYS:
+            self.replace(table, self.read(table))
+
+    def _check_is_not_added_to(self, table: Table) -> None:
+        if table.name in self._contents.parts:
+            raise InvalidTarget(
+                f"{self.path}: metalog pipeline follow adds to its table {table.name}; "
+                "build into a folder of its own"
+            )
+
+    def _write(self, table: Table, rows: DataFrame, place: str) -> None:
+        self._begin()
+        self._writer(table, rows).save(self._inside(place))
+
+    def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
+        writer = rows.select(*table.columns).write.format(_FORMAT).mode("overwrite")
+        writer = writer.option("partitionOverwriteMode", "static")
+        return writer.partitionBy(*table.partitions) if table.partitions else writer
+
+    def _inside(self, place: str) -> str:
+        return f"{self.path}/{place}"
+
+    def _note(self, change: Mapping[str, Any]) -> None:
+        if self._held is not None:
+            self._held.append(change)
+            self._contents = self._contents.after(change)
+            return
+        self._begin()
+        self._contents = self._written = self._said(change)
+        if not _OF_ROWS.isdisjoint(change):
+            self._publish()
+
+    def _publish(self) -> None:
+        """The plain view of what is in force; one that a killed process left behind, too."""
+        publish(Path(local_path(self.path)), self._written)
+
+    def _begin(self) -> None:
+        """The first line of the list, before anything lies here that is not known by it."""
+        if self._written.serial == 0:
+            self._written = self._said({"kind": KIND, "version": VERSION, "format": _FORMAT})
+            self._contents = self._contents._replace(serial=self._written.serial)
+
+    def _said(self, change: Mapping[str, Any]) -> Contents:
+        """What there is after ``change``, which is the list's next line."""
+        serial = self._written.serial + 1
+        known = {"serial": serial, "written_ns": time.time_ns()}
+        self._append(LIST, json.dumps({**known, **change}, sort_keys=True))
+        return self._written.after(change)._replace(serial=serial)
+
+    def _append(self, place: str, line: str) -> None:
+        said = frame_of(self.session, [(line,)], "value STRING")
+        said.write.mode("append").text(self._inside(place))
+
+
+def _place(table: Table, name: str) -> str:
+    """So that Spark takes several places for one table, of which days are a further division."""
+    return f"{table.name}/{_PLACE}{name}"
+
+
+def _name(place: str) -> str:
+    return place.partition(_PLACE)[2]
+
+
+def _read_list(session: SparkSession, path: str) -> Contents | None:
+    """None where there is no such list."""
+    return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
+
+
+def _is_newest(table: Table, laid: Sequence[Days]) -> Column:
+    """Whether a row is of the last place that has its day."""
+    from pyspark.sql import functions as f
+
+    [key] = table.partitions
+    place, day = f.col("place"), f.col(key).cast("string")
+    newest = {value: _name(each.place) for each in laid for value in each.days}
+    is_below = ~place.isin([_name(each.place) for each in laid])
+    is_newest = is_below & ~f.coalesce(day.isin(list(newest)), f.lit(False))
+    for name in dict.fromkeys(newest.values()):
+        own = [value for value, last in newest.items() if last == name]
+        is_newest |= (place == name) & day.isin(own)
+    return is_newest
+
+
+def _rows(session: SparkSession, path: str) -> list[str] | None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return [row.value for row in session.read.text(path).collect()]
+    except AnalysisException as error:
+        if error.getCondition() == _NOT_THERE:
+            return None
+        raise
+
+
+def _check_is_empty(session: SparkSession, path: str | Path) -> None:
+    """``InvalidTarget`` where anything lies that is no folder."""
+    from pyspark.errors import AnalysisException
+
+    read = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    try:
+        first = read.load(placed(path)).select("path").first()
+    except AnalysisException as error:
+        if error.getCondition() == _NOT_THERE:
+            return
+        raise
+    if first is not None:
+        raise occupied(path, by=local_path(first.path))
+
+
+def occupied(path: str | Path, *, by: str) -> InvalidTarget:
+    """What to say where a file lies in what is to be a pipeline's folder, or is it."""
+    there = "is a file" if by == placed(path) else "holds files that are no pipeline's"
+    return InvalidTarget(
+        f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
+        " made"
+    )
+
+
+def no_folder(path: str | Path) -> InvalidSource:
+    """What to say where no pipeline's folder is."""
+    return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
+
+
+def lacks_table(path: str | Path, name: str) -> InvalidSource:
+    """What to say where a table was written and is gone."""
+    return InvalidSource(
+        f"{path}: its table {name} is gone; take the folder back whole from a copy, or make another"
+    )
+
+
+def check_is_built(path: str | Path, contents: Contents) -> None:
+    """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
+    if FOLLOWED in contents.facts:
+        raise InvalidTarget(
+            f"{path}: metalog pipeline follow fills it; build into a folder of its own"
+        )
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether Spark takes it for one."""
+    return _PATTERN.search(str(path)) is not None
+
+
+def literal(path: str | Path) -> str:
+    """``placed``; ``InvalidRequest`` where Spark would not read what it wrote there."""
+    if not str(path):
+        raise InvalidRequest("a folder is named by nothing: is a variable of the shell empty?")
+    place = placed(path)
+    if found := _PATTERN.search(place):
+        raise InvalidRequest(
+            f"{place}: Spark takes the {found[0]} in it for part of a pattern;"
+            " name a folder without * ? [ ] { } or \\"
+        )
+    return place
+
+
+def placed(path: str | Path) -> str:
+    """A URI as it is, a path made absolute."""
+    text = str(path).rstrip("/") or "/"
+    return text if _SCHEME.match(text) else str(Path(text).absolute())
