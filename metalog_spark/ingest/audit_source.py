@@ -18,7 +18,7 @@ import pyarrow as pa  # Spark reads the hints of what a worker runs
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
 from metalog_spark.ingest.requests import READ
-from metalog_spark.session import errors_of_spark
+from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import placed
 
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
+_WITH_A_COLON: Final = "Relative path in absolute URI: "
+"""Hadoop's error where a pattern meets a name with a colon."""
+_AS_ON_THE_DISK: Final = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+"""Options of a reader, so that they hold on Connect too: Hadoop's own file system of a disk looks
+for a file of checksums beside each file, and cannot name that of a file with a colon."""
 _PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
@@ -55,6 +63,12 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
         files = reader.load(_literal(place) if Path(place).exists() else place)
         return files.selectExpr(_LOCAL, "length", "modificationTime AS modified")
     except errors_of_spark() as error:
+        if _WITH_A_COLON in str(error):
+            name = first_line(error).partition(_WITH_A_COLON)[2]
+            raise InvalidRequest(
+                f"{pattern}: no pattern can be matched beside the name {name!r}, as it has a colon:"
+                f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
+            ) from None
         if getattr(error, "getCondition", str)() != _NOT_THERE:
             raise
         raise InvalidRequest(f"{pattern}: no such file, and none that matches") from None
@@ -87,7 +101,7 @@ def _plain(
 
         return read_splits(batches, zone, pattern)
 
-    lines = session.read.option("lineSep", "\n").text(list(map(_literal, paths)))
+    lines = session.read.options(**_AS_ON_THE_DISK, lineSep="\n").text(list(map(_literal, paths)))
     where = ("_metadata.file_path", "_metadata.file_block_start", "_metadata.file_size")
     return lines.selectExpr(LINES, *where).mapInArrow(read, READ)
 
@@ -100,7 +114,8 @@ def _packed(
 
         return read_packed(batches, zone, pattern)
 
-    files = session.read.format("binaryFile").load(list(map(_literal, paths)))
+    reader = session.read.format("binaryFile").options(**_AS_ON_THE_DISK)
+    files = reader.load(list(map(_literal, paths)))
     return files.selectExpr("path", "content").mapInArrow(read, READ)
 
 
