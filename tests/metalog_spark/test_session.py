@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import socket
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from cases import REPOSITORY
 from command import run_python
 from kafka_tools import free_ports
 from pyspark.errors import PySparkException
@@ -161,6 +164,24 @@ def test_what_is_sent_to_workers_is_enough(tmp_path: Path) -> None:
     done = run_python("-P", "-c", code)
     assert done.returncode == 0, done.stderr
     assert "ours.zip" in done.stdout
+
+
+def test_what_is_sent_to_workers_imports_nothing_else_of_ours(tmp_path: Path) -> None:
+    """Each import in the archive is of a package in it, or of one that is installed beside."""
+    write_packages(tmp_path / "ours.zip")
+    sent, imported = set(), set()
+    with zipfile.ZipFile(tmp_path / "ours.zip") as packed:
+        for name in packed.namelist():
+            sent.add(name.partition("/")[0])
+            for node in ast.walk(ast.parse(packed.read(name))):
+                if isinstance(node, ast.Import):
+                    imported.update(each.name for each in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    imported.add(node.module)
+    packages = {name.partition(".")[0] for name in imported}
+    ours = {name for name in packages if (REPOSITORY / name / "__init__.py").is_file()}
+    assert ours > {"metalog", "metalog_spark"}
+    assert ours <= sent
 
 
 def test_a_session_is_utc_and_ansi(spark: SparkSession) -> None:
