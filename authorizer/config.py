@@ -18,6 +18,7 @@ CONTROLLER_LISTENERS: Final = "controller.listener.names"
 STALE_DENY_AFTER: Final = "stale.deny.after.ms"
 ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 
+CONFIG_PROVIDERS: Final = "config.providers"
 _KEYS: Final = (
     SUPER_USERS,
     ALLOW_EVERYONE,
@@ -28,6 +29,8 @@ _KEYS: Final = (
 _ALIKE: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 _LONGEST_NUMBER: Final = 18
+_INDIRECT: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
+"""``${PROVIDER:KEY}``, which a provider replaces (KIP-297)."""
 _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
@@ -50,7 +53,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     """The configuration, and what is odd about it, a line each.
 
     ``InvalidRequest`` where Kafka would refuse to start: a super user without a colon, or
-    ZooKeeper mode (KIP-801).
+    ZooKeeper mode (KIP-801); and where a value is kept elsewhere, by a provider.
     Keys that are not the authorizer's are left alone, unless they look like a slip of one.
     """
     if ZOOKEEPER_CONNECT in properties:
@@ -58,6 +61,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
             f"{ZOOKEEPER_CONNECT}: a node that keeps its ACLs in ZooKeeper does not decide by a "
             "metadata log (KIP-801); take the configuration of a KRaft node"
         )
+    _check_resolved(properties)
     if not isinstance(properties.get(SUPER_USERS), str | None):
         raise InvalidRequest(f"{SUPER_USERS}: give one text, its users separated by semicolons")
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
@@ -74,6 +78,18 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         _milliseconds(_text(properties, STALE_DENY_AFTER)),
     )
     return config, warnings
+
+
+def _check_resolved(properties: Mapping[str, object]) -> None:
+    """Where a provider has a value, nothing here says who is a super user."""
+    if not _text(properties, CONFIG_PROVIDERS):
+        return
+    for key in _KEYS:
+        if _INDIRECT.search(_text(properties, key)):
+            raise InvalidRequest(
+                f"{key}={_text(properties, key)}: {CONFIG_PROVIDERS} are not asked; "
+                "write the value itself"
+            )
 
 
 def _misspelt(keys: Iterable[str]) -> list[str]:

@@ -110,7 +110,7 @@ def _opened(url: str, base: Path, files: Files) -> tuple[str, OpenedLog | Store]
 
 
 def _opened_file(path: Path, files: Files) -> Store:
-    if path.suffix in STORE_SUFFIXES:
+    if path.suffix.lower() in STORE_SUFFIXES:
         return FileStore(path, files)
     raise InvalidSource(
         f"{path}: a file of a kind that is not read; its name tells, by ending in {SEGMENT_SUFFIX}"

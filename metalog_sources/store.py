@@ -95,8 +95,14 @@ class FileStore:
     def state(self) -> StoreState:
         if not self._files.is_folder(self._path):
             return self._read(self._path)
-        paths = list(yaml_files(self._path, self._files))
-        return StoreState(joined(self._read(path).document for path in paths))
+        found = list(_visible_files(self._path, self._files))
+        document = joined(self._read(path).document for path in found if _is_yaml(path))
+        left_out = tuple(
+            f"{path}: left out: of a folder only {' and '.join(YAML_SUFFIXES)} files are read"
+            for path in found
+            if _suffix(path) in SUFFIXES and not _is_yaml(path)
+        )
+        return StoreState(document, left_out)
 
     def _read(self, path: Path) -> StoreState:
         document, problems, *_ = self._parsed(path)
@@ -108,33 +114,33 @@ class FileStore:
             data = read_whole(self._files, path)
         except OSError as error:
             raise unreadable(path, error) from None
-        if path.suffix == ".avro":
+        if _suffix(path) == ".avro":
             from metalog_sources.formats.avro import read_avro
 
             document, problem = read_avro(data, str(path))
             return StoreState(document, () if problem is None else (problem,))
         try:
-            text = data.decode("utf-8" if path.suffix == _SCRIPT else "utf-8-sig")
+            text = data.decode("utf-8" if _suffix(path) == _SCRIPT else "utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise InvalidSource(f"{path}, line {line}: no UTF-8; save it as UTF-8") from None
         missing = marks_in(text)
-        if missing and path.suffix == ".csv":
+        if missing and _suffix(path) == ".csv":
             text = re.sub(f"(?m)^{MARK}.*", "", text)
         document = _reader(path, text)(text, str(path))
         return StoreState(document._replace(missing=(*document.missing, *missing)))
 
 
 def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
-    if path.suffix in YAML_SUFFIXES or (is_descriptor(path) and text.lstrip()[:1] != "{"):
+    if _suffix(path) in YAML_SUFFIXES or (is_descriptor(path) and text.lstrip()[:1] != "{"):
         from metalog_sources.formats.yaml import read_yaml
 
         return read_yaml
-    if path.suffix == ".csv":
+    if _suffix(path) == ".csv":
         from metalog_sources.formats.csv import read_csv
 
         return read_csv
-    if path.suffix == _SCRIPT:
+    if _suffix(path) == _SCRIPT:
         from metalog_sources.formats.kafka_acls import read_kafka_acls
 
         return read_kafka_acls
@@ -148,20 +154,40 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False
-    return next(yaml_files(folder, files), None) is not None
+    return any(map(_is_yaml, _visible_files(folder, files, is_whole=False)))
 
 
-def yaml_files(folder: Path, files: Files, depth: int = 0) -> Iterator[Path]:
-    """Sorted; what begins with a dot is left alone, as git's own folder."""
+def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
+    """Sorted; what begins with a dot is left alone, as git's own folder. ``InvalidSource`` where
+    folders lie too deep, as behind a link that leads back."""
+    return filter(_is_yaml, _visible_files(folder, files))
+
+
+def _visible_files(
+    folder: Path, files: Files, depth: int = 0, *, is_whole: bool = True
+) -> Iterator[Path]:
     for name in files.names(folder):
         path = folder / name
         if name.startswith("."):
             continue
-        if files.is_folder(path):
-            if depth < _DEEPEST:
-                yield from yaml_files(path, files, depth + 1)
-        elif path.suffix in YAML_SUFFIXES:
+        if not files.is_folder(path):
             yield path
+        elif depth < _DEEPEST:
+            yield from _visible_files(path, files, depth + 1, is_whole=is_whole)
+        elif is_whole:
+            raise InvalidSource(
+                f"{path}: deeper than {_DEEPEST} folders, of which no more are read; name a folder "
+                "further down, or take out the link that leads back"
+            )
+
+
+def _is_yaml(path: Path) -> bool:
+    return _suffix(path) in YAML_SUFFIXES
+
+
+def _suffix(path: Path) -> str:
+    """In small letters: a file that another system called ``A.YML`` is one, too."""
+    return path.suffix.lower()
 
 
 def image_of(document: Document) -> MetadataImage:

@@ -26,7 +26,8 @@ _MAX_INT16: Final = 0x7FFF
 class Undecodable(NamedTuple):
     """A record's value that is no message of this version of Kafka, and why.
 
-    ``api_key`` and ``version`` are None where the value ends or breaks before them;
+    ``api_key`` and ``version`` are None where the value ends or breaks before them, and
+    ``api_key`` where it is larger than that of any type can be;
     ``control_type`` stands in their place in a control batch. ``lenient`` is what Kafka,
     which checks no version, makes of the value, where it makes anything.
     """
@@ -66,7 +67,8 @@ def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
         return UNKNOWN_VERSION, Undecodable(value, "the version is cut short", api_key)
     if max(api_key, version) > _MAX_INT16:
         reason = f"api key {api_key} or version {version} is larger than {_MAX_INT16}"
-        return version, Undecodable(value, reason, api_key, version)
+        is_type = api_key <= _MAX_INT16
+        return version, Undecodable(value, reason, api_key if is_type else None, version)
     return version, _decode_message(value, at, api_key, version)
 
 

@@ -30,6 +30,16 @@ def test_a_super_user_without_a_type_is_refused() -> None:
         from_properties({"super.users": "User:a;admin"})
 
 
+@pytest.mark.parametrize("key", ["super.users", "allow.everyone.if.no.acl.found"])
+def test_what_a_provider_has_is_not_guessed(key: str) -> None:
+    """KIP-297: Kafka asks the provider; without one it takes the text as it stands."""
+    asked = {key: "${env:ADMIN}", "config.providers": "env"}
+    with pytest.raises(InvalidRequest, match=f"{key}=.*write the value itself"):
+        from_properties(asked)
+    from_properties({**asked, "config.providers": ""})
+    from_properties({**asked, key: "User:$a"})
+
+
 @pytest.mark.parametrize(
     ("value", "expected", "warned"),
     [

@@ -67,6 +67,30 @@ def test_a_folder_is_all_its_yaml_and_that_below(tmp_path: Path) -> None:
     assert principals(tmp_path) == ["User:a", "User:b"]
 
 
+def test_a_suffix_is_known_in_capitals_too(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
+    (tmp_path / "B.YML").write_text(RULE.format("User:b"))
+    assert principals(tmp_path) == ["User:a", "User:b"]
+    assert principals(tmp_path / "B.YML") == ["User:b"]
+
+
+@pytest.mark.parametrize("name", ["b.json", "b.CSV", "b.sh", "b.avro"])
+def test_acls_that_a_folder_does_not_take_are_named(tmp_path: Path, name: str) -> None:
+    """One of them may hold a DENY."""
+    (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
+    (tmp_path / "README.md").write_text("# ACLs")
+    (tmp_path / name).write_text("")
+    [problem] = replay_source(opened(tmp_path)).problems
+    assert problem.startswith(f"{tmp_path / name}: left out: ")
+
+
+def test_folders_that_lie_too_deep_are_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
+    (tmp_path / "back").symlink_to(tmp_path)
+    with pytest.raises(InvalidSource, match="deeper than 8 folders"):
+        replay_source(opened(tmp_path))
+
+
 def test_yaml_beside_a_log_does_not_hide_it(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
     (tmp_path / "meta.properties").write_text("version=1\n")

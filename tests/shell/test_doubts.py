@@ -114,6 +114,7 @@ DOUBTS: dict[str, Callable[[int], Batch]] = {
     "a token cut short": of_values(bytes((1, 10, 0))),
     "a record without a type": of_values(b"\x07"),
     "a record without a value": of_values(b""),
+    "a type that none can be": of_values(b"\x01\x92\x80\x04" + ACL[2:]),
     "a name that is not UTF-8": of_values(ACL.replace(b"secret", b"secre\xff")),
     "half a surrogate pair": of_values(ACL.replace(b"secret", b"sec\xed\xa0\x80")),
     "a user that is not UTF-8": of_values(USER.replace("\ufffd".encode(), b"\xff\xfe\xfd")),

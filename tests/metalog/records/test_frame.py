@@ -27,7 +27,7 @@ LEADER_CHANGE_KEY = bytes((0, 0, 0, 2))
         ("02140000", "frame version 2", None, None),
         ("01", "api key is cut short", None, None),
         ("0114", "version is cut short", 20, None),
-        ("01808002000000", "larger than 32767", 32768, 0),
+        ("01808002000000", "larger than 32767", None, 0),
         ("0114ffff0300", "larger than 32767", 20, 65535),
         ("01c80100736f6d65", "record type 200 is not known", 200, 0),
         ("010600", "record type 6 is not known", 6, 0),
