@@ -42,7 +42,7 @@ class Upstream:
         """Pass a request on.
 
         Args:
-            question: the request, as a handler of an ``Api`` gets it.
+            question: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
             A future of the answer's bytes, which a handler may return. Its exception is an
@@ -54,7 +54,7 @@ class Upstream:
         """Pass a request on, and make something of the answer.
 
         Args:
-            question: the request, as a handler of an ``Api`` gets it.
+            question: the request, as a handler of a ``HandledApi`` gets it.
             then: a function of kio's answer; it is called on a thread of its own.
 
         Returns:

@@ -35,7 +35,9 @@ from metalog_node.handlers.request import (
 )
 from metalog_node.handlers.scram import ALTER_SCRAM
 
-_PARTS: Final[Any] = extensions
+_RESPONSE: Final[Any] = extensions.WireScramPasswordResponse
+_HASH: Final[Any] = extensions.WireHashResult
+_USER: Final[Any] = extensions.WireUserResult
 """Untyped, as kio's own parts are: their fields want number types of their own."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
@@ -50,14 +52,14 @@ def set_passwords(services: Services, question: IncomingRequest) -> Answer:
 def refuse_passwords(question: IncomingRequest, error: ApiError) -> Body:
     hashes: dict[int, list[Any]] = {}
     for each in question.request.body.credentials:
-        result = _PARTS.UserResult(
+        result = _USER(
             username=each.username, error_code=int(error.code), error_message=error.message
         )
         hashes.setdefault(each.hash_type, []).append(result)
-    return _PARTS.ScramPasswordResponse(
+    return _RESPONSE(
         throttle_time=NO_THROTTLING,
         hash_results=tuple(
-            _PARTS.HashResult(hash_type=hash_type, user_results=tuple(results))
+            _HASH(hash_type=hash_type, user_results=tuple(results))
             for hash_type, results in hashes.items()
         ),
     )
@@ -135,13 +137,13 @@ def _request(request: AlterScramRequest) -> Body:
 
 
 def _body(response: ScramPasswordResponse) -> Body:
-    return _PARTS.ScramPasswordResponse(
+    return _RESPONSE(
         throttle_time=NO_THROTTLING,
         hash_results=tuple(
-            _PARTS.HashResult(
+            _HASH(
                 hash_type=hashed.hash_type,
                 user_results=tuple(
-                    _PARTS.UserResult(
+                    _USER(
                         username=each.username,
                         error_code=int(each.error_code),
                         error_message=each.error_message,
