@@ -109,14 +109,14 @@ def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
 
 def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, DataFrame]:
     """ACL_CHANGELOG and HISTORY."""
-    from metalog_spark.history.archive_history import KNOWN, AclLife, Stretch
+    from metalog_spark.history.archive_history import KNOWN, AclLife, KnownRange
     from metalog_spark.history.changelog import changelog_rows, history_rows
 
     rows = (
         AclLife(each.id, each.acl, each.begin, True, each.end, True, "bench")
         for each in a_year(acls, changes)
     )
-    seen = Stretch(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
+    seen = KnownRange(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
     return changelog_rows(session, rows), history_rows(session, [seen], "bench")
 
 

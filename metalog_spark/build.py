@@ -27,7 +27,14 @@ from metalog_spark.ingest.audit_preflight import no_audit_line
 from metalog_spark.ingest.audit_source import listed, read_audit
 from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.file_facts import FileFacts, FileRead, facts_of
-from metalog_spark.ingest.known_files import ListedFile, ReadFile, Sorted, after, sorted_out, unread
+from metalog_spark.ingest.known_files import (
+    ClassifiedFiles,
+    ListedFile,
+    ReadFile,
+    after,
+    sorted_out,
+    unread,
+)
 from metalog_spark.ingest.line_forms import FORMS, as_read, divided, is_half
 from metalog_spark.ingest.requests import (
     possible_of,
@@ -46,7 +53,7 @@ from metalog_spark.store.tables import (
     REJECTED,
     REQUESTS,
     USAGE,
-    Table,
+    TableSchema,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +71,7 @@ Files = Mapping[str, ListedFile]
 """Those to be read, by their paths."""
 
 
-class Given(NamedTuple):
+class BuildInputs(NamedTuple):
     """What a build reads; ``audit`` names files as Spark does, ``requests`` are Parquet tables."""
 
     log: Logs
@@ -85,14 +92,14 @@ class _Lines(NamedTuple):
     facts: Mapping[str, FileFacts]
 
 
-def check(given: Given) -> None:
+def check(given: BuildInputs) -> None:
     """Looks at what is given, and refuses what shows without Spark that it cannot be built."""
     check_log(given.log, skip_damaged=given.skip_damaged)
 
 
 def build(
     tables: Tables,
-    given: Given,
+    given: BuildInputs,
     *,
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
@@ -120,7 +127,7 @@ def build(
 
 def _fill(
     tables: Tables,
-    given: Given,
+    given: BuildInputs,
     lines: _Lines,
     at: Callable[[str], None],
     warn: Callable[[str], None],
@@ -150,14 +157,16 @@ def _days_from(tables: Tables, moment: int | None) -> Days:
     return frozenset(day for day in _days(covered) if day >= first)
 
 
-def _log(tables: Tables, given: Given, warn: Callable[[str], None]) -> tuple[pa.Table, pa.Table]:
+def _log(
+    tables: Tables, given: BuildInputs, warn: Callable[[str], None]
+) -> tuple[pa.Table, pa.Table]:
     """Rows of ACL_CHANGELOG and of HISTORY."""
     found = fill_changelog(tables, given.log, skip_damaged=given.skip_damaged, warn=warn)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     return found
 
 
-def _take(tables: Tables, given: Given, lines: _Lines) -> tuple[list[FileRead], Days]:
+def _take(tables: Tables, given: BuildInputs, lines: _Lines) -> tuple[list[FileRead], Days]:
     """REQUESTS, POSSIBLE and REJECTED with what is given, in place of the rows that give way to
     it; and the days whose requests are not what they were."""
     session, known = tables.session, tables.read(FILES)
@@ -199,7 +208,7 @@ def _check_has_lines(facts: Mapping[str, FileFacts], files: Files) -> None:
         raise no_audit_line([*files])
 
 
-def _read(tables: Tables, given: Given, paths: Sequence[str]) -> DataFrame:
+def _read(tables: Tables, given: BuildInputs, paths: Sequence[str]) -> DataFrame:
     """What is given now, as rows of ``requests.READ``."""
     read = read_audit(tables.session, paths, given.zone, given.broker_from)
     for path in given.requests:
@@ -211,7 +220,7 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
     return rows.join(gone, "file", "left_anti")
 
 
-def _called(read: DataFrame, found: Sorted) -> DataFrame:
+def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
     """``read`` without the files that are left out, and with the names that others have."""
     from pyspark.sql import functions as f
 
@@ -239,7 +248,7 @@ def _cover(tables: Tables, touched: Days | None) -> None:
 
 
 def _decide(tables: Tables, state: bytes, configuration: Configuration, stale: Days | None) -> None:
-    def of(table: Table) -> DataFrame:
+    def of(table: TableSchema) -> DataFrame:
         rows = tables.read(table)
         return rows if stale is None else rows.where(_is_of(stale))
 
@@ -247,7 +256,7 @@ def _decide(tables: Tables, state: bytes, configuration: Configuration, stale: D
     _put(tables, USAGE, usage(of(DECISIONS)), stale)
 
 
-def _put(tables: Tables, table: Table, rows: DataFrame, days: Days | None) -> None:
+def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:
     """``rows`` are all that the table, or ``days`` of it, have from now on."""
     if days is None:
         tables.replace(table, rows)

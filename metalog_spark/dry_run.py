@@ -56,7 +56,7 @@ class FileLook(NamedTuple):
                 yield self.first.date() + timedelta(number)
 
 
-class Gap(NamedTuple):
+class MissingRecords(NamedTuple):
     """Where records of the metadata log are missing, and why."""
 
     offset: int
@@ -72,7 +72,7 @@ class DryRun(NamedTuple):
     again: Sequence[date]
     start: int
     end: int
-    gaps: Sequence[Gap]
+    gaps: Sequence[MissingRecords]
 
 
 def dry_run(
@@ -83,14 +83,16 @@ def dry_run(
     broker_from: re.Pattern[str] | None,
 ) -> DryRun:
     """What a build of the files that ``audit`` names, and of the log, would do to ``out``."""
-    from metalog_spark.history.splits import Hole
+    from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for each in audit for path in files_named(each))
     known = _known_files(out)
     files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
     days = sorted({day for file in files if not file.is_known for day in file.days})
     there = {each.name.removeprefix(_DAY) for each in _days_in(out)}
-    gaps = [Gap(part.start, part.why) for part in archive.parts if isinstance(part, Hole)]
+    gaps = [
+        MissingRecords(part.start, part.why) for part in archive.parts if isinstance(part, LogHole)
+    ]
     again = [day for day in days if day.isoformat() in there]
     return DryRun(files, days, again, archive.start, archive.end, gaps)
 

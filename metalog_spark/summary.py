@@ -11,8 +11,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
-from metalog_spark.decide.past_log_end import Later, later_in
-from metalog_spark.findings.window import Seen, Window, seen_of
+from metalog_spark.decide.past_log_end import PastLogEnd, later_in
+from metalog_spark.findings.window import Window, WindowCoverage, seen_of
 from metalog_spark.ingest.audit_log import OTHERS
 from metalog_spark.ingest.line_forms import FORMS, HALF
 from metalog_spark.store.tables import (
@@ -44,7 +44,7 @@ class Summary(NamedTuple):
     brokers: tuple[str, ...]
     first: datetime | None
     last: datetime | None
-    seen: Seen
+    seen: WindowCoverage
     not_audit: int
     broken: int
     questions: int
@@ -54,12 +54,12 @@ class Summary(NamedTuple):
     in_force: int
     gaps: int
     damages: tuple[str, ...]
-    later: Later | None
+    later: PastLogEnd | None
     halves: int = 0
     upgraded: tuple[str, ...] = ()
 
 
-class Tally(NamedTuple):
+class TableTotals(NamedTuple):
     """The rows of the tables that ``follow`` adds to, and those that wait."""
 
     decided: int
@@ -115,7 +115,7 @@ def summary(tables: Tables) -> Summary:
     return Summary(**found, later=later_in(tables))
 
 
-def tally(tables: Tables, told: int | None) -> Tally:
+def tally(tables: Tables, told: int | None) -> TableTotals:
     """With the alerts of the batches up to ``told``."""
     from pyspark.sql import functions as f
 
@@ -125,7 +125,9 @@ def tally(tables: Tables, told: int | None) -> Tally:
         "rejected": tables.read(REJECTED),
         "alerts": tables.read(ALERTS).where(f"batch <= {-1 if told is None else told}"),
     }
-    return Tally(**_found(*(_said(rows, **{name: f.count("*")}) for name, rows in counted.items())))
+    return TableTotals(
+        **_found(*(_said(rows, **{name: f.count("*")}) for name, rows in counted.items()))
+    )
 
 
 def _covered(tables: Tables) -> DataFrame:
@@ -156,11 +158,11 @@ def _covered(tables: Tables) -> DataFrame:
     )
 
 
-def _seen(found: dict[str, Any]) -> Seen:
+def _seen(found: dict[str, Any]) -> WindowCoverage:
     """As findings count, that take each broker to be expected from the first hour to the last."""
     led, brokers = found.pop("led") or 0, found.pop("of_brokers")
     if found["first"] is None:
-        return Seen(0, 0, 0)
+        return WindowCoverage(0, 0, 0)
     second_us = 1_000_000
     window = Window(found["first"] * second_us, found["last"] * second_us + HOUR_US)
     seen = seen_of([(of["broker"], of["allowed"], of["any"]) for of in brokers], window.hours)

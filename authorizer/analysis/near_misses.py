@@ -37,7 +37,7 @@ class NearMiss(NamedTuple):
     deny: Acl | None = None
 
 
-class Sorted(NamedTuple):
+class MissScan(NamedTuple):
     """What one pass found: all candidates, and the other ACLs that miss by one attribute."""
 
     candidates: list[Acl]
@@ -45,7 +45,7 @@ class Sorted(NamedTuple):
     by_resource_type: list[Acl]
 
 
-def sort_out(acls: Iterable[Acl], question: Question) -> Sorted:
+def sort_out(acls: Iterable[Acl], question: Question) -> MissScan:
     """Go over ``acls`` once, however many, and keep those that reach or nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
@@ -61,10 +61,10 @@ def sort_out(acls: Iterable[Acl], question: Question) -> Sorted:
         ):
             is_wanted = acl.resource_type is wanted_type
             (by_pattern if is_wanted else by_resource_type).append(acl)
-    return Sorted(candidates, by_pattern, by_resource_type)
+    return MissScan(candidates, by_pattern, by_resource_type)
 
 
-def near_misses(found: Sorted, traced: Trace, question: Question, limit: int) -> list[NearMiss]:
+def near_misses(found: MissScan, traced: Trace, question: Question, limit: int) -> list[NearMiss]:
     """The ``limit`` most telling near misses, the most telling first."""
     permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
     near = _overridden(traced)

@@ -17,7 +17,7 @@ from metalog_spark.decide.decide_worker import (
     ANSWERS,
     BETWEEN_PARTS,
     BETWEEN_WORDS,
-    Asked,
+    QuestionColumns,
     deciding,
 )
 from metalog_spark.store.tables import DECISIONS
@@ -36,7 +36,7 @@ _ASKED: Final = (
     f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
 )
-"""The columns of ``Asked``. To send a column takes longer than to put a part into one."""
+"""The columns of ``QuestionColumns``. To send a column takes longer than to put a part into one."""
 _DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING"
 
 
@@ -51,14 +51,14 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     eras = configuration.eras
 
     def decide(questions: pa.Array, times: pa.Array) -> pa.Array:
-        return deciding(state, eras).decide(Asked(questions, times))
+        return deciding(state, eras).decide(QuestionColumns(questions, times))
 
     return answered(requests, decide)
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by what ``decide`` answers, in a worker, for the columns ``Asked``: a
-    ``StructArray`` of ``deciding.DECIDED``. Spark reads its hints, which name ``pa.Array``."""
+    """The rows of DECISIONS by what ``decide`` answers, in a worker, for ``QuestionColumns``: a
+    ``StructArray`` of ``decide_worker.DECIDED``. Spark reads its hints, which name ``pa.Array``."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 

@@ -37,7 +37,7 @@ from metalog.ids import uuid_text
 from metalog.plurals import counted
 from metalog.records.primitives.text import decode_text
 from metalog_spark.history.configuration import Era
-from metalog_spark.history.state import State, unpacked
+from metalog_spark.history.state import FolderState, unpacked
 
 BETWEEN_PARTS: Final = b"\xff"
 BETWEEN_WORDS: Final = b"\xfe"
@@ -82,7 +82,7 @@ Truths = NDArray[np.bool_]
 K = TypeVar("K", bound=Hashable)
 
 
-class Asked(NamedTuple):
+class QuestionColumns(NamedTuple):
     """Columns of one length. A question is a principal, a host, a resource's name and words, with
     ``BETWEEN_PARTS``, and null where no authorizer answers; words are an operation and a resource
     type, with ``BETWEEN_WORDS``. A time is microseconds since 1970."""
@@ -92,18 +92,18 @@ class Asked(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def deciding(state: bytes, eras: tuple[Era, ...]) -> Deciding:
+def deciding(state: bytes, eras: tuple[Era, ...]) -> DecideWorker:
     """One for each state and configuration, made when this process first needs it. A worker of
     PySpark's collects garbage after each task: this, of which no part refers to itself, it need
     not look through."""
     with resting_collector():
-        return Deciding(unpacked(state), eras)
+        return DecideWorker(unpacked(state), eras)
 
 
-class Deciding:
+class DecideWorker:
     """Decides by one history, and by the configurations of its time."""
 
-    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+    def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._moments = _Moments(state, eras)
         self._courses = DecisionTimelines(timeline)
@@ -127,7 +127,7 @@ class Deciding:
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
-    def decide(self, asked: Asked) -> pa.StructArray:
+    def decide(self, asked: QuestionColumns) -> pa.StructArray:
         """A row for each, of the columns ``DECIDED``, with nulls where there is nothing to decide
         by, or nothing that an authorizer answers."""
         principals, hosts, names, words = map(_Coded.of, _parts(asked.questions))
@@ -277,7 +277,7 @@ class _Coded(NamedTuple):
 class _Moments:
     """What hangs on the time alone, for each stretch of time in which none of it changes."""
 
-    def __init__(self, state: State, eras: Sequence[Era]) -> None:
+    def __init__(self, state: FolderState, eras: Sequence[Era]) -> None:
         timeline = state.timeline
         times = np.array([] if timeline is None else timeline.times, np.int64) * 1000
         starts = np.array([era.from_us for era in eras[1:]], np.int64)

@@ -31,7 +31,7 @@ _ERAS: Final = ("super_users", "allow_everyone", "from_time")
 Row = tuple[Any, ...]
 
 
-class Deciding(NamedTuple):
+class DecidingRows(NamedTuple):
     """Rows of ACL_CHANGELOG, by what stays the same in a life that ends, with its end; rows of
     HISTORY and CONFIGURATION, the time that each begins at the last."""
 
@@ -40,16 +40,16 @@ class Deciding(NamedTuple):
     eras: frozenset[Row]
 
 
-def deciding_in(tables: Tables) -> Deciding:
+def deciding_in(tables: Tables) -> DecidingRows:
     return deciding_by(
         *(tables.read(table).toArrow() for table in (ACL_CHANGELOG, HISTORY, CONFIGURATION))
     )
 
 
-def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> Deciding:
+def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> DecidingRows:
     """By the rows of the three tables."""
     eras = _rows(configuration, _ERAS)
-    return Deciding(
+    return DecidingRows(
         dict(zip(_rows(changelog, _LIVES), _rows(changelog, _ENDS), strict=True)),
         frozenset(_rows(history, _STRETCHES)),
         frozenset((str(sorted(users)), str(opens), begin) for users, opens, begin in eras),
@@ -70,7 +70,7 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
     )
 
 
-def differ_from(one: Deciding, other: Deciding) -> int | None:
+def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
     """Microseconds since 1970; None where they decide alike."""
     moments = [row[-1] for row in (one.stretches ^ other.stretches) | (one.eras ^ other.eras)]
     moments += [row[-1] for row in one.lives.keys() ^ other.lives.keys()]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
-class Later(NamedTuple):
+class PastLogEnd(NamedTuple):
     """So many ``requests`` after ``known_ms``, the time of the log's last record."""
 
     requests: int
@@ -41,7 +41,7 @@ def known_until_ms(tables: Tables) -> int | None:
     return tables.once(HISTORY, _known_ms)
 
 
-def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> Later | None:
+def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
     """Of those from ``start_us`` on, before ``end_us``; None where there are none."""
     from pyspark.sql import functions as f
 
@@ -54,7 +54,7 @@ def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> La
     if end_us is not None:
         is_later &= time < f.lit(end_us)
     requests = tables.read(DECISIONS).where(is_later).count()
-    return Later(requests, known_ms) if requests else None
+    return PastLogEnd(requests, known_ms) if requests else None
 
 
 def _known_ms(history: DataFrame) -> int | None:

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from metalog.acl import Operation
 from metalog_spark.demo.calendar import SECOND, START, moment, stamp
-from metalog_spark.demo.judge import Judge
+from metalog_spark.demo.judge import BrokerDecider
 from metalog_spark.demo.traffic import BROKER_COUNT, FORGED, PROBES, Activity, Request
 
 BOTH: Final = "BOTH"
@@ -22,7 +22,7 @@ DENIALS_ONLY: Final = "DENIALS_ONLY"
 NOTHING: Final = "NOTHING"
 
 
-class Hole(NamedTuple):
+class LoggingGap(NamedTuple):
     """``broker`` logs only ``state`` from an hour on, before another; None is each of them."""
 
     broker: int | None
@@ -32,9 +32,9 @@ class Hole(NamedTuple):
 
 
 HOLES: Final = (
-    Hole(None, START, moment("2025-01-20T08:00"), DENIALS_ONLY),
-    Hole(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
-    Hole(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
+    LoggingGap(None, START, moment("2025-01-20T08:00"), DENIALS_ONLY),
+    LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
+    LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
 """DEBUG was not on yet; a disk was full; an upgrade brought the old logging back."""
 
@@ -76,7 +76,7 @@ class Disagreement(NamedTuple):
     resource_name: str
 
 
-class Tally:
+class LineTally:
     """How many lines there are of each kind, and which of them a pipeline is to doubt."""
 
     def __init__(self) -> None:
@@ -121,12 +121,12 @@ class _File:
 
 def write_audit(
     folder: Path,
-    judge: Judge,
+    judge: BrokerDecider,
     asked: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
-) -> Tally:
+) -> LineTally:
     """``hours`` are when each begins, in order, and its requests."""
-    tally = Tally()
+    tally = LineTally()
     files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
     for begin, requests in hours:
         for broker, hour, text in BROKEN_LINES:
@@ -148,10 +148,10 @@ def broker_name(number: int) -> str:
 def _write_hour(
     begin: int,
     requests: list[Request],
-    judge: Judge,
+    judge: BrokerDecider,
     asked: Sequence[Activity],
     lines: list[list[str]],
-    tally: Tally,
+    tally: LineTally,
 ) -> None:
     states = [_state(broker, begin) for broker in range(BROKER_COUNT)]
     prefix = f"[{stamp(begin)[:14]}"
@@ -190,7 +190,7 @@ def _write_hour(
     tally.denied += denied
 
 
-def _count_probe(tally: Tally, broker: int, asked: Activity) -> None:
+def _count_probe(tally: LineTally, broker: int, asked: Activity) -> None:
     """Each is read in two ways, and one is read as two lines, of which the second lies."""
     tally.ambiguous += 1
     if "\n" in asked.name:

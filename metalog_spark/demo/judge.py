@@ -67,7 +67,7 @@ class Answers:
         return Answer(is_allowed, f"] {level} {before}:{asked.name} {after} ({LOGGER})\n")
 
 
-class Judge:
+class BrokerDecider:
     """Decides as a broker does, by an index that each change moves on; and remembers each.
 
     ``configurations`` say from when on each holds, in order.

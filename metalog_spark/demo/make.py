@@ -16,12 +16,12 @@ from typing import Any, Final, NamedTuple
 
 from authorizer.config import from_properties
 from metalog.errors import InvalidRequest
-from metalog_spark.demo.brokers import Tally, write_audit
+from metalog_spark.demo.brokers import LineTally, write_audit
 from metalog_spark.demo.calendar import DAY, HOUR, START, YEAR, stamp
 from metalog_spark.demo.company import TEAMS, Service, hired, topics
-from metalog_spark.demo.judge import Judge
+from metalog_spark.demo.judge import BrokerDecider
 from metalog_spark.demo.log import write_log
-from metalog_spark.demo.story import CONFIG_CHANGED, Move, moves, story
+from metalog_spark.demo.story import CONFIG_CHANGED, TopicMigration, moves, story
 from metalog_spark.demo.traffic import (
     ADMIN,
     BROKER_PRINCIPALS,
@@ -47,7 +47,7 @@ class Made(NamedTuple):
     audit: Path
     configs: Mapping[str, Path]
     owners: Path
-    tally: Tally
+    tally: LineTally
 
 
 def make(
@@ -65,7 +65,7 @@ def make(
     properties = _properties()
     configurations = [(begin, from_properties(each)[0]) for begin, each in properties.items()]
     asked = activities(random, services, moved)
-    judge = Judge(changes, configurations, asked)
+    judge = BrokerDecider(changes, configurations, asked)
     year = hours(random, asked, events, requests, days)
     tally = write_audit(audit, judge, asked, _with_progress(year, requests, said))
     owners = out / "owners.yaml"
@@ -81,7 +81,7 @@ def check_requests(number: int) -> None:
         raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
 
 
-def _topics(moved: Iterable[Move]) -> dict[str, int]:
+def _topics(moved: Iterable[TopicMigration]) -> dict[str, int]:
     """When each was made: the first versions at first, the second just before their first use."""
     first = dict.fromkeys(topics(), START + HOUR)
     for move in sorted(moved, reverse=True, key=lambda each: each.time_ms):
@@ -141,7 +141,7 @@ def _with_progress(
         said("writing the audit logs", done, requests)
 
 
-def _truth(tally: Tally) -> dict[str, Any]:
+def _truth(tally: LineTally) -> dict[str, Any]:
     return {
         "aclChanges": CHANGES,
         "requests": tally.requests,

@@ -77,7 +77,7 @@ def acl(
 
 
 def story(
-    random: Random, services: Sequence[Service], moved: Sequence[Move], changes: int
+    random: Random, services: Sequence[Service], moved: Sequence[TopicMigration], changes: int
 ) -> list[Event]:
     """In the order of time, so that exactly ``changes`` ACLs come or go.
 
@@ -174,7 +174,7 @@ def wizard(random: Random, service: Service) -> Iterator[Acl]:
         yield acl(who, Op.READ, _TOPIC, f"{service.team}.", pattern=_PREFIXED)
 
 
-class Move(NamedTuple):
+class TopicMigration(NamedTuple):
     """``service`` goes over from the topic ``first`` to its second version."""
 
     service: Service
@@ -187,7 +187,7 @@ class Move(NamedTuple):
         return self.first.removesuffix("1") + "2"
 
 
-def moves(random: Random, services: Sequence[Service]) -> list[Move]:
+def moves(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
     """Whoever touches a topic moves to its second version; few give the first one back."""
     moved = []
     for number, first in enumerate(MOVED):
@@ -197,11 +197,11 @@ def moves(random: Random, services: Sequence[Service]) -> list[Move]:
             day = max(service.begins + 10, 100 + 40 * number) + random.randrange(30)
             if day < service.ends:
                 gives_back = random.random() < 0.15
-                moved.append(Move(service, first, office_hour(random, day), gives_back))
+                moved.append(TopicMigration(service, first, office_hour(random, day), gives_back))
     return moved
 
 
-def _of_moves(moved: Sequence[Move]) -> Iterator[Event]:
+def _of_moves(moved: Sequence[TopicMigration]) -> Iterator[Event]:
     for move in moved:
         operations = [Op.READ] if move.first in move.service.reads else []
         operations += [Op.WRITE] if move.first in move.service.writes else []

@@ -27,7 +27,7 @@ from metalog_spark.demo.story import (
     TRACKER_BROKEN,
     TRACKER_MENDED,
     Event,
-    Move,
+    TopicMigration,
 )
 
 Op = Operation
@@ -118,7 +118,7 @@ _PROBED: Final = moment("2025-11-19T03:14:05")
 
 
 def activities(
-    random: Random, services: Sequence[Service], moved: Sequence[Move]
+    random: Random, services: Sequence[Service], moved: Sequence[TopicMigration]
 ) -> list[Activity]:
     ranked = [*services]
     random.shuffle(ranked)
@@ -131,7 +131,9 @@ def activities(
     return [*found, *_of_others(), *_CHANGES_OF_ACLS, _BEAT, *PROBES]
 
 
-def _of_service(random: Random, service: Service, moved: Sequence[Move]) -> Iterator[Activity]:
+def _of_service(
+    random: Random, service: Service, moved: Sequence[TopicMigration]
+) -> Iterator[Activity]:
     begins = START + (service.begins + 1) * DAY if service.begins else START + 9 * HOUR
     ends = START + service.ends * DAY
     to_second = {move.first: move for move in moved if move.service is service}
@@ -161,7 +163,7 @@ def _moving(
     operation: Operation,
     name: str,
     weight: float,
-    to_second: dict[str, Move],
+    to_second: dict[str, TopicMigration],
 ) -> Iterator[Activity]:
     first = _doing(doing, request_name, operation, _TOPIC, name, weight)
     move = to_second.get(name)

@@ -23,7 +23,7 @@ from authorizer.analysis.lint import (
     super_user_like,
 )
 from authorizer.analysis.lint.checks import lint
-from authorizer.analysis.lint.finding import Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Finding, LintSubject, Severity
 from authorizer.engine.decide import ALLOWS, DENIES, SUPER_USER
 from authorizer.trace import is_allow, reaches
 from metalog.acl import (
@@ -236,7 +236,7 @@ def _when(use: Use) -> datetime | None:
 
 
 def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    subject = Subject(tuple(acls), config, datetime.now(UTC).date(), is_log=True)
+    subject = LintSubject(tuple(acls), config, datetime.now(UTC).date(), is_log=True)
     for check, found in lint(subject, _CHECKS):
         for finding in found or ():
             principal = "" if finding.acl is None else finding.acl.principal

@@ -27,14 +27,14 @@ from metalog.errors import InvalidRequest
 from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
 from metalog_spark.findings.acl_lifetimes import ACL_COLUMNS, ACL_SQL, acl_of, matching
-from metalog_spark.findings.minimal_cover import USUAL, Did, Limits, Names, least
+from metalog_spark.findings.minimal_cover import USUAL, CoverLimits, Did, Names, least
 from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.questions import ASKED, Rules, asked_columns, questions_in, rules
 from metalog_spark.findings.reach import allowed_pairs
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.replay import Proof, replayed
-from metalog_spark.findings.unused import Judged, judged
-from metalog_spark.findings.usage_classes import Reason, State, Verdict
+from metalog_spark.findings.unused import ClassifiedAcls, judged
+from metalog_spark.findings.usage_classes import Reason, UsageState, Verdict
 from metalog_spark.findings.window import tolerance
 from metalog_spark.store.arrow import Mapped, batch_of, frame_of, table_of
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.findings.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
@@ -91,7 +91,7 @@ class LeastSet(NamedTuple):
     acls: tuple[Acl, ...]
     proof: Proof
     closes: bool
-    seen: Seen
+    seen: WindowCoverage
     dangers: Mapping[Acl, Severity]
 
 
@@ -106,10 +106,10 @@ class _Part(NamedTuple):
 def least_privilege(
     tables: Tables,
     window: Window,
-    limits: Limits = USUAL,
+    limits: CoverLimits = USUAL,
     *,
     tolerated: float = 0.0,
-    used: Judged | None = None,
+    used: ClassifiedAcls | None = None,
 ) -> DataFrame:
     """``SCHEMA``, the most excess first; see ``least_set``."""
     found = least_set(tables, window, limits, tolerated=tolerated, used=used)
@@ -120,10 +120,10 @@ def least_privilege(
 def least_set(
     tables: Tables,
     window: Window,
-    limits: Limits = USUAL,
+    limits: CoverLimits = USUAL,
     *,
     tolerated: float = 0.0,
-    used: Judged | None = None,
+    used: ClassifiedAcls | None = None,
 ) -> LeastSet:
     """``InvalidRequest`` where more than ``tolerated`` of the window's broker-hours have no
     allowed line: what was done in them is not known. ``used`` is what ``judged`` gives of the
@@ -155,7 +155,7 @@ def least_set(
     return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
 
 
-def _unknown(used: Judged) -> list[Acl]:
+def _unknown(used: ClassifiedAcls) -> list[Acl]:
     """The ALLOWs in force of which it is not known what for; of those that came after the window
     nothing is."""
     stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
@@ -168,7 +168,7 @@ def _stays(verdict: Verdict) -> bool:
     default rule away is no reason, since that rule goes; nor that producers may start by it, for
     which less will do."""
     known = (Reason.OPENS, Reason.UNLOGGED)
-    is_unknown = verdict.state is State.UNKNOWN and verdict.reason not in known
+    is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
@@ -185,7 +185,7 @@ def names_known(questions: DataFrame, acls: Iterable[Acl]) -> Names:
 
 
 def _parts(
-    questions: DataFrame, now: Rules, unknown: Sequence[Acl], names: Names, limits: Limits
+    questions: DataFrame, now: Rules, unknown: Sequence[Acl], names: Names, limits: CoverLimits
 ) -> dict[str, _Part]:
     """By principal; what one did is looked at in one place, however many did something."""
     from pyspark.sql import functions as f
@@ -209,7 +209,7 @@ def _parts(
     return found
 
 
-def _let_start(parts: dict[str, _Part], used: Judged, unknown: Iterable[Acl]) -> None:
+def _let_start(parts: dict[str, _Part], used: ClassifiedAcls, unknown: Iterable[Acl]) -> None:
     """Adds what lets those start producers of whom no line tells whether they do."""
     denies = (acl for acl in used.today if not is_allow(acl))
     least = [*denies, *unknown, *(acl for part in parts.values() for acl in part.acls)]
@@ -247,7 +247,7 @@ def _needing(now: Rules) -> Mapped:
 
 
 def _by_principal(
-    now: Rules, unknown: Rules, names: Names, limits: Limits
+    now: Rules, unknown: Rules, names: Names, limits: CoverLimits
 ) -> Callable[[pa.Table], pa.Table]:
     def least_of(table: pa.Table) -> pa.Table:
         acls, whose, stays = now.opened.acls, now.opened.allows, unknown.opened.allows

@@ -45,7 +45,7 @@ class Did(NamedTuple):
     by: Acl | None
 
 
-class Limits(NamedTuple):
+class CoverLimits(NamedTuple):
     """``prefix_from`` names share a prefix before it is used, 0 is never. ``slack`` is the share
     of the known names under it that may be others than those it is for."""
 
@@ -53,7 +53,7 @@ class Limits(NamedTuple):
     slack: float = 0.0
 
 
-USUAL: Final = Limits()
+USUAL: Final = CoverLimits()
 
 
 def least(
@@ -62,7 +62,7 @@ def least(
     today: Iterable[Acl],
     kept: Iterable[Acl],
     names: Names,
-    limits: Limits,
+    limits: CoverLimits,
 ) -> list[Acl]:
     """The ALLOWs of ``principal`` that allow all it ``did``, ``kept`` ones among them.
 
@@ -96,7 +96,7 @@ class _Group:
         did: Mapping[Operation, Mapping[str, Acl | None]],
         today: Coverage,
         names: Sequence[str],
-        limits: Limits,
+        limits: CoverLimits,
     ) -> None:
         self._shape = shape
         self._did = did

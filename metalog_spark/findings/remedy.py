@@ -18,7 +18,7 @@ from authorizer.analysis.commands import (
     why_no_command,
 )
 from authorizer.analysis.lint import all_topics, everyone, super_user_like
-from authorizer.analysis.lint.finding import Severity, Subject
+from authorizer.analysis.lint.finding import LintSubject, Severity
 from authorizer.analysis.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
@@ -59,7 +59,7 @@ def danger_of_question(question: Question) -> str | None:
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
     """The ACLs by which lint finds that too much is open, and how severe it takes that."""
-    subject = Subject(tuple(dict.fromkeys(acls)), config, date.min)
+    subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     found: dict[Acl, Severity] = {}
     for check in _OPENING:
         for finding in check.find(subject):

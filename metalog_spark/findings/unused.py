@@ -19,7 +19,14 @@ from metalog_spark.findings.acl_lifetimes import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.producers import Asker, spared, unseen_in
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.state import config_now, known_from_ms
-from metalog_spark.findings.usage_classes import Conditions, Reason, Sight, State, Verdict, verdicts
+from metalog_spark.findings.usage_classes import (
+    Conditions,
+    Reason,
+    Sight,
+    UsageState,
+    Verdict,
+    verdicts,
+)
 from metalog_spark.findings.usage_counts import Counted, counted
 from metalog_spark.findings.window import (
     GIVE_CONTROLLERS,
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog_spark.findings.acl_lifetimes import Lives
-    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.findings.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
@@ -85,7 +92,7 @@ class Totals(NamedTuple):
     requests: int
 
 
-class Judged(NamedTuple):
+class ClassifiedAcls(NamedTuple):
     """A verdict for each ACL of the window; as many as there are ACLs, ready for a driver.
 
     ``today`` are the ACLs in force where the history ends, ``config`` is the one then;
@@ -93,7 +100,7 @@ class Judged(NamedTuple):
     started producers of which no line tells."""
 
     verdicts: tuple[Verdict, ...]
-    seen: Seen
+    seen: WindowCoverage
     requests: int
     dangers: Mapping[Acl, Severity]
     today: tuple[Acl, ...]
@@ -107,9 +114,9 @@ class Judged(NamedTuple):
         states = [verdict.state for verdict in grants]
         return Totals(
             len(grants),
-            states.count(State.USED),
+            states.count(UsageState.USED),
             sum(verdict.can_go for verdict in grants),
-            states.count(State.UNKNOWN),
+            states.count(UsageState.UNKNOWN),
             self.requests,
         )
 
@@ -129,7 +136,7 @@ def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFra
     return unused_of(judged(tables, window, tolerated=tolerated), tables)
 
 
-def unused_of(found: Judged, tables: Tables) -> DataFrame:
+def unused_of(found: ClassifiedAcls, tables: Tables) -> DataFrame:
     """The same of what was judged already, which takes the longest."""
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
@@ -141,8 +148,8 @@ def judged(
     *,
     tolerated: float = 0.0,
     requests: Counted | None = None,
-    seen: Seen | None = None,
-) -> Judged:
+    seen: WindowCoverage | None = None,
+) -> ClassifiedAcls:
     """What the rows of ``unused`` are made of, and what they come to; ``requests`` and ``seen``
     are what ``counted`` and ``seen_in`` give of the same, for those who have it already."""
     seen = seen_in(tables, window) if seen is None else seen
@@ -154,7 +161,9 @@ def judged(
     today, unseen = tuple(lives.at(None)), unseen_in(tables, window)
     found = tuple(_spared(tuple(verdicts(lives, said, given)), today, unseen))
     dangers = opening((each.acl for each in found), config)
-    return Judged(found, seen, answers, dangers, today, config, _last_uses(tables, lives), unseen)
+    return ClassifiedAcls(
+        found, seen, answers, dangers, today, config, _last_uses(tables, lives), unseen
+    )
 
 
 def _spared(
@@ -164,7 +173,7 @@ def _spared(
     kept = spared(unseen, today, going)
     for each in found:
         spares = each.acl in kept
-        yield each._replace(state=State.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
+        yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
 
 
 def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
@@ -187,7 +196,7 @@ def _last_uses(tables: Tables, lives: Lives) -> dict[Acl, int]:
 
 
 def conditions(
-    seen: Seen,
+    seen: WindowCoverage,
     window: Window,
     config: AuthorizerConfig,
     tolerated: float,
@@ -204,7 +213,7 @@ def conditions(
     )
 
 
-def _row(verdict: Verdict, found: Judged) -> tuple[Any, ...]:
+def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
     life = verdict.lives[-1]
     uses, last_us = verdict.uses, found.last_use(verdict)
     severity, remedy = found.advice(verdict)
@@ -231,7 +240,7 @@ def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
     """An unused grant weighs as much as it opens; a DENY is a precaution until shown otherwise."""
     if verdict.reason is not None:
         return Severity.INFO, _LOOK[verdict.reason]
-    if verdict.state is State.USED or not verdict.is_alive:
+    if verdict.state is UsageState.USED or not verdict.is_alive:
         return Severity.INFO, None
     if not is_allow(verdict.acl):
         return Severity.INFO, "a precaution, or a typo: read it before it goes"

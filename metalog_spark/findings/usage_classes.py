@@ -34,7 +34,7 @@ class Sight(Enum):
     """It matched no request that was asked of ACLs."""
 
 
-class State(Enum):
+class UsageState(Enum):
     USED = "USED"
     UNUSED = "UNUSED"
     UNKNOWN = "UNKNOWN"
@@ -69,7 +69,7 @@ class Reason(Enum):
     """allow.everyone.if.no.acl.found: a name that loses its last ACL is open to all."""
 
 
-class Kind(Enum):
+class UsageKind(Enum):
     """What a request says of an ACL that matches it."""
 
     DECIDED = 0
@@ -102,7 +102,7 @@ class Request(NamedTuple):
     begins: bool = False
 
 
-Key = tuple[int, Kind, int]
+Key = tuple[int, UsageKind, int]
 """The number of an ACL, what was said of it, and the number of the ACL that decided."""
 
 
@@ -138,7 +138,7 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
     doubt = _doubt(request)
     if doubt is not None:
         for acl in lives.could_match(request.asked, begins=request.begins):
-            if is_allow(acl) is allowed or doubt is Kind.DISAGREES:
+            if is_allow(acl) is allowed or doubt is UsageKind.DISAGREES:
                 yield lives.number(acl), doubt, NOBODY
         return
     if request.acl_id is None:
@@ -148,24 +148,24 @@ def _said(lives: Lives, request: Request) -> Iterator[Key]:
     by = NOBODY if decider is None else lives.number(decider)
     for acl in matching:
         if acl is decider:
-            yield by, Kind.DECIDED, by
+            yield by, UsageKind.DECIDED, by
         elif is_allow(acl) is allowed:
-            yield lives.number(acl), Kind.BESIDE, by
+            yield lives.number(acl), UsageKind.BESIDE, by
         else:
-            yield lives.number(acl), Kind.OVERRIDDEN, by
+            yield lives.number(acl), UsageKind.OVERRIDDEN, by
 
 
-def _doubt(request: Request) -> Kind | None:
+def _doubt(request: Request) -> UsageKind | None:
     """Why it is not known which ACL stood behind the answer, or would today."""
     if request.possible:
-        return Kind.POSSIBLE
+        return UsageKind.POSSIBLE
     if request.waits:
-        return Kind.WAITS
+        return UsageKind.WAITS
     if not request.known:
-        return Kind.GAP
+        return UsageKind.GAP
     if request.decided != request.result:
-        return Kind.DISAGREES
-    return Kind.WAS_SUPER if request.was_super else None
+        return UsageKind.DISAGREES
+    return UsageKind.WAS_SUPER if request.was_super else None
 
 
 class Verdict(NamedTuple):
@@ -176,7 +176,7 @@ class Verdict(NamedTuple):
     acl: Acl
     lives: tuple[AclLifetime, ...]
     sight: Sight
-    state: State
+    state: UsageState
     reason: Reason | None
     uses: Count | None
     matched: int
@@ -190,7 +190,7 @@ class Verdict(NamedTuple):
     @property
     def can_go(self) -> bool:
         """A grant in force without which every answer of the window is the same."""
-        return self.is_alive and self.state is State.UNUSED and is_allow(self.acl)
+        return self.is_alive and self.state is UsageState.UNUSED and is_allow(self.acl)
 
 
 class Conditions(NamedTuple):
@@ -210,7 +210,7 @@ class Conditions(NamedTuple):
 
 def verdicts(lives: Lives, said: Tally, given: Conditions) -> Iterator[Verdict]:
     """One for each ACL in force at some time in the window."""
-    by_acl: dict[int, dict[tuple[Kind, int], Count]] = {}
+    by_acl: dict[int, dict[tuple[UsageKind, int], Count]] = {}
     for (number, kind, by), count in said.items():
         by_acl.setdefault(number, {})[kind, by] = count
     for acl, own in lives.by_acl.items():
@@ -223,13 +223,13 @@ def _verdict(
     lives: Lives,
     acl: Acl,
     own: tuple[AclLifetime, ...],
-    said: Mapping[tuple[Kind, int], Count],
+    said: Mapping[tuple[UsageKind, int], Count],
     given: Conditions,
 ) -> Verdict:
     kinds = {kind for kind, _ in said}
-    uses = next((count for (kind, _), count in said.items() if kind is Kind.DECIDED), None)
-    shadows = {by: count.requests for (kind, by), count in said.items() if kind is Kind.BESIDE}
-    known = (Kind.DECIDED, Kind.BESIDE, Kind.OVERRIDDEN)
+    uses = next((count for (kind, _), count in said.items() if kind is UsageKind.DECIDED), None)
+    shadows = {by: count.requests for (kind, by), count in said.items() if kind is UsageKind.BESIDE}
+    known = (UsageKind.DECIDED, UsageKind.BESIDE, UsageKind.OVERRIDDEN)
     matched = sum(count.requests for (kind, _), count in said.items() if kind in known)
     shadow = None
     if uses is not None:
@@ -239,19 +239,21 @@ def _verdict(
         most = max(shadows, key=lambda by: (shadows[by], -by))
         shadow = None if most == NOBODY else lives.acls[most]
     else:
-        sight = Sight.ONLY_DENIED if Kind.OVERRIDDEN in kinds else Sight.NEVER
-    instead = {by for kind, by in said if kind in (Kind.BESIDE, Kind.OVERRIDDEN)}
+        sight = Sight.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else Sight.NEVER
+    instead = {by for kind, by in said if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
     gone = any(by == NOBODY or not lives.is_alive(lives.acls[by], None) for by in instead)
     hidden = not given.is_controller_seen and may_decide_by(acl)
     reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, given)
-    state = State.USED if uses is not None else State.UNKNOWN if reason else State.UNUSED
+    state = (
+        UsageState.USED if uses is not None else UsageState.UNKNOWN if reason else UsageState.UNUSED
+    )
     return Verdict(acl, own, sight, state, reason, uses, matched, hidden, shadow)
 
 
 def _reason(
     acl: Acl,
     own: tuple[AclLifetime, ...],
-    kinds: set[Kind],
+    kinds: set[UsageKind],
     is_shadow_gone: bool,
     is_hidden: bool,
     given: Conditions,
@@ -259,11 +261,11 @@ def _reason(
     is_seen = given.is_allowed_seen if is_allow(acl) else given.is_any_seen
     reasons = {
         Reason.YOUNGER: not lasts(own, *given[:3]),
-        Reason.GAP: Kind.GAP in kinds,
-        Reason.WAITS: Kind.WAITS in kinds,
-        Reason.AMBIGUOUS: Kind.POSSIBLE in kinds,
-        Reason.DISAGREES: Kind.DISAGREES in kinds,
-        Reason.WAS_SUPER: Kind.WAS_SUPER in kinds,
+        Reason.GAP: UsageKind.GAP in kinds,
+        Reason.WAITS: UsageKind.WAITS in kinds,
+        Reason.AMBIGUOUS: UsageKind.POSSIBLE in kinds,
+        Reason.DISAGREES: UsageKind.DISAGREES in kinds,
+        Reason.WAS_SUPER: UsageKind.WAS_SUPER in kinds,
         Reason.SHADOW_GONE: is_shadow_gone,
         Reason.COVERAGE: not is_seen,
         Reason.CONTROLLER: is_hidden,

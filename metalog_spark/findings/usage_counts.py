@@ -16,7 +16,7 @@ from metalog_spark.findings.pending import with_waiting
 from metalog_spark.findings.possible import with_possible
 from metalog_spark.findings.questions import ASKED
 from metalog_spark.findings.state import config_now, packed_in
-from metalog_spark.findings.usage_classes import Count, Kind, Request, Tally, tally
+from metalog_spark.findings.usage_classes import Count, Request, Tally, UsageKind, tally
 from metalog_spark.findings.window import askable, usage_in
 from metalog_spark.store.arrow import Mapped, batch_of
 
@@ -59,7 +59,7 @@ class Counted(NamedTuple):
         return {
             self.lives.acls[number]: count
             for (number, kind, _), count in self.said.items()
-            if kind is Kind.DECIDED
+            if kind is UsageKind.DECIDED
         }
 
 
@@ -79,7 +79,7 @@ def counted(tables: Tables, window: Window) -> Counted:
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")
     )
-    said = {(acl, Kind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
+    said = {(acl, UsageKind(kind), by): Count(*count) for acl, kind, by, *count in total.collect()}
     return Counted(Lives.of(data), said)
 
 

@@ -18,7 +18,7 @@ from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog.plurals import counted, plural
 from metalog_sources.moment import AtOffset, AtTime, Moment, parse_moment, time_text
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
-from metalog_spark.decide.past_log_end import Later, later_in
+from metalog_spark.decide.past_log_end import PastLogEnd, later_in
 from metalog_spark.findings.pending import (
     Uncounted,
     Waiting,
@@ -80,7 +80,7 @@ class Window(NamedTuple):
         return f"{time_text(self.start_us // 1000)} to {time_text(self.end_us // 1000)}"
 
 
-class Seen(NamedTuple):
+class WindowCoverage(NamedTuple):
     """Of ``hours`` of all brokers together: how many have no allowed line, and how many no line
     at all. ``worst`` is the broker with the most of the former. Of the ``clock_hours`` of the
     window, ``without_controller`` have no allowed line of a controller. ``broken`` are audit lines
@@ -99,7 +99,7 @@ class Seen(NamedTuple):
     broken: int = 0
     waiting: Waiting | None = None
     uncounted: Uncounted | None = None
-    later: Later | None = None
+    later: PastLogEnd | None = None
     ambiguous: int = 0
 
     @property
@@ -233,7 +233,7 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
     return int(max(known))
 
 
-def seen_in(tables: Tables, window: Window) -> Seen:
+def seen_in(tables: Tables, window: Window) -> WindowCoverage:
     """What of ``window`` the audit logs cover."""
     from pyspark.sql import functions as f
 
@@ -281,10 +281,10 @@ def _broken(tables: Tables) -> int:
     return int(row[0])
 
 
-def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> Seen:
+def seen_of(brokers: Sequence[tuple[str, int, int]], hours: int) -> WindowCoverage:
     """From each broker's hours with an allowed line, and with any line, of ``hours``."""
     worst, allowed, _ = min(brokers, key=lambda each: (each[1], each[0]), default=("", 0, 0))
-    return Seen(
+    return WindowCoverage(
         hours * len(brokers),
         sum(hours - allowed for _, allowed, _ in brokers),
         sum(hours - seen for _, _, seen in brokers),
@@ -300,7 +300,7 @@ def tolerance(missing: float) -> str:
     return f"{ceil(percent * scale) / scale:.{_DECIMALS}f}".rstrip("0").rstrip(".") + "%"
 
 
-def refuse_without_allowed(seen: Seen, window: Window) -> None:
+def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
     """``InvalidRequest`` where not one allowed request was logged."""
     if seen.without_allowed == seen.hours:
         raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.commands import CommandKind, kafka_acls_command
 from authorizer.analysis.lint import all_topics, everyone, super_user_like
-from authorizer.analysis.lint.finding import Severity, Subject
+from authorizer.analysis.lint.finding import LintSubject, Severity
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow
@@ -50,7 +50,7 @@ class Alert(NamedTuple):
     log_offset: int | None = None
 
 
-class Asked(NamedTuple):
+class StormSubject(NamedTuple):
     """What a storm was denied most, in Kafka's names."""
 
     operation: str
@@ -64,7 +64,7 @@ class Denials(NamedTuple):
     principal: str
     since_ms: int
     denied: int
-    mostly: Asked
+    mostly: StormSubject
 
 
 def of_grants(lives: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
@@ -109,7 +109,7 @@ def _was_there(begin: Edge, lives: Iterable[AclLifetime]) -> bool:
 
 
 def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity, str]]:
-    subject = Subject((acl,), config, date.min)
+    subject = LintSubject((acl,), config, date.min)
     found = [(check.id, finding) for check in _CHECKS for finding in check.find(subject)]
     for kind, finding in found:
         yield kind, finding.severity, finding.message

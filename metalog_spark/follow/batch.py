@@ -22,8 +22,8 @@ from metalog_spark.follow.alerts import (
     NOTHING,
     WINDOW_MS,
     Alert,
-    Asked,
     Denials,
+    StormSubject,
     of_denials,
     of_grants,
     of_lost_lines,
@@ -59,7 +59,7 @@ from metalog_spark.store.tables import (
     REJECTED,
     REQUESTS,
     WAITING,
-    Table,
+    TableSchema,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 
     from authorizer.audit.layouts import Zone
     from metalog.log.topic.partitions import PartitionedTopic
-    from metalog_spark.history.archive_history import History
-    from metalog_spark.store.commit_log import Contents
+    from metalog_spark.history.archive_history import ArchiveHistory
+    from metalog_spark.store.commit_log import CommittedState
 
 FOLLOW: Final = "follow"
 """The fact under which a folder has its ``Progress``."""
@@ -133,7 +133,7 @@ class Came(NamedTuple):
         return bool(self.files or self.spans)
 
 
-def progress_of(folder: Tables | Contents) -> Progress:
+def progress_of(folder: Tables | CommittedState) -> Progress:
     if FOLLOW not in folder.facts:
         return Progress()
     said = folder.facts[FOLLOW]
@@ -188,7 +188,7 @@ class _Batch:
         self,
         following: Following,
         tables: Tables,
-        history: History,
+        history: ArchiveHistory,
         progress: Progress,
         alerts: list[Alert],
     ) -> None:
@@ -201,7 +201,9 @@ class _Batch:
         self._uncounted_us: int | None = tables.facts.get(UNCOUNTED)
         self._shown: Shown = tables.facts.get(FORMS, {})
 
-    def commit(self, added: dict[Table, DataFrame], replaced: Mapping[Table, DataFrame]) -> None:
+    def commit(
+        self, added: dict[TableSchema, DataFrame], replaced: Mapping[TableSchema, DataFrame]
+    ) -> None:
         number = self._progress.batch
         if self._alerts:
             rows = [_alert_row(number, each) for each in self._alerts]
@@ -245,7 +247,10 @@ class _Batch:
             lines.unpersist()
 
     def _commit_decided(
-        self, due: DataFrame, added: dict[Table, DataFrame], replaced: dict[Table, DataFrame]
+        self,
+        due: DataFrame,
+        added: dict[TableSchema, DataFrame],
+        replaced: dict[TableSchema, DataFrame],
     ) -> None:
         answers = decided(due, self._state(), self._following.configuration).persist()
         try:
@@ -314,12 +319,12 @@ class _Batch:
         if said := [each for each in told if each is not None]:
             self._alerts.append(of_no_audit(at_ms, said))
 
-    def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[Table, DataFrame]:
+    def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[TableSchema, DataFrame]:
         waited = self._progress.waits_from_ms is not None
         self._progress = self._progress._replace(waits_from_ms=from_ms)
         return {WAITING: waiting} if waited or from_ms is not None else {}
 
-    def _counts(self, answers: DataFrame) -> dict[Table, DataFrame]:
+    def _counts(self, answers: DataFrame) -> dict[TableSchema, DataFrame]:
         denials = _denials(answers)
         if not denials:
             return {}
@@ -335,7 +340,7 @@ class _Batch:
             history_table(self._history.stretches, source),
         )
 
-    def _rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+    def _rows(self, table: TableSchema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
         return frame_of(self._session, rows, table.schema)
 
 
@@ -348,15 +353,15 @@ def _denials(answers: DataFrame) -> list[Denials]:
     denied = answers.where("result = 'DENIED'").groupBy("principal", since.alias("since_ms"))
     counted = denied.agg(f.count("*").alias("denied"), f.mode(asked).alias("mostly"))
     return [
-        Denials(row["principal"], row["since_ms"], row["denied"], Asked(*row["mostly"]))
+        Denials(row["principal"], row["since_ms"], row["denied"], StormSubject(*row["mostly"]))
         for row in counted.collect()
     ]
 
 
 def _counted(table: DataFrame) -> list[Denials]:
-    columns = ("principal", "unix_millis(since) since_ms", "denied", *Asked._fields)
+    columns = ("principal", "unix_millis(since) since_ms", "denied", *StormSubject._fields)
     return [
-        Denials(row["principal"], row["since_ms"], row["denied"], Asked(*row[-3:]))
+        Denials(row["principal"], row["since_ms"], row["denied"], StormSubject(*row[-3:]))
         for row in table.selectExpr(*columns).collect()
     ]
 

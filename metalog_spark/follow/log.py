@@ -15,13 +15,13 @@ from metalog_sources.source_kinds import FOLLOWED
 from metalog_spark.history.archive import Logs, Unproven
 from metalog_spark.history.archive_history import (
     KNOWN,
-    History,
-    Scanned,
+    ArchiveHistory,
+    ScannedSplit,
     check_ends,
     history_of,
     scan,
 )
-from metalog_spark.history.splits import Hole, Piece
+from metalog_spark.history.splits import LogHole, LogSplit
 
 
 class FollowedLog:
@@ -38,13 +38,13 @@ class FollowedLog:
         self.command_config = command_config
         self.committed = committed
         self._logs: Logs | None = None
-        self._closed: dict[tuple[int, int], Scanned] = {}
+        self._closed: dict[tuple[int, int], ScannedSplit] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without connections, for a server that runs the batches."""
         return self.__dict__ | {"_logs": None, "_closed": {}}
 
-    def look(self) -> History:
+    def look(self) -> ArchiveHistory:
         """``CorruptLog`` where it is damaged: nothing is decided by half of a log."""
         archive = self._opened().look()
         pieces = {number: part for number, part in enumerate(archive.parts) if _is_piece(part)}
@@ -75,15 +75,15 @@ class FollowedLog:
             )
         return self._logs
 
-    def _scan(self, piece: Piece) -> Scanned:
+    def _scan(self, piece: LogSplit) -> ScannedSplit:
         return self._closed.get((piece.start, piece.end)) or scan(piece)
 
 
-def known_until_ms(history: History) -> int | None:
+def known_until_ms(history: ArchiveHistory) -> int | None:
     """The time of the last record, up to which nothing of ACLs is hidden but by the clocks."""
     ends = (each.end_ms or 0 for each in history.stretches if each.kind == KNOWN)
     return max(ends, default=0) or None
 
 
-def _is_piece(part: Piece | Hole) -> TypeGuard[Piece]:
-    return isinstance(part, Piece)
+def _is_piece(part: LogSplit | LogHole) -> TypeGuard[LogSplit]:
+    return isinstance(part, LogSplit)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
-    from metalog_spark.store.commit_log import Contents
+    from metalog_spark.store.commit_log import CommittedState
 
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -50,7 +50,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     return tables
 
 
-def check_it_follows(out: str, contents: Contents, source: str, audit: str) -> None:
+def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
     """``InvalidTarget`` where the folder ``out`` has what was made otherwise, or ``audit`` has it
     among its files."""
     check_is_outside(out, "--audit", audit)

@@ -15,7 +15,7 @@ from metalog_sources.moment import time_text
 from metalog_spark.coverage.coverage import Lost, counted, covered
 from metalog_spark.coverage.usage import usage
 from metalog_spark.findings.pending import UNCOUNTED
-from metalog_spark.history.archive_history import History
+from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.history.changelog import changelog_rows, history_rows
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.ingest.audit_log import LOST
@@ -120,7 +120,7 @@ def _take_halves_back(tables: Tables) -> None:
     )
 
 
-def complete(tables: Tables, history: History, source: str) -> None:
+def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
     """All but CONFIGURATION, which ``keep`` has written before anything was decided."""
     session = tables.session
     with tables.at_once():

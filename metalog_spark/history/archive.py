@@ -30,8 +30,8 @@ from metalog_sources.source_kinds import LOGS, SourceKinds
 from metalog_spark.history.splits import (
     OPEN_END,
     BootstrapSplit,
-    Hole,
-    Piece,
+    LogHole,
+    LogSplit,
     SnapshotSplit,
     WholeSplit,
 )
@@ -64,19 +64,20 @@ class Archive(NamedTuple):
     text: str
     start: int
     end: int
-    parts: tuple[Piece | Hole, ...]
+    parts: tuple[LogSplit | LogHole, ...]
     snapshots: tuple[tuple[SnapshotId, Member], ...]
 
     @property
     def is_snapshot(self) -> bool:
         """Whether it is a snapshot's file alone, of which nothing goes on."""
         return any(
-            isinstance(part, Piece) and isinstance(part.split, SnapshotSplit) for part in self.parts
+            isinstance(part, LogSplit) and isinstance(part.split, SnapshotSplit)
+            for part in self.parts
         )
 
     def who_has(self) -> Callable[[int], str]:
         """Tells of an offset that a piece has of what ``source`` that is."""
-        pieces = [part for part in self.parts if isinstance(part, Piece)]
+        pieces = [part for part in self.parts if isinstance(part, LogSplit)]
         starts = [piece.start for piece in pieces]
         return lambda offset: pieces[bisect_right(starts, offset) - 1].source
 
@@ -201,7 +202,7 @@ def _named(text: str) -> Sequence[str]:
     raise InvalidSource(f"{text}: nothing has a name like that")
 
 
-def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
+def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
     reached: int | None = None
     before: Member | None = None
     damage: CorruptLog | None = None
@@ -221,16 +222,16 @@ def _in_order(members: Sequence[Member]) -> Iterator[Piece | Hole]:
         is_all = member.end == member.log.bounds().end
         damage = (member.log.damage or member.log.missing) if is_all else None
     if damage is not None and reached is not None:
-        yield Hole(reached, OPEN_END, damage.found, is_damage=True)
+        yield LogHole(reached, OPEN_END, damage.found, is_damage=True)
 
 
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
-) -> Iterator[Hole]:
+) -> Iterator[LogHole]:
     """What is wrong from ``start`` up to ``end``: damage, or what a folder has and does not prove
     to be committed, and then what none has."""
     if damage is not None:
-        yield Hole(start, end, damage.found, is_damage=True)
+        yield LogHole(start, end, damage.found, is_damage=True)
         return
     having = [each for each in members if each.end <= start < each.log.bounds().end]
     if having:
@@ -238,11 +239,11 @@ def _holes(
         until = min(longest.log.bounds().end, end)
         why = f"records {start} to {until - 1} are in {longest.source.text} and not proven to be"
         why += f" committed ({longest.log.proven.why})"
-        yield Hole(start, until, why, is_damage=False)
+        yield LogHole(start, until, why, is_damage=False)
         start = until
     if start < end:
         why = f"records {start} to {end - 1} are in none of the folders"
-        yield Hole(start, end, why, is_damage=False)
+        yield LogHole(start, end, why, is_damage=False)
 
 
 def _reached(offset: int, members: Sequence[Member]) -> int:
@@ -253,18 +254,18 @@ def _reached(offset: int, members: Sequence[Member]) -> int:
     return offset
 
 
-def _pieces(member: Member, begin: int) -> Iterator[Piece]:
+def _pieces(member: Member, begin: int) -> Iterator[LogSplit]:
     log, end, place = member.log, member.end, member.place
     if isinstance(log, CheckpointLog):
-        yield Piece(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, False, place)
+        yield LogSplit(SnapshotSplit(log.path), 0, OPEN_END, OPEN_END, False, place)
         return
     if isinstance(log, DirectoryLog) and end == 0 and log.folder.bootstrap is not None:
-        yield Piece(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, False, place)
+        yield LogSplit(BootstrapSplit(log.folder.bootstrap), 0, OPEN_END, OPEN_END, False, place)
         return
     splits = list(log.splits())
     if not splits and begin < end:
         whole = WholeSplit(member.source.describe, member.command_config, begin, end)
-        yield Piece(whole, begin, end, end, False, place)
+        yield LogSplit(whole, begin, end, end, False, place)
         return
     starts = [_start_of(split, member.start) for split in splits]
     ends = [*starts, end][1:]
@@ -272,7 +273,7 @@ def _pieces(member: Member, begin: int) -> Iterator[Piece]:
         if max(first, begin) < min(last, end):
             dense = isinstance(split, SegmentSplit)
             until = min(last, end) if dense else end
-            yield Piece(split, max(first, begin), min(last, end), until, dense, place)
+            yield LogSplit(split, max(first, begin), min(last, end), until, dense, place)
 
 
 def _start_of(split: Split, otherwise: int) -> int:

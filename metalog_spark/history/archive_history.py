@@ -34,7 +34,7 @@ from metalog.records.messages import (
 )
 from metalog_spark.history.archive import Archive, Member
 from metalog_spark.history.relevant_records import check_telling, telling
-from metalog_spark.history.splits import Hole, Piece
+from metalog_spark.history.splits import LogHole, LogSplit
 from snapshot.reader import read_snapshot
 
 KNOWN: Final = "KNOWN"
@@ -44,7 +44,7 @@ ADVICE: Final = "take the file from another copy"
 _NO_SNAPSHOT: Final = "records are there, but no snapshot from which they could be followed"
 
 
-class Found(NamedTuple):
+class RelevantRecord(NamedTuple):
     """A record of a piece that tells of ACLs, or of another Kafka; ``time_ms`` is the latest time
     of the piece so far."""
 
@@ -53,18 +53,18 @@ class Found(NamedTuple):
     value: bytes
 
 
-class Scanned(NamedTuple):
+class ScannedSplit(NamedTuple):
     """What a piece holds: ``found`` in it, up to offset ``reached``, where ``damage`` is if
     there is any; ``first_ms`` and ``latest_ms`` are times of its batches, None without any."""
 
-    found: Sequence[Found]
+    found: Sequence[RelevantRecord]
     reached: int
     first_ms: int | None
     latest_ms: int | None
     damage: str | None
 
 
-class Stretch(NamedTuple):
+class KnownRange(NamedTuple):
     """A row of the table HISTORY, but for the source; times are in milliseconds."""
 
     kind: str
@@ -88,17 +88,17 @@ class AclLife(NamedTuple):
     source: str
 
 
-class History(NamedTuple):
+class ArchiveHistory(NamedTuple):
     """``foreign`` are lines about what in the log is another Kafka's."""
 
-    stretches: Sequence[Stretch]
+    stretches: Sequence[KnownRange]
     lives: Sequence[AclLife]
     foreign: Sequence[str] = ()
 
 
-def scan(piece: Piece) -> Scanned:
+def scan(piece: LogSplit) -> ScannedSplit:
     """Reads ``piece`` up to its end, or to what cannot be read in it."""
-    found: list[Found] = []
+    found: list[RelevantRecord] = []
     reached = piece.start
     first_ms: int | None = None
     latest_ms = 0
@@ -110,7 +110,7 @@ def scan(piece: Piece) -> Scanned:
             for offset, value in telling(batch):
                 if piece.start <= offset < piece.until:
                     check_telling(value, batch, offset)
-                    found.append(Found(offset, latest_ms, value))
+                    found.append(RelevantRecord(offset, latest_ms, value))
             reached = min(batch.next_offset, piece.end)
         reached = piece.end
     except CorruptLog as error:
@@ -118,37 +118,37 @@ def scan(piece: Piece) -> Scanned:
         if error.offset is not None:
             reached = min(max(error.offset, reached), piece.end)
     latest = None if first_ms is None else latest_ms
-    return Scanned(found, reached, first_ms, latest, damage)
+    return ScannedSplit(found, reached, first_ms, latest, damage)
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
     """``CorruptLog`` where a log is damaged at its end; what is before that shows in a ``scan``."""
-    for hole in (part for part in archive.parts if isinstance(part, Hole)):
+    for hole in (part for part in archive.parts if isinstance(part, LogHole)):
         _check_is_no_damage(hole, advice)
 
 
-def _check_is_no_damage(hole: Hole, advice: str) -> None:
+def _check_is_no_damage(hole: LogHole, advice: str) -> None:
     if hole.is_damage:
         raise CorruptLog(hole.why, advice=advice)
 
 
 def history_of(
     archive: Archive,
-    scanned: Mapping[int, Scanned],
+    scanned: Mapping[int, ScannedSplit],
     *,
     skip_damaged: bool = False,
     advice: str = ADVICE,
-) -> History:
+) -> ArchiveHistory:
     """All that ``archive`` tells, its pieces ``scanned`` by their number among its parts.
 
     ``CorruptLog`` at the first damage, with ``advice``, unless it is to be skipped: then a
     stretch says what is wrong and up to where nothing is known.
     """
-    stretches: list[Stretch] = []
+    stretches: list[KnownRange] = []
     followed: list[_Followed] = []
     latest_ms = 0
     for run in _runs(archive, scanned):
-        if isinstance(run, Hole):
+        if isinstance(run, LogHole):
             if not skip_damaged:
                 _check_is_no_damage(run, advice)
             stretches.append(_lost(run.is_damage, run.start, run.end, run.why))
@@ -168,12 +168,12 @@ def history_of(
         ]
         latest_ms = end_ms
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
-        stretches.append(Stretch(KNOWN, base.offset, run.end, start_ms, end_ms))
+        stretches.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
         followed.append(_Followed(base, start_ms, run.end, end_ms, records))
     read = ((at, message) for each in followed for at, _, message in each.records)
     foreign = traces_in_records(chain(*(each.base.foreign for each in followed), read))
     lives = list(_lives(followed, archive.who_has()))
-    return History(_with_times(stretches), lives, [*foreign.values()])
+    return ArchiveHistory(_with_times(stretches), lives, [*foreign.values()])
 
 
 class _Run(NamedTuple):
@@ -181,7 +181,7 @@ class _Run(NamedTuple):
 
     start: int
     end: int
-    found: Sequence[Found]
+    found: Sequence[RelevantRecord]
     first_ms: int | None
     latest_ms: int | None
 
@@ -207,10 +207,10 @@ class _Followed(NamedTuple):
     records: Sequence[tuple[int, int, Any]]
 
 
-def _runs(archive: Archive, scanned: Mapping[int, Scanned]) -> Iterator[_Run | Hole]:
+def _runs(archive: Archive, scanned: Mapping[int, ScannedSplit]) -> Iterator[_Run | LogHole]:
     run = _Run(archive.start, archive.start, (), None, None)
     for number, part in enumerate(archive.parts):
-        if isinstance(part, Hole):
+        if isinstance(part, LogHole):
             yield run
             yield part
             run = _Run(part.end, part.end, (), None, None)
@@ -221,13 +221,13 @@ def _runs(archive: Archive, scanned: Mapping[int, Scanned]) -> Iterator[_Run | H
             run = _joined(run, held)
             if held.damage is not None:
                 yield run
-                yield Hole(held.reached, part.end, held.damage, is_damage=True)
+                yield LogHole(held.reached, part.end, held.damage, is_damage=True)
                 run = _Run(part.end, part.end, (), None, None)
     if run.start <= archive.end:
         yield run
 
 
-def _joined(run: _Run, held: Scanned) -> _Run:
+def _joined(run: _Run, held: ScannedSplit) -> _Run:
     latest = [each for each in (run.latest_ms, held.latest_ms) if each is not None]
     return _Run(
         run.start,
@@ -238,7 +238,9 @@ def _joined(run: _Run, held: Scanned) -> _Run:
     )
 
 
-def _with_whole_transactions(run: _Run, held: Scanned, piece: Piece, text: str) -> Scanned:
+def _with_whole_transactions(
+    run: _Run, held: ScannedSplit, piece: LogSplit, text: str
+) -> ScannedSplit:
     """``held``, or what of it stands before a transaction's marker that cannot be there."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(held.found):
@@ -271,13 +273,13 @@ def _is_open(run: _Run) -> bool | None:
 
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
-) -> tuple[_Base | None, list[Stretch]]:
+) -> tuple[_Base | None, list[KnownRange]]:
     """From where ``run`` can be followed, and what of it cannot be; with ``advice`` damage is
     raised."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
-    unknown: list[Stretch] = []
+    unknown: list[KnownRange] = []
     reached = run.start
     for known, copies in groupby(snapshots, key=itemgetter(0)):
         if not run.start <= known.end_offset <= run.end:
@@ -325,13 +327,13 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
     return _Base(id.end_offset, time_ms, acls, member.place, foreign)
 
 
-def _lost(is_damage: bool, start: int, end: int, why: str) -> Stretch:
-    return Stretch(DAMAGED if is_damage else GAP, start, end, None, None, why)
+def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
+    return KnownRange(DAMAGED if is_damage else GAP, start, end, None, None, why)
 
 
-def _with_times(stretches: Sequence[Stretch]) -> list[Stretch]:
+def _with_times(stretches: Sequence[KnownRange]) -> list[KnownRange]:
     """What is lost gets the times of what is known beside it."""
-    timed: list[Stretch] = []
+    timed: list[KnownRange] = []
     for number, each in enumerate(stretches):
         if each.kind != KNOWN:
             before = (known.end_ms for known in reversed(stretches[:number]) if known.kind == KNOWN)

@@ -18,14 +18,14 @@ from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.archive_history import (
     ADVICE,
     AclLife,
-    Found,
-    Scanned,
-    Stretch,
+    KnownRange,
+    RelevantRecord,
+    ScannedSplit,
     check_ends,
     history_of,
     scan,
 )
-from metalog_spark.history.splits import Piece
+from metalog_spark.history.splits import LogSplit
 from metalog_spark.store.arrow import frame_of, in_spark, table_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY
@@ -77,9 +77,11 @@ def check_log(logs: Logs, *, skip_damaged: bool) -> None:
         check_ends(archive, _ADVICE)
 
 
-def scan_archive(session: SparkSession, archive: Archive) -> dict[int, Scanned]:
+def scan_archive(session: SparkSession, archive: Archive) -> dict[int, ScannedSplit]:
     """What is in each piece, by its number among the parts; one piece alone is read here."""
-    pieces = {number: part for number, part in enumerate(archive.parts) if isinstance(part, Piece)}
+    pieces = {
+        number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
+    }
     if len(pieces) < 2:
         return {number: scan(piece) for number, piece in pieces.items()}
     sent = [(number, pickle.dumps(piece)) for number, piece in pieces.items()]
@@ -107,24 +109,24 @@ def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _gathered(rows: DataFrame) -> dict[int, Scanned]:
-    found: dict[int, list[Found]] = {}
-    scanned: dict[int, Scanned] = {}
+def _gathered(rows: DataFrame) -> dict[int, ScannedSplit]:
+    found: dict[int, list[RelevantRecord]] = {}
+    scanned: dict[int, ScannedSplit] = {}
     for row in rows.toArrow().to_pylist():
         held = found.setdefault(row["piece"], [])
         if row["value"] is not None:
-            held.append(Found(row["offset"], row["time_ms"], row["value"]))
+            held.append(RelevantRecord(row["offset"], row["time_ms"], row["value"]))
         else:
             ends = row["offset"], row["first_ms"], row["time_ms"], row["damage"]
-            scanned[row["piece"]] = Scanned(held, *ends)
+            scanned[row["piece"]] = ScannedSplit(held, *ends)
     return {number: each._replace(found=sorted(each.found)) for number, each in scanned.items()}
 
 
-def history_rows(session: SparkSession, stretches: Iterable[Stretch], source: str) -> DataFrame:
+def history_rows(session: SparkSession, stretches: Iterable[KnownRange], source: str) -> DataFrame:
     return in_spark(session, history_table(stretches, source), HISTORY.schema)
 
 
-def history_table(stretches: Iterable[Stretch], source: str) -> pa.Table:
+def history_table(stretches: Iterable[KnownRange], source: str) -> pa.Table:
     """Rows of the table HISTORY."""
     rows = [
         (

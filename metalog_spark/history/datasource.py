@@ -31,8 +31,8 @@ from pyspark.sql.streaming.datasource import (
 from metalog.errors import CorruptLog, InvalidRequest, InvalidSource
 from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.pushed_filters import push
-from metalog_spark.history.rows import SCHEMA, Columns, Wanted
-from metalog_spark.history.splits import Hole, Piece
+from metalog_spark.history.rows import SCHEMA, Columns, RecordFilter
+from metalog_spark.history.splits import LogHole, LogSplit
 from metalog_spark.session import ship
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class MetalogDataSource(DataSource):
 class LogPartition(InputPartition):
     """What one task reads."""
 
-    def __init__(self, part: Piece | Hole, wanted: Wanted) -> None:
+    def __init__(self, part: LogSplit | LogHole, wanted: RecordFilter) -> None:
         self.part = part
         self.wanted = wanted
 
@@ -165,7 +165,7 @@ class _RowReader:
             return
         columns = self._columns()
         part, wanted = partition.part, partition.wanted
-        if isinstance(part, Hole):
+        if isinstance(part, LogHole):
             yield from columns.missing(part.start, part.why, wanted)
             return
         try:
@@ -180,13 +180,13 @@ class _RowReader:
         schema = to_arrow_schema(self._schema, timezone="UTC")
         return Columns(schema, secrets=self.options.secrets)
 
-    def _partitions(self, archive: Archive, wanted: Wanted) -> list[InputPartition]:
+    def _partitions(self, archive: Archive, wanted: RecordFilter) -> list[InputPartition]:
         found: list[InputPartition] = []
         first = wanted.start if wanted.start > archive.start else -1
         for part in archive.parts:
-            if isinstance(part, Hole) and part.is_damage and not self.options.skip_damaged:
+            if isinstance(part, LogHole) and part.is_damage and not self.options.skip_damaged:
                 raise CorruptLog(part.why)
-            if isinstance(part, Hole):
+            if isinstance(part, LogHole):
                 found += [LogPartition(part, wanted)] * (first <= part.start < wanted.end)
                 continue
             for piece in part.between(first, wanted.end):
@@ -201,7 +201,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
-        self._wanted = Wanted()
+        self._wanted = RecordFilter()
 
     def partitions(self) -> list[InputPartition]:
         return self._partitions(self.options.logs().look(), self._wanted)
@@ -268,7 +268,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
                 f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
                 " not read; name the folder that keeps them as well, or begin the stream anew"
             )
-        return self._partitions(archive, Wanted(begin, end[_OFFSET]))
+        return self._partitions(archive, RecordFilter(begin, end[_OFFSET]))
 
     def stop(self) -> None:
         if self._logs is not None:

@@ -20,13 +20,13 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from metalog_spark.history.rows import Wanted
+from metalog_spark.history.rows import RecordFilter
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def push(filters: Iterable[Filter], wanted: Wanted) -> tuple[Wanted, list[Filter]]:
+def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter, list[Filter]]:
     """What of ``wanted`` all ``filters`` leave, and those that Spark has to carry out."""
     left = []
     for each in filters:
@@ -38,7 +38,7 @@ def push(filters: Iterable[Filter], wanted: Wanted) -> tuple[Wanted, list[Filter
     return wanted, left
 
 
-def _narrowed(filter: Filter, wanted: Wanted) -> Wanted | None:
+def _narrowed(filter: Filter, wanted: RecordFilter) -> RecordFilter | None:
     match filter:
         case IsNotNull(("offset",)):
             return wanted
@@ -60,7 +60,7 @@ def _narrowed(filter: Filter, wanted: Wanted) -> Wanted | None:
     return wanted._replace(since_us=max(since, default=None), until_us=min(until, default=None))
 
 
-def _typed(wanted: Wanted, names: Iterable[str]) -> Wanted:
+def _typed(wanted: RecordFilter, names: Iterable[str]) -> RecordFilter:
     types = frozenset(names)
     return wanted._replace(types=types if wanted.types is None else types & wanted.types)
 

@@ -2,7 +2,7 @@
 
 The columns are those of ``metalog dump --json``, with a struct of its own for each record
 that ACLs and SCRAM users are made of; only the asked ones are filled, and only the records
-that are ``Wanted`` are decoded. This module must not know where records are read from.
+that are ``RecordFilter`` are decoded. This module must not know where records are read from.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MECHANISMS: Final = {each.value: each.mechanism_name for each in ScramMechanism
 _KEYS: Final = ("salt", "stored_key", "server_key")
 
 
-class Wanted(NamedTuple):
+class RecordFilter(NamedTuple):
     """Rows with an offset from ``start`` up to ``end``, a timestamp from ``since_us`` to
     ``until_us`` (both included), and one of ``types``; None is any."""
 
@@ -91,7 +91,7 @@ class Columns:
         self._schema = schema
         self._fill = [_COLUMNS[name].of(secrets) for name in schema.names]
 
-    def of(self, batches: Iterable[Batch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def of(self, batches: Iterable[Batch], wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
         """The rows of ``batches`` that are ``wanted``, in their order; those before damage, and
         then ``CorruptLog``."""
         rows: list[_Row] = []
@@ -113,7 +113,7 @@ class Columns:
         if rows:
             yield self._batch(rows)
 
-    def missing(self, offset: int, why: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
         """One row that says why there are none from ``offset`` on, if such a row is wanted."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:
@@ -127,7 +127,7 @@ class Columns:
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def _rows(batch: Batch, wanted: Wanted, keys: frozenset[int] | None) -> Iterator[_Row]:
+def _rows(batch: Batch, wanted: RecordFilter, keys: frozenset[int] | None) -> Iterator[_Row]:
     if batch.next_offset <= wanted.start or batch.base_offset >= wanted.end:
         return
     if batch.is_control and wanted.types is not None:

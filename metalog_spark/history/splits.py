@@ -28,7 +28,7 @@ OPEN_END: Final = 1 << 63
 """Where a piece or a hole ends of which nobody knows it."""
 
 
-class Piece(NamedTuple):
+class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, to be read by one task.
 
     Of a log whose batches keep to pieces, ``until`` is ``end`` and the piece is ``dense``: it
@@ -62,7 +62,7 @@ class Piece(NamedTuple):
         if self.dense and reached < self.end < OPEN_END:
             raise _missing(reached, self.end, file)
 
-    def between(self, start: int, end: int) -> Sequence[Piece]:
+    def between(self, start: int, end: int) -> Sequence[LogSplit]:
         """What of the piece holds records from offset ``start`` up to ``end``; what goes on from
         a piece that ends before ``start`` is a piece of its own."""
         if self.start >= end or self.end <= start:
@@ -77,7 +77,7 @@ class Piece(NamedTuple):
         return piece._replace(split=HeadSplit(split.cluster, begin)), piece
 
 
-class Hole(NamedTuple):
+class LogHole(NamedTuple):
     """Offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: one has, but it
     cannot be read."""
 

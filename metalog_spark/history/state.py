@@ -33,7 +33,7 @@ _CHANGELOG: Final = ("id", *Acl._fields, "from_offset", "from_time", "to_offset"
 _HISTORY: Final = ("kind", "from_offset", "from_time", "to_time")
 
 
-class State(NamedTuple):
+class FolderState(NamedTuple):
     """``timeline`` is None where nothing of the log was seen. ``unknown`` are stretches of time
     whose ACLs nobody knows: from a millisecond up to another, None is an open end."""
 
@@ -59,12 +59,12 @@ def packed_lives(changelog: DataFrame) -> bytes:
     return _written(_table(changelog.select(*_CHANGELOG).toArrow()))
 
 
-def unpacked(data: bytes) -> State:
+def unpacked(data: bytes) -> FolderState:
     table = _read(data)
     history = json.loads(table.schema.metadata[b"history"])
     known = [Edge(offset, ms or 0) for kind, offset, ms, _ in history if kind == _KNOWN]
     unknown = tuple((begin, end) for kind, _, begin, end in history if kind != _KNOWN)
-    return State(Timeline(min(known), _lives(table)) if known else None, unknown)
+    return FolderState(Timeline(min(known), _lives(table)) if known else None, unknown)
 
 
 def lives_of(data: bytes) -> Iterator[AclLifetime]:

@@ -58,10 +58,10 @@ SCHEMA: Final = pa.schema(
 """The columns of ``requests``, then those of ``rejected`` that it has not: a row of either has
 nulls in the other's. ``possible`` is true in rows of ``possible_requests``, else null. ``start`` is
 where the split begins in the file, and ``line`` counts from there; the columns behind that, those
-of ``Split``, are null but in the one row that tells of the split itself."""
+of ``ReadSplit``, are null but in the one row that tells of the split itself."""
 
 
-class Split(NamedTuple):
+class ReadSplit(NamedTuple):
     """What is told of a split that was read: how many ``lines`` and ``bytes`` it has, each line
     with its LF, the ``size`` of the file, and the fingerprints of how the file begins."""
 
@@ -136,11 +136,11 @@ def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> lis
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 
 
-def split_batch(told: Sequence[tuple[Split, str, str, int]]) -> pa.RecordBatch:
+def split_batch(told: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
     """The rows that tell of splits, each with its file, the broker and where it begins."""
     splits, files, brokers, starts = zip(*told, strict=True)
     values = {"file": files, "broker": brokers, "start": starts}
-    values |= dict(zip(Split._fields, zip(*splits, strict=True), strict=True))
+    values |= dict(zip(ReadSplit._fields, zip(*splits, strict=True), strict=True))
     columns = {name: pa.array(each, SCHEMA.field(name).type) for name, each in values.items()}
     return _batch(len(told), columns)
 

@@ -31,7 +31,7 @@ from metalog_spark.ingest.audit_files import (
 )
 from metalog_spark.ingest.audit_log import (
     Origin,
-    Split,
+    ReadSplit,
     read_lines,
     record_readings,
     split_batch,
@@ -107,10 +107,10 @@ class _Running:
             self._head.add(lines[place : place + 64].to_pylist())
             place += 64
 
-    def told(self) -> tuple[Split, str, str, int]:
+    def told(self) -> tuple[ReadSplit, str, str, int]:
         head = self._head.found
         is_unended = self.start == 0 and self.bytes == self.size + 1
-        split = Split(self.lines, self.bytes, self.size, head[:-1] if is_unended else head)
+        split = ReadSplit(self.lines, self.bytes, self.size, head[:-1] if is_unended else head)
         return split, self.file, self.broker, self.start
 
 
@@ -207,7 +207,7 @@ def _read_packed(
             count, size = count + 1, size + len(block.lines) + 1
         if gathered.is_full:
             yield from gathered.flush()
-    gathered.splits.append((Split(count, size, size, head.found), file, broker, 0))
+    gathered.splits.append((ReadSplit(count, size, size, head.found), file, broker, 0))
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
@@ -247,7 +247,7 @@ class _Gathered:
 
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
-        self.splits: list[tuple[Split, str, str, int]] = []
+        self.splits: list[tuple[ReadSplit, str, str, int]] = []
         self._clear()
 
     def _clear(self) -> None:

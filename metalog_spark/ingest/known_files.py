@@ -48,7 +48,7 @@ class ReadFile(NamedTuple):
         return self.heads[-1] if self.heads else None
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """A row of FILES that has rows in other tables."""
 
     path: str
@@ -65,13 +65,13 @@ class Same(NamedTuple):
     longer: int | None
 
 
-class Sorted(NamedTuple):
+class ClassifiedFiles(NamedTuple):
     """By their paths: what rows of the files ``taken`` are called, and which are the ``same`` as
     others. ``gone`` are known files whose rows give way."""
 
     taken: Mapping[str, str]
     same: Mapping[str, Same]
-    gone: Sequence[Known]
+    gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
         """The paths whose rows are not called like them, and how they are; None: left out."""
@@ -86,16 +86,16 @@ def unread(listed: DataFrame, known: DataFrame) -> list[ListedFile]:
     return [ListedFile(*row.values()) for row in table.to_pylist()]
 
 
-def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> Sorted:
+def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> ClassifiedFiles:
     """``known`` are rows of FILES."""
     longest = _longest(read)
     same = {path: Same(other, None) for path, other in longest.items() if path != other}
     taken = [each for each in read if each.path not in same]
     held = _matching(taken, known)
-    by_head: dict[int | None, list[Known]] = {}
+    by_head: dict[int | None, list[KnownFile]] = {}
     for each in held:
         by_head.setdefault(each.head, []).append(each)
-    gone: dict[str, Known] = {}
+    gone: dict[str, KnownFile] = {}
     for file in taken:
         grown = [each for head in file.heads for each in by_head.get(head, ())]
         grown += [each for each in by_head.get(None, ()) if each.path == file.path]
@@ -106,10 +106,10 @@ def sorted_out(read: Sequence[ReadFile], known: DataFrame) -> Sorted:
             gone |= {each.file: each for each in grown}
     kept = {each.file for each in held}.difference(gone)
     names = {each.path: _unused(each.path, kept) for each in taken if each.path not in same}
-    return Sorted(names, same, list(gone.values()))
+    return ClassifiedFiles(names, same, list(gone.values()))
 
 
-def after(read: Iterable[ReadFile], found: Sorted, known: DataFrame) -> DataFrame:
+def after(read: Iterable[ReadFile], found: ClassifiedFiles, known: DataFrame) -> DataFrame:
     """The rows of FILES from now on."""
     session = known.sparkSession
     rows = []
@@ -142,19 +142,19 @@ def _longest(read: Sequence[ReadFile]) -> dict[str, str]:
     return found
 
 
-def _matching(read: Sequence[ReadFile], known: DataFrame) -> list[Known]:
+def _matching(read: Sequence[ReadFile], known: DataFrame) -> list[KnownFile]:
     """What is known by the fingerprint of one of ``read``, or by its path."""
     session = known.sparkSession
     heads = {head for each in read for head in each.heads}
     by_head = frame_of(session, [(head,) for head in heads], "head BIGINT")
     by_path = frame_of(session, [(each.path,) for each in read], "of STRING")
     rows = known.where("same IS NULL").selectExpr(
-        *Known._fields, f"regexp_replace(file, {_NUMBER}, '') AS of"
+        *KnownFile._fields, f"regexp_replace(file, {_NUMBER}, '') AS of"
     )
-    found = rows.join(by_head, "head", "left_semi").select(*Known._fields)
-    named = rows.join(by_path, "of", "left_semi").select(*Known._fields)
+    found = rows.join(by_head, "head", "left_semi").select(*KnownFile._fields)
+    named = rows.join(by_path, "of", "left_semi").select(*KnownFile._fields)
     both = found.unionAll(named).collect()
-    return list({row["file"]: Known(*row) for row in both}.values())
+    return list({row["file"]: KnownFile(*row) for row in both}.values())
 
 
 def _unused(path: str, used: set[str]) -> str:

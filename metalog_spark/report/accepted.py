@@ -18,7 +18,7 @@ from metalog.plurals import counted
 from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.yaml_nodes import yaml_documents
-from metalog_spark.report.contents import Cell, Column, Contents, Number, Section
+from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section
 from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
 
 _SECTION: Final = "section"
@@ -133,8 +133,8 @@ def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
 
 
 def with_accepted(
-    contents: Contents, entries: Sequence[Accepted], today: date
-) -> tuple[Contents, list[Accepted]]:
+    contents: ReportContents, entries: Sequence[Accepted], today: date
+) -> tuple[ReportContents, list[Accepted]]:
     """A page with what is accepted, its first numbers without that; and the idle entries."""
     found = {each.id: marked(each, entries, today) for each in contents.sections}
     one, *others = (_without(number, found) for number in contents.numbers)

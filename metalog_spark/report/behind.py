@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.commands import quoted
-from metalog_spark.report.contents import Column, Kind
+from metalog_spark.report.contents import Column, ColumnKind
 from metalog_spark.report.words import moment, stamp
 
 if TYPE_CHECKING:
     from metalog_spark.report.rows import Row
 
-BEHIND: Final = Column("Its requests", Kind.LINES)
+BEHIND: Final = Column("Its requests", ColumnKind.LINES)
 
 
 def behind(row: Row) -> tuple[str, ...] | None:

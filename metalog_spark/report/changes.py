@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from metalog_spark.report.contents import CHANGES, Cell, Column, Kind, Section
+from metalog_spark.report.contents import CHANGES, Cell, Column, ColumnKind, Section
 from metalog_spark.report.identity import FIELDS, FindingWords, fields_in, is_finding
 
 _KIND: Final = "kraft-metalog report"
@@ -94,8 +94,8 @@ def changes(before: Findings, now: Findings) -> Section:
     columns = (
         Column("Change"),
         Column("Finding"),
-        Column("Principal", Kind.NAME),
-        Column("What", Kind.NAME),
+        Column("Principal", ColumnKind.NAME),
+        Column("What", ColumnKind.NAME),
     )
     return Section(CHANGES, "Since the last report", says, columns, rows, len(rows))
 

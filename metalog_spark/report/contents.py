@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 Cell = str | int | datetime | tuple[str, ...] | None
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """How a column is set; the value is the class that the page gives its cells."""
 
     WORD = "w"
@@ -32,7 +32,7 @@ class Kind(Enum):
 
 class Column(NamedTuple):
     title: str
-    kind: Kind = Kind.WORD
+    kind: ColumnKind = ColumnKind.WORD
 
 
 SECTIONS: Final = (
@@ -84,7 +84,7 @@ class Strip(NamedTuple):
     """In all, of both, denials only, and nothing."""
 
 
-class Window(NamedTuple):
+class TimeBars(NamedTuple):
     """Time in bars of ``step`` days from ``start`` on; each tuple has one number a bar."""
 
     start: date
@@ -132,7 +132,7 @@ class AccessCell(NamedTuple):
     denies: bool
 
 
-class Contents(NamedTuple):
+class ReportContents(NamedTuple):
     """``facts`` are a word and what it stands for; ``teams`` a name and its page's file;
     ``whole`` is the command that prints all of a section, which it lacks the name of.
     ``caveat`` is what else a reader of ``sentence`` must know, or nothing."""
@@ -143,7 +143,7 @@ class Contents(NamedTuple):
     sentence: str
     caveat: str
     numbers: tuple[Number, Number, Number, Number]
-    window: Window
+    window: TimeBars
     excess: tuple[Excess, ...]
     excess_says: str
     access: Access

@@ -10,10 +10,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from metalog.plurals import counted
-from metalog_spark.report.contents import CHANGES, Access, Section, Window
+from metalog_spark.report.contents import CHANGES, Access, Section, TimeBars
 
 
-class Limits(NamedTuple):
+class PageLimits(NamedTuple):
     """How much a page takes: rows of a table, cells of the matrix, brokers of which is shown what
     was seen, letters of a name, and lines of what is to be copied."""
 
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
 class Cut:
     """``visible`` makes a name one that is seen as it is, without letters that hide."""
 
-    def __init__(self, limits: Limits, visible: Callable[[str], str]) -> None:
+    def __init__(self, limits: PageLimits, visible: Callable[[str], str]) -> None:
         self._limits = limits
         self._visible = visible
         self._left_out: list[str] = []
@@ -58,7 +58,7 @@ class Cut:
             self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}")
         return section._replace(rows=rows)
 
-    def window(self, window: Window) -> Window:
+    def window(self, window: TimeBars) -> TimeBars:
         """The strips of the brokers of which the least is known, in their order, and the last,
         the metadata log's."""
         most, strips = self._limits.brokers, window.strips

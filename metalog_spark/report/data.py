@@ -17,11 +17,11 @@ from metalog_spark.report.access import access
 from metalog_spark.report.contents import (
     SECTIONS,
     Access,
-    Contents,
     Excess,
     Number,
+    ReportContents,
     Section,
-    Window,
+    TimeBars,
 )
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.times import configuration_said, log_end
@@ -30,7 +30,7 @@ from metalog_spark.report.words import day, roughly, share
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
-    from metalog_spark.findings.window import Seen
+    from metalog_spark.findings.window import WindowCoverage
     from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.owners import Team
 
@@ -77,7 +77,7 @@ def contents(
     teams: Sequence[tuple[str, str]] = (),
     made_by: str = "",
     whole: str = "",
-) -> Contents:
+) -> ReportContents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
     whose, parts = _Whose(team), found.parts
     traffic = found.traffic[EVERYBODY if team is None else team.name]
@@ -85,7 +85,7 @@ def contents(
     uses = None if parts.unused.refused else _uses(acls)
     disagreeing = _theirs(parts.disagreements, whose)
     excess = [row for row in least if row["excess"] > 0]
-    return Contents(
+    return ReportContents(
         cluster=_cluster(found),
         team=None if team is None else team.name,
         facts=tuple(_facts(found)),
@@ -204,7 +204,7 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
         log += f" (offsets {min(begins):,} to {max(ends):,})"
     brokers = len(found.strips) - 1
     return [
-        ("Window", f"{first} to {last}"),
+        ("TimeBars", f"{first} to {last}"),
         ("Metadata log", log),
         ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
         ("Configuration", configuration_said(found.eras, found.parts.window)),
@@ -236,7 +236,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     )
 
 
-def _caveats(seen: Seen, tolerated: float) -> Iterator[str]:
+def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
     if seen.unled > tolerated:
         yield f"{seen.said_of_kept()}."
     if seen.broken:
@@ -264,7 +264,7 @@ def _dangers(exposed: Sequence[Row]) -> Number:
     return Number(errors + warnings, said, "exposure")
 
 
-def _window(found: Gathered, whose: _Whose, traffic: Traffic) -> Window:
+def _window(found: Gathered, whose: _Whose, traffic: Traffic) -> TimeBars:
     bars = found.bars
     changed = [bar for bar, acl in found.changes if whose.acl(acl_of(acl))]
     *brokers, log = found.strips
@@ -278,7 +278,7 @@ def _window(found: Gathered, whose: _Whose, traffic: Traffic) -> Window:
     )
     if log.hours[2]:
         says += f" The metadata log is not known for {counted(log.hours[2], 'hour')}."
-    return Window(
+    return TimeBars(
         bars.start,
         bars.step,
         traffic.allowed,

@@ -17,9 +17,9 @@ from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
 from metalog_spark.findings.request_rows import with_first
-from metalog_spark.findings.unused import Judged, judged, unused_of
+from metalog_spark.findings.unused import ClassifiedAcls, judged, unused_of
 from metalog_spark.findings.usage_counts import Counted, counted
-from metalog_spark.findings.window import Seen, Window, seen_in
+from metalog_spark.findings.window import Window, WindowCoverage, seen_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
@@ -99,7 +99,7 @@ class Parts:
         self._teams = teams
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> WindowCoverage:
         return seen_in(self._tables, self.window)
 
     @cached_property
@@ -107,7 +107,7 @@ class Parts:
         return counted(self._tables, self.window)
 
     @cached_property
-    def _judged(self) -> Judged | InvalidRequest:
+    def _judged(self) -> ClassifiedAcls | InvalidRequest:
         try:
             return judged(
                 self._tables,

@@ -22,35 +22,42 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from metalog.errors import InvalidRequest
-from metalog_spark.report.contents import Access, Column, Contents, Kind, Section, Window
-from metalog_spark.report.cut import Cut, Limits
+from metalog_spark.report.contents import (
+    Access,
+    Column,
+    ColumnKind,
+    ReportContents,
+    Section,
+    TimeBars,
+)
+from metalog_spark.report.cut import Cut, PageLimits
 from metalog_spark.report.words import stamp
 
 MAX_BYTES: Final = 5 * 1024 * 1024
 _LIMITS: Final = (
-    Limits(rows=1000, cells=20_000, brokers=500, name=300, lines=200),
-    Limits(rows=300, cells=6_000, brokers=200, name=300, lines=100),
-    Limits(rows=100, cells=2_000, brokers=100, name=300, lines=50),
-    Limits(rows=25, cells=500, brokers=25, name=100, lines=20),
+    PageLimits(rows=1000, cells=20_000, brokers=500, name=300, lines=200),
+    PageLimits(rows=300, cells=6_000, brokers=200, name=300, lines=100),
+    PageLimits(rows=100, cells=2_000, brokers=100, name=300, lines=50),
+    PageLimits(rows=25, cells=500, brokers=25, name=100, lines=20),
 )
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
 _AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,/-])(?=[^._,/-])")
 _COVERAGE: Final = (
     Column("Seen of"),
-    Column("Hours of allowed and denied", Kind.NUMBER),
-    Column("Of denials only", Kind.NUMBER),
-    Column("Of nothing", Kind.NUMBER),
+    Column("Hours of allowed and denied", ColumnKind.NUMBER),
+    Column("Of denials only", ColumnKind.NUMBER),
+    Column("Of nothing", ColumnKind.NUMBER),
 )
 _ANSWERS: Final = (
     Column("From"),
-    Column("Allowed", Kind.NUMBER),
-    Column("Denied", Kind.NUMBER),
-    Column("ACL changes", Kind.NUMBER),
+    Column("Allowed", ColumnKind.NUMBER),
+    Column("Denied", ColumnKind.NUMBER),
+    Column("ACL changes", ColumnKind.NUMBER),
 )
 
 
-def page(contents: Contents, visible: Callable[[str], str]) -> bytes:
+def page(contents: ReportContents, visible: Callable[[str], str]) -> bytes:
     """The file, of at most ``MAX_BYTES``; of tables that are too long for it, the beginning.
 
     ``visible`` makes a name one that is seen as it is, without letters that hide.
@@ -65,7 +72,7 @@ def page(contents: Contents, visible: Callable[[str], str]) -> bytes:
     )
 
 
-def _page(contents: Contents, cut: Cut) -> str:
+def _page(contents: ReportContents, cut: Cut) -> str:
     access = cut.access(contents.access)
     sections = tuple(map(cut.section, contents.sections))
     window = cut.window(contents.window)
@@ -125,12 +132,12 @@ def _labels(section: Section) -> str:
     )
 
 
-def _coverage(window: Window) -> Section:
+def _coverage(window: TimeBars) -> Section:
     rows = [(strip.name, *strip.hours) for strip in window.strips]
     return Section("coverage", "What was seen", "", _COVERAGE, rows, len(rows))
 
 
-def _answers(window: Window) -> Section:
+def _answers(window: TimeBars) -> Section:
     rows = [
         (f"{window.start + timedelta(number * window.step):%Y-%m-%d}", *counts)
         for number, counts in enumerate(
@@ -140,7 +147,7 @@ def _answers(window: Window) -> Section:
     return Section("answers", "What was answered", "", _ANSWERS, rows, len(rows))
 
 
-def _drawn(window: Window, cut: Cut) -> dict[str, Any]:
+def _drawn(window: TimeBars, cut: Cut) -> dict[str, Any]:
     return {
         "start": window.start.isoformat(),
         "step": window.step,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.plurals import counted
 from metalog_spark.report.behind import BEHIND, behind
-from metalog_spark.report.contents import Cell, Column, Kind, Section
+from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
 from metalog_spark.report.words import between, edge, grant, hosts_said, moment, resource
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ _REASONS: Final = {
     "UNLOGGED": "a producer may start by it, and no line tells",
     "OPENS": "without it the name is open to all",
 }
-_SEVERITY: Final = Column("Severity", Kind.SEVERITY)
-_PRINCIPAL: Final = Column("Principal", Kind.NAME)
-_NAME: Final = Column("Name", Kind.NAME)
+_SEVERITY: Final = Column("Severity", ColumnKind.SEVERITY)
+_PRINCIPAL: Final = Column("Principal", ColumnKind.NAME)
+_NAME: Final = Column("Name", ColumnKind.NAME)
 _RESOURCE: Final = (Column("Resource"), _NAME)
-_REMEDY: Final = Column("Remedy", Kind.LINES)
+_REMEDY: Final = Column("Remedy", ColumnKind.LINES)
 
 
 def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
@@ -65,8 +65,8 @@ def unused(found: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         Column("ACL"),
         *_RESOURCE,
         Column("Use"),
-        Column("Requests", Kind.NUMBER),
-        Column("Last used", Kind.MOMENT),
+        Column("Requests", ColumnKind.NUMBER),
+        Column("Last used", ColumnKind.MOMENT),
         _REMEDY,
     )
     return Section("unused", title, says, columns, list(map(_use, rows)), len(rows))
@@ -120,12 +120,12 @@ def least(found: Rows, rows: Sequence[Row], end: str) -> Section:
     columns = (
         _SEVERITY,
         _PRINCIPAL,
-        Column("Granted", Kind.NUMBER),
-        Column("Used", Kind.NUMBER),
-        Column("Left", Kind.NUMBER),
-        Column("ACLs", Kind.NUMBER),
-        Column("Needed", Kind.NUMBER),
-        Column("Requests", Kind.NUMBER),
+        Column("Granted", ColumnKind.NUMBER),
+        Column("Used", ColumnKind.NUMBER),
+        Column("Left", ColumnKind.NUMBER),
+        Column("ACLs", ColumnKind.NUMBER),
+        Column("Needed", ColumnKind.NUMBER),
+        Column("Requests", ColumnKind.NUMBER),
         _REMEDY,
     )
     cells = [
@@ -155,8 +155,8 @@ def access(rows: Sequence[Row], end: str) -> Section:
         Column("Operations"),
         Column("Denied again"),
         Column("From host"),
-        Column("Requests", Kind.NUMBER),
-        Column("Last used in the window", Kind.MOMENT),
+        Column("Requests", ColumnKind.NUMBER),
+        Column("Last used in the window", ColumnKind.MOMENT),
     )
     cells = [
         (
@@ -194,9 +194,9 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         _SEVERITY,
         _PRINCIPAL,
         Column("What"),
-        Column("By", Kind.ACLS),
-        Column("Requests", Kind.NUMBER),
-        Column("Last used in the window", Kind.MOMENT),
+        Column("By", ColumnKind.ACLS),
+        Column("Requests", ColumnKind.NUMBER),
+        Column("Last used in the window", ColumnKind.MOMENT),
         _REMEDY,
     )
     cells = [
@@ -230,11 +230,11 @@ def denied(found: Rows) -> Section:
         _PRINCIPAL,
         Column("Wanted"),
         *_RESOURCE,
-        Column("Denied", Kind.NUMBER),
-        Column("Most in a day", Kind.NUMBER),
-        Column("First", Kind.MOMENT),
-        Column("Last", Kind.MOMENT),
-        Column("Nearly allowed by", Kind.ACLS),
+        Column("Denied", ColumnKind.NUMBER),
+        Column("Most in a day", ColumnKind.NUMBER),
+        Column("First", ColumnKind.MOMENT),
+        Column("Last", ColumnKind.MOMENT),
+        Column("Nearly allowed by", ColumnKind.ACLS),
         _REMEDY,
         BEHIND,
     )
@@ -310,9 +310,9 @@ def disagreements(found: Rows) -> Section:
         *_RESOURCE,
         Column("Broker said"),
         Column("ACLs say"),
-        Column("Requests", Kind.NUMBER),
-        Column("First", Kind.MOMENT),
-        Column("Last", Kind.MOMENT),
+        Column("Requests", ColumnKind.NUMBER),
+        Column("First", ColumnKind.MOMENT),
+        Column("Last", ColumnKind.MOMENT),
         BEHIND,
     )
     cells = [
@@ -365,10 +365,10 @@ def unseen(parts: Parts) -> Section:
     ]
     columns = (
         Column("What"),
-        Column("Where", Kind.NAME),
+        Column("Where", ColumnKind.NAME),
         Column("From"),
-        Column("Lines", Kind.NUMBER),
-        Column("Why", Kind.NAME),
+        Column("Lines", ColumnKind.NUMBER),
+        Column("Why", ColumnKind.NAME),
     )
     says = (
         "What lies in a gap is unknown, and is called so wherever it matters; a line that does not "

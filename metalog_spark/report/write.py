@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
-class Known(NamedTuple):
+class KnownFindings(NamedTuple):
     """What is known of findings beforehand: those ``accepted``, as of ``today``, and those of the
     report ``before``, if any."""
 
@@ -33,10 +33,10 @@ class Known(NamedTuple):
     before: Findings | None = None
 
 
-NOTHING_KNOWN: Final = Known((), date.min)
+NOTHING_KNOWN: Final = KnownFindings((), date.min)
 
 
-class Written(NamedTuple):
+class ReportFile(NamedTuple):
     """``team`` is None for the page of the whole cluster, which alone has the ``idle`` entries,
     accepted and not found."""
 
@@ -64,9 +64,9 @@ def write_report(
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
     meant: Tables | None = None,
-    known: Known = NOTHING_KNOWN,
+    known: KnownFindings = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
-) -> list[Written]:
+) -> list[ReportFile]:
     """The file ``out`` and those of ``teams``, in this order.
 
     ``visible`` makes of a name one that hides no letter; ``whole`` is a command as in
@@ -91,7 +91,7 @@ def write_report(
         made = page(told, visible)
         path.write_bytes(made)
         said = f"{told.sentence} {told.caveat}".rstrip()
-        written.append(Written(path, told.team, said, len(made), () if team else idle))
+        written.append(ReportFile(path, told.team, said, len(made), () if team else idle))
     _write_whole(findings_file(out), as_json(now))
     return written
 
@@ -109,7 +109,7 @@ def whole_section(
     *,
     tolerated: float = 0.0,
     meant: Tables | None = None,
-    known: Known = NOTHING_KNOWN,
+    known: KnownFindings = NOTHING_KNOWN,
 ) -> tuple[Section, Sequence[Accepted]]:
     """The section of this id of the whole cluster's page, with all rows that there are, and the
     entries that match none of them."""

@@ -24,7 +24,7 @@ class Days(NamedTuple):
     days: Sequence[str]
 
 
-class Contents(NamedTuple):
+class CommittedState(NamedTuple):
     """``places`` by table, ``facts`` by name, ``parts``, places of what was added to a table
     since it was last replaced, and ``days`` of a table that were replaced since then, the newest
     last."""
@@ -35,7 +35,7 @@ class Contents(NamedTuple):
     parts: Mapping[str, tuple[str, ...]]
     days: Mapping[str, tuple[Days, ...]]
 
-    def after(self, change: Mapping[str, Any]) -> Contents:
+    def after(self, change: Mapping[str, Any]) -> CommittedState:
         places, facts, parts = dict(self.places), dict(self.facts), dict(self.parts)
         days = dict(self.days)
         for table, place in change.get("places", {}).items():
@@ -68,10 +68,10 @@ class Contents(NamedTuple):
         yield from dict.fromkeys([*self.places, *self.parts, *self.days])
 
 
-NOTHING: Final = Contents(0, {}, {}, {}, {})
+NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
-def replayed(read: Callable[[], Iterable[str] | None], path: str) -> Contents | None:
+def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
     """What the list of the folder ``path`` comes to; None where it is none, ``InvalidSource``
     where it is not whole or of another version. What was read while lines came may lack one of
     them, so that it is ``read`` again."""
@@ -81,7 +81,7 @@ def replayed(read: Callable[[], Iterable[str] | None], path: str) -> Contents | 
         return _replayed(read(), path)
 
 
-def _replayed(lines: Iterable[str] | None, path: str) -> Contents | None:
+def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     if lines is None:
         return None
     changes = _changes_in(lines)

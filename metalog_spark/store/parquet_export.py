@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.store.preflight import check_is_new, check_is_outside
 from metalog_spark.store.table_store import literal
-from metalog_spark.store.tables import TABLES, Table
+from metalog_spark.store.tables import TABLES, TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -70,7 +70,7 @@ def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[E
     return [Exported(*row) for row in written]
 
 
-def _write(table: Table, rows: DataFrame, place: str) -> None:
+def _write(table: TableSchema, rows: DataFrame, place: str) -> None:
     """Days in files of their own, few of them. A table without rows has one file, whose columns a
     reader finds."""
     writer = rows.hint("rebalance", *table.partitions).write

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from metalog_spark.store.arrow import table_of
-from metalog_spark.store.commit_log import LIST, Contents, replayed
-from metalog_spark.store.tables import TABLES, Table
+from metalog_spark.store.commit_log import LIST, CommittedState, replayed
+from metalog_spark.store.tables import TABLES, TableSchema
 
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
@@ -31,7 +31,7 @@ _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 
 
-def publish(folder: Path, contents: Contents) -> None:
+def publish(folder: Path, contents: CommittedState) -> None:
     """Points ``current`` of ``folder`` to the files that ``contents`` has in force, where this
     machine's disk has that folder and those contents."""
     if not _is_on_this_disk(folder, contents):
@@ -48,7 +48,7 @@ def publish(folder: Path, contents: Contents) -> None:
     _remove_old(versions, contents.serial)
 
 
-def in_force(folder: Path, table: str, contents: Contents) -> Mapping[str, Path]:
+def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str, Path]:
     """The table's files in force by their paths below the table, days among them."""
     laid = contents.days.get(table, ())
     newest = {day: each.place for each in laid for day in each.days}
@@ -71,7 +71,7 @@ def lines_of(commit_log: Path) -> Iterator[str]:
             yield from filter(None, lines)
 
 
-def _is_on_this_disk(folder: Path, contents: Contents) -> bool:
+def _is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
     """Spark may have its files elsewhere, under the same path."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
@@ -95,7 +95,7 @@ def _day_of(path: Path) -> str:
     return path.parts[0].partition("=")[2] if len(path.parts) > 1 else ""
 
 
-def _fill(place: Path, table: Table, files: Mapping[str, Path]) -> None:
+def _fill(place: Path, table: TableSchema, files: Mapping[str, Path]) -> None:
     for path, file in files.items():
         target = place / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def _link(file: Path, target: Path) -> None:
         shutil.copyfile(file, target)
 
 
-def _write_empty(place: Path, table: Table) -> None:
+def _write_empty(place: Path, table: TableSchema) -> None:
     """One file without rows, so that a pattern finds the table's columns."""
     from pyarrow import parquet
 

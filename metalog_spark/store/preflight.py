@@ -17,7 +17,7 @@ from typing import Final
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.files import LOCAL_FILES, FileLock
 from metalog.records.primitives.text import has_half_pair
-from metalog_spark.store.commit_log import LIST, Contents, replayed
+from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of
 from metalog_spark.store.table_store import (
     is_pattern,
@@ -50,7 +50,7 @@ def check_can_be_read(path: str) -> None:
     raise refused
 
 
-def check_can_be_filled(path: str) -> Contents | None:
+def check_can_be_filled(path: str) -> CommittedState | None:
     """What the pipeline's folder ``path`` has, None where it is new; ``InvalidTarget`` where
     other files lie there."""
     place = Path(literal(path))
@@ -182,7 +182,7 @@ def _begins(file: Path) -> bytes:
         return opened.read(len(_PARQUET))
 
 
-def _contents(place: Path, path: str) -> Contents | None:
+def _contents(place: Path, path: str) -> CommittedState | None:
     if not (place / LIST).is_dir():
         return None
     contents = replayed(lambda: lines_of(place / LIST), path)

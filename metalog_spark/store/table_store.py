@@ -20,10 +20,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.commit_log import KIND, LIST, NOTHING, VERSION, Contents, Days, replayed
+from metalog_spark.store.commit_log import (
+    KIND,
+    LIST,
+    NOTHING,
+    VERSION,
+    CommittedState,
+    Days,
+    replayed,
+)
 from metalog_spark.store.local_path import local_path
 from metalog_spark.store.plain_view import publish
-from metalog_spark.store.tables import Table
+from metalog_spark.store.tables import TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
@@ -50,7 +58,7 @@ class Tables:
     ``make`` one before the first table is written; ``open`` one that a build has made.
     """
 
-    def __init__(self, session: SparkSession, path: str | Path, contents: Contents) -> None:
+    def __init__(self, session: SparkSession, path: str | Path, contents: CommittedState) -> None:
         self.session = session
         self.path = placed(path)
         self._contents = self._written = contents
@@ -79,7 +87,7 @@ class Tables:
         return tables
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> CommittedState:
         """The commit log of the folder: which files are in force."""
         return self._contents
 
@@ -123,11 +131,11 @@ class Tables:
         rows = _rows(self.session, self._inside(name))
         return max(map(int, rows), default=None) if rows else None
 
-    def has(self, table: Table) -> bool:
+    def has(self, table: TableSchema) -> bool:
         """Whether the table was ever written."""
         return bool(self._places(table))
 
-    def read(self, table: Table) -> DataFrame:
+    def read(self, table: TableSchema) -> DataFrame:
         """The rows in force, in the table's own schema; none where it was never written."""
         places = self._places(table)
         if not places:
@@ -137,7 +145,7 @@ class Tables:
             rows = rows.where(_is_newest(table, self._contents.days[table.name]))
         return rows.drop("place")
 
-    def once(self, table: Table, make: Callable[[DataFrame], T]) -> T:
+    def once(self, table: TableSchema, make: Callable[[DataFrame], T]) -> T:
         """What ``make`` makes of the rows in force, made once as long as they are in force."""
         now = self._contents.serial, *self._places(table)
         known = self._made.get(make)
@@ -146,7 +154,7 @@ class Tables:
         made: T = known[1]
         return made
 
-    def _loaded(self, table: Table, places: Sequence[str]) -> DataFrame:
+    def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
         """A Connect server looks for the places no sooner than it is asked for the columns."""
         from pyspark.errors import AnalysisException
 
@@ -160,10 +168,10 @@ class Tables:
                 raise lacks_table(self.path, table.name) from None
             raise
 
-    def _places(self, table: Table) -> list[str]:
+    def _places(self, table: TableSchema) -> list[str]:
         return self._contents.places_of(table.name)
 
-    def replace(self, table: Table, rows: DataFrame) -> None:
+    def replace(self, table: TableSchema, rows: DataFrame) -> None:
         """These rows are the table from now on; a reader sees the old or the new."""
         self._check_is_not_added_to(table)
         place = self._other_side(table)
@@ -174,8 +182,8 @@ class Tables:
         self,
         batch: str,
         *,
-        added: Mapping[Table, DataFrame],
-        replaced: Mapping[Table, DataFrame],
+        added: Mapping[TableSchema, DataFrame],
+        replaced: Mapping[TableSchema, DataFrame],
         **facts: Any,
     ) -> None:
         """Add rows to some tables, replace others, and keep ``facts``: at one moment, or not.
@@ -191,7 +199,7 @@ class Tables:
             self._write(table, rows, places[table.name])
         self._note({"parts": parts, "places": places, "facts": facts})
 
-    def join(self, table: Table, most: int) -> None:
+    def join(self, table: TableSchema, most: int) -> None:
         """Make one place of those that were added to ``table``, if there are more than ``most``
         that were not joined yet."""
         added = self._contents.parts.get(table.name, ())
@@ -201,11 +209,11 @@ class Tables:
             self._write(table, self._loaded(table, added), place)
             self._note({"joined": {table.name: [place, added]}})
 
-    def _other_side(self, table: Table) -> str:
+    def _other_side(self, table: TableSchema) -> str:
         current = self._written.places.get(table.name)
         return next(place for side in _SIDES if (place := _place(table, side)) != current)
 
-    def replace_days(self, table: Table, rows: DataFrame, days: Iterable[object]) -> None:
+    def replace_days(self, table: TableSchema, rows: DataFrame, days: Iterable[object]) -> None:
         """``rows``, of no other ``days`` (values of the partition), are all that the table has of
         them from now on; the others stay."""
         if not table.partitions:
@@ -224,18 +232,18 @@ class Tables:
         if laid == _MOST_DAYS:
             self.replace(table, self.read(table))
 
-    def _check_is_not_added_to(self, table: Table) -> None:
+    def _check_is_not_added_to(self, table: TableSchema) -> None:
         if table.name in self._contents.parts:
             raise InvalidTarget(
                 f"{self.path}: metalog pipeline follow adds to its table {table.name}; "
                 "build into a folder of its own"
             )
 
-    def _write(self, table: Table, rows: DataFrame, place: str) -> None:
+    def _write(self, table: TableSchema, rows: DataFrame, place: str) -> None:
         self._begin()
         self._writer(table, rows).save(self._inside(place))
 
-    def _writer(self, table: Table, rows: DataFrame) -> DataFrameWriter:
+    def _writer(self, table: TableSchema, rows: DataFrame) -> DataFrameWriter:
         writer = rows.select(*table.columns).write.format(_FORMAT).mode("overwrite")
         writer = writer.option("partitionOverwriteMode", "static")
         return writer.partitionBy(*table.partitions) if table.partitions else writer
@@ -263,7 +271,7 @@ class Tables:
             self._written = self._said({"kind": KIND, "version": VERSION, "format": _FORMAT})
             self._contents = self._contents._replace(serial=self._written.serial)
 
-    def _said(self, change: Mapping[str, Any]) -> Contents:
+    def _said(self, change: Mapping[str, Any]) -> CommittedState:
         """What there is after ``change``, which is the list's next line."""
         serial = self._written.serial + 1
         known = {"serial": serial, "written_ns": time.time_ns()}
@@ -275,7 +283,7 @@ class Tables:
         said.write.mode("append").text(self._inside(place))
 
 
-def _place(table: Table, name: str) -> str:
+def _place(table: TableSchema, name: str) -> str:
     """So that Spark takes several places for one table, of which days are a further division."""
     return f"{table.name}/{_PLACE}{name}"
 
@@ -284,12 +292,12 @@ def _name(place: str) -> str:
     return place.partition(_PLACE)[2]
 
 
-def _read_list(session: SparkSession, path: str) -> Contents | None:
+def _read_list(session: SparkSession, path: str) -> CommittedState | None:
     """None where there is no such list."""
     return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
 
 
-def _is_newest(table: Table, laid: Sequence[Days]) -> Column:
+def _is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
     """Whether a row is of the last place that has its day."""
     from pyspark.sql import functions as f
 
@@ -351,7 +359,7 @@ def lacks_table(path: str | Path, name: str) -> InvalidSource:
     )
 
 
-def check_is_built(path: str | Path, contents: Contents) -> None:
+def check_is_built(path: str | Path, contents: CommittedState) -> None:
     """``InvalidTarget`` where ``metalog pipeline follow`` fills the folder."""
     if FOLLOWED in contents.facts:
         raise InvalidTarget(

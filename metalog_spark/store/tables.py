@@ -27,7 +27,7 @@ _REQUEST: Final = (
 _DECIDED: Final = "log_offset BIGINT, decided STRING, decided_rule STRING, acl_id STRING"
 
 
-class Table(NamedTuple):
+class TableSchema(NamedTuple):
     """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end."""
 
     name: str
@@ -40,7 +40,7 @@ class Table(NamedTuple):
         return tuple(column.split()[0] for column in self.schema.split(", "))
 
 
-HISTORY: Final = Table(
+HISTORY: Final = TableSchema(
     "history",
     "source STRING, kind STRING, from_offset BIGINT, to_offset BIGINT,"
     " from_time TIMESTAMP, to_time TIMESTAMP, why STRING",
@@ -50,7 +50,7 @@ DAMAGED (it was skipped, ``why`` says what is wrong); times are those of the bat
 ``source`` is what ``--log`` named: a stretch may run through a hundred folders, and a gap is in
 none of them."""
 
-ACL_CHANGELOG: Final = Table(
+ACL_CHANGELOG: Final = TableSchema(
     "acl_changelog",
     f"id STRING, {_ACL}, from_offset BIGINT, from_time TIMESTAMP, from_known BOOLEAN,"
     " to_offset BIGINT, to_time TIMESTAMP, to_known BOOLEAN, source STRING",
@@ -60,11 +60,11 @@ ACL_CHANGELOG: Final = Table(
 (for from) or start (for to) stands for it. ``source`` is the folder, file or topic that saw it
 come, or that is the first to have it."""
 
-REQUESTS: Final = Table("requests", f"{_REQUEST}, day DATE", ("day",))
+REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",))
 """One row per line of an audit log: what a broker answered. ``rule`` is null in lines of Kafka
 before StandardAuthorizer; ``result`` is ALLOWED or DENIED."""
 
-POSSIBLE: Final = Table(
+POSSIBLE: Final = TableSchema(
     "possible_requests",
     f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT",
 )
@@ -73,10 +73,10 @@ likeliest, which is in REQUESTS, and what a half line may have been. ``pattern_t
 where a line breaks off: the resource is any whose name begins so, or that ``resource_name`` begins
 with. ``time`` is null where no time is near."""
 
-REJECTED: Final = Table("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
+REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
 """The lines that say nothing that can be used, whole, and why."""
 
-FILES: Final = Table(
+FILES: Final = TableSchema(
     "files",
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
@@ -86,7 +86,7 @@ FILES: Final = Table(
 lines of another. ``head`` is a fingerprint of how it begins, and ``days`` are those of its
 requests."""
 
-COVERAGE: Final = Table(
+COVERAGE: Final = TableSchema(
     "coverage",
     "broker STRING, hour TIMESTAMP, allowed BIGINT, denied BIGINT, state STRING,"
     " controller BOOLEAN, ambiguous BIGINT, day DATE",
@@ -98,7 +98,7 @@ that is missing, nothing is unused. ``controller``: it was BOTH by a line that o
 writes. Of a silence of more than a year there are no rows: a broker's clock may have stood at
 1970, or at 9999. Hours without a row are as those of NOTHING, and no finding counts either."""
 
-DECISIONS: Final = Table(
+DECISIONS: Final = TableSchema(
     "decisions",
     f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE",
     ("day",),
@@ -107,7 +107,7 @@ DECISIONS: Final = Table(
 configuration then in force. ``known`` is false in a gap and before the history begins, where
 ``disagrees`` (our answer is not the broker's) is null. ``acl_id`` is null where no ACL decided."""
 
-USAGE: Final = Table(
+USAGE: Final = TableSchema(
     "usage",
     f"{_ASKED}, result STRING, {_DECIDED}, known BOOLEAN, requests BIGINT,"
     " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
@@ -116,18 +116,18 @@ USAGE: Final = Table(
 """``decisions`` without repeats: a row per day and different question and answer, and how
 often. Findings read this one, which is smaller by the skew of the traffic."""
 
-CONFIGURATION: Final = Table(
+CONFIGURATION: Final = TableSchema(
     "configuration",
     "from_time TIMESTAMP, to_time TIMESTAMP, super_users ARRAY<STRING>, allow_everyone BOOLEAN,"
     " source STRING",
 )
 """Which super users and default rule held when; null times are open ends."""
 
-WAITING: Final = Table("waiting", f"{_REQUEST}, day DATE")
+WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
 """Rows of ``requests`` that ``follow`` has read and not decided yet, since the log is not known
 far enough."""
 
-DENIALS: Final = Table(
+DENIALS: Final = TableSchema(
     "denials",
     "principal STRING, since TIMESTAMP, denied BIGINT,"
     " operation STRING, resource_type STRING, resource_name STRING",
@@ -135,7 +135,7 @@ DENIALS: Final = Table(
 """How often ``follow`` saw a principal denied in the five minutes that begin at ``since``, and
 what of the last that were counted was denied most."""
 
-ALERTS: Final = Table(
+ALERTS: Final = TableSchema(
     "alerts",
     f"batch BIGINT, time TIMESTAMP, kind STRING, severity STRING, {_ACL}, said STRING,"
     " remedy STRING, log_offset BIGINT",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from authorizer.analysis.lint.finding import FindingNotes, Subject
+from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_said, overlap_said, owned_twice
 from shell.context import opened_source, read_config, replayed_source, store_document
@@ -32,7 +32,7 @@ class Looked(NamedTuple):
     """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids.
     Commands that mend a finding go to ``target``."""
 
-    subject: Subject
+    subject: LintSubject
     places: Mapping[Acl, FilePosition]
     acls: AclsImage | None
     target: CommandTarget
@@ -48,7 +48,7 @@ def looked_at(arguments: Namespace, output: Output) -> Looked:
         return _of_store(source, store_document(source.store, arguments, output), config)
     image = replayed_source(arguments, output, source).image
     acls = list(image.acls.by_id.values())
-    subject = Subject(
+    subject = LintSubject(
         tuple(dict.fromkeys(acls)),
         config,
         _today(),
@@ -64,7 +64,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
-    subject = Subject(
+    subject = LintSubject(
         tuple(entry.acl for entry in entries),
         config,
         _today(),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shell.lines import at_a_terminal, obey
+from shell.arguments.line_source import at_a_terminal, obey
 
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage

@@ -14,8 +14,8 @@ from shell.output.output import Cell, Output
 from shell.output.safe import safe
 
 if TYPE_CHECKING:
-    from metalog_spark.findings.window import Seen
-    from metalog_spark.summary import Summary, Tally
+    from metalog_spark.findings.window import WindowCoverage
+    from metalog_spark.summary import Summary, TableTotals
 
 _AN_HOUR: Final = timedelta(hours=1)
 _WIDE: Final = 13
@@ -102,7 +102,7 @@ def _forms_said(found: Summary) -> Iterator[str]:
         )
 
 
-def followed_said(before: Tally, now: Tally) -> str:
+def followed_said(before: TableTotals, now: TableTotals) -> str:
     """What one run came to, in a line."""
     decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
     return (
@@ -111,7 +111,7 @@ def followed_said(before: Tally, now: Tally) -> str:
     )
 
 
-def _coverage_said(seen: Seen) -> str:
+def _coverage_said(seen: WindowCoverage) -> str:
     from metalog_spark.findings.window import broker_said
 
     worst = f" ({broker_said(seen.worst)} lacks most, {seen.worst_hours:,})"

@@ -22,7 +22,7 @@ from shell.views.acls import sentence
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
-    from metalog_spark.findings.window import Seen, Window
+    from metalog_spark.findings.window import Window, WindowCoverage
     from metalog_spark.store.table_store import Tables
 
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)")
@@ -115,13 +115,13 @@ def whole_command(
     return shlex.join([*words, "-o", "csv", "--section"])
 
 
-def say_missing(seen: Seen, tolerated: float, output: Output) -> None:
+def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
     """What a person must know of the coverage to read the answer rightly."""
     for said in _missing(seen, tolerated):
         output.warn(said)
 
 
-def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
+def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
     from metalog_spark.findings.window import tolerance
 
     if seen.broken:
@@ -142,7 +142,11 @@ def _missing(seen: Seen, tolerated: float) -> Iterator[str]:
 
 
 def print_basis(
-    asked: FindingOptions, seen: Seen, requests: int, unknown: Iterable[str], output: Output
+    asked: FindingOptions,
+    seen: WindowCoverage,
+    requests: int,
+    unknown: Iterable[str],
+    output: Output,
 ) -> None:
     """What commands are based on, as comments above them: they are mailed without the rest."""
     tables, window, tolerated = asked

@@ -24,7 +24,7 @@ from metalog_sources.source import open_source
 from metalog_spark.history.archive import Logs
 from metalog_spark.history.archive_history import history_of, scan
 from metalog_spark.history.datasource import LogReader, LogStreamReader, read_options
-from metalog_spark.history.splits import Piece
+from metalog_spark.history.splits import LogSplit
 
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
@@ -83,7 +83,7 @@ def test_a_topic(real_kafka: RealKafka, encoding: str, monkeypatch: pytest.Monke
     archive = Logs(address, environ=os.environ).look()
     pieces = dict(enumerate(archive.parts))
     assert len(pieces) > 3
-    scanned = {number: scan(part) for number, part in pieces.items() if isinstance(part, Piece)}
+    scanned = {number: scan(part) for number, part in pieces.items() if isinstance(part, LogSplit)}
     history = history_of(archive, scanned, skip_damaged=False)
     assert [each.kind for each in history.stretches] == ["KNOWN"]
     assert {uuid_text(life.id) for life in history.lives} == {

@@ -22,7 +22,7 @@ from authorizer.audit.readings import MOST_READINGS, readings, unfinished
 from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.findings.acl_lifetimes import Lives
-from metalog_spark.findings.usage_classes import Conditions, Request, State, tally, verdicts
+from metalog_spark.findings.usage_classes import Conditions, Request, UsageState, tally, verdicts
 from metalog_spark.ingest.audit_lines import TORN, read_text
 from metalog_spark.ingest.audit_splits import Record, read_records
 
@@ -124,7 +124,7 @@ def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:
     held = Lives(lives)
     given = Conditions(0, 1, 0, True, True, True)
     found = verdicts(held, tally(held, requests), given)
-    return {each.acl for each in found if each.can_go and each.state is State.UNUSED}
+    return {each.acl for each in found if each.can_go and each.state is UsageState.UNUSED}
 
 
 def asked(row: dict[str, Any], acls: list[Acl], ids: dict[Acl, str]) -> Request:

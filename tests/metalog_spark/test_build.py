@@ -30,7 +30,7 @@ from metalog_spark.build import _cover
 from metalog_spark.ingest.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, Table
+from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, TableSchema
 from shell.arguments.pipeline import SET_UP
 
 if TYPE_CHECKING:
@@ -220,7 +220,9 @@ def test_a_folder_of_before_learns_whose_hours_controllers_logged(
     none = spark.createDataFrame([], REQUESTS.schema)
     tables.replace(REQUESTS, none.unionByName(beats, allowMissingColumns=True))
     _cover(tables, None)
-    before = Table(COVERAGE.name, COVERAGE.schema.replace(" controller BOOLEAN,", ""), ("day",))
+    before = TableSchema(
+        COVERAGE.name, COVERAGE.schema.replace(" controller BOOLEAN,", ""), ("day",)
+    )
     tables.replace(before, tables.read(COVERAGE))
     assert tables.read(COVERAGE).where("controller IS NULL").count() == 2
     _cover(tables, frozenset(days[1:]))

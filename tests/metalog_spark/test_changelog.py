@@ -17,14 +17,14 @@ from metalog.ids import uuid_text
 from metalog_spark.history.archive import Logs
 from metalog_spark.history.changelog import fill_changelog
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY, Table
+from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY, TableSchema
 
 
 def second(number: int) -> datetime:
     return datetime.fromtimestamp(number, UTC)
 
 
-def rows(tables: Tables, table: Table) -> list[dict[str, Any]]:
+def rows(tables: Tables, table: TableSchema) -> list[dict[str, Any]]:
     return tables.read(table).toArrow().to_pylist()
 
 

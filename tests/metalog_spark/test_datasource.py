@@ -40,7 +40,7 @@ from metalog_spark.history.datasource import (
     read_options,
     register,
 )
-from metalog_spark.history.splits import Hole
+from metalog_spark.history.splits import LogHole
 
 pytestmark = pytest.mark.once
 
@@ -312,7 +312,7 @@ def test_a_gap_between_folders_is_a_row(tmp_path: Path) -> None:
     assert gap["missing"] == "records 265 to 607 are in none of the folders"
     parts = reader(tmp_path / "*").partitions()
     holes = [part.part for part in parts if isinstance(part, LogPartition)]
-    assert [hole.is_damage for hole in holes if isinstance(hole, Hole)] == [False]
+    assert [hole.is_damage for hole in holes if isinstance(hole, LogHole)] == [False]
 
 
 def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ from metalog_spark.decide.decide_worker import (
     ANSWERS,
     BETWEEN_PARTS,
     BETWEEN_WORDS,
-    Asked,
-    Deciding,
+    DecideWorker,
+    QuestionColumns,
 )
 from metalog_spark.history.configuration import Configuration, Era
-from metalog_spark.history.state import State
+from metalog_spark.history.state import FolderState
 
 START_MS = 100
 HOST = "10.0.0.1"
@@ -49,14 +49,14 @@ def question(row: Row) -> bytes:
     return BETWEEN_PARTS.join((*(text.encode() for text in texts), words))
 
 
-def asked(rows: Sequence[Row | None]) -> Asked:
+def asked(rows: Sequence[Row | None]) -> QuestionColumns:
     """None for what no authorizer answers, at no time."""
     questions = [row and question(row) for row in rows]
     times = [row and row.time for row in rows]
-    return Asked(pa.array(questions, pa.binary()), pa.array(times, pa.int64()))
+    return QuestionColumns(pa.array(questions, pa.binary()), pa.array(times, pa.int64()))
 
 
-def answers(deciding: Deciding, rows: Sequence[Row | None]) -> list[dict[str, Any]]:
+def answers(deciding: DecideWorker, rows: Sequence[Row | None]) -> list[dict[str, Any]]:
     """With what ``answer`` means."""
     found: list[dict[str, Any]] = deciding.decide(asked(rows)).to_pylist()
     for each in found:
@@ -103,7 +103,7 @@ def test_each_row_is_decided_as_of_its_microsecond(
     choose: Random,
 ) -> None:
     timeline = Timeline(Edge(START, START_MS), lives(base, changes))
-    deciding = Deciding(State(timeline, ()), configuration.eras)
+    deciding = DecideWorker(FolderState(timeline, ()), configuration.eras)
     for _ in ("anew", "remembered"):
         rows = some_rows(choose, changes)
         for row, found in zip(rows, answers(deciding, rows), strict=True):
@@ -148,8 +148,8 @@ NO_ANSWER = {"log_offset": None, "decided": None, "rule": None, "acl_id": None}
 
 
 def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
-    state = State(Timeline(Edge(0, 1), ONE), ((None, 2), (5, 6), (8, None)))
-    deciding = Deciding(state, Configuration().eras)
+    state = FolderState(Timeline(Edge(0, 1), ONE), ((None, 2), (5, 6), (8, None)))
+    deciding = DecideWorker(state, Configuration().eras)
     times = [1_000, 1_999, 2_000, 4_999, 5_000, 5_999, 6_000, 7_999, 8_000, 1 << 50]
     found = answers(deciding, [READ._replace(time=time) for time in times])
     assert [each["known"] for each in found] == [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]
@@ -157,7 +157,7 @@ def test_in_a_gap_the_last_acls_decide_and_are_not_known() -> None:
 
 
 def test_what_no_authorizer_answers_has_no_answer() -> None:
-    deciding = Deciding(State(Timeline(Edge(3, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(3, 0), ONE), ()), Configuration().eras)
     odd = [READ._replace(operation="Read"), READ._replace(resource_type="QUEUE"), None]
     found = answers(deciding, [READ, *odd])
     assert found[0] == {
@@ -174,31 +174,33 @@ def test_parts_of_a_question_hold_any_text_but_what_is_none() -> None:
     """A byte that parts them is in no UTF-8; in a text that is none it must not part."""
     acl = ALLOW._replace(principal="User:\0,\u00ff\ufffd \n", resource_name="")
     life = lives({Uuid(bytes(16)): acl}, [])
-    deciding = Deciding(State(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().eras)
+    deciding = DecideWorker(
+        FolderState(Timeline(Edge(0, 0), tuple(life)), ()), Configuration().eras
+    )
     row = READ._replace(principal=acl.principal, resource_name="")
     assert [each["decided"] for each in answers(deciding, [row, READ])] == ["ALLOWED", "DENIED"]
     for odd, why in ((BETWEEN_PARTS, "not UTF-8: byte ff"), (b"\x80", r"not UTF-8: b'\\x80'")):
         text = question(READ._replace(resource_name="?")).replace(b"?", odd)
         with pytest.raises(InvalidRequest, match=why):
-            deciding.decide(Asked(pa.array([text]), pa.array([0])))
+            deciding.decide(QuestionColumns(pa.array([text]), pa.array([0])))
 
 
 def test_where_nothing_of_the_log_was_seen_nothing_is_decided() -> None:
-    deciding = Deciding(State(None, ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(None, ()), Configuration().eras)
     assert answers(deciding, [READ]) == [NO_ANSWER | {"known": False}]
 
 
 def test_of_no_rows_none_come_back() -> None:
     everybody = Era(None, AuthorizerConfig(frozenset({"User:root"})), "config")
     for eras in (Configuration().eras, [everybody]):
-        deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), eras)
+        deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), eras)
         assert answers(deciding, []) == []
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metalog_spark.decide.decide_worker.REMEMBERED", 2)
     monkeypatch.setattr("metalog_spark.decide.decide_worker.SLOT_BITS", 1)
-    deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")
     for _ in range(3):
         by_names = [READ._replace(resource_name=name) for name in ("t", "u", "v", "w", "t")]
@@ -212,7 +214,7 @@ def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.Monkey
 def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million principals, hosts and names each; here two or three of each are too many."""
     monkeypatch.setattr("metalog_spark.decide.decide_worker.MOST_QUESTIONS", 50)
-    deciding = Deciding(State(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().eras)
     with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
         answers(deciding, [READ, READ._replace(resource_name="u")])
 
@@ -223,7 +225,7 @@ def test_what_decides_is_given_back_without_a_search_for_cycles() -> None:
     acls += [acl._replace(pattern_type=PatternType.PREFIXED) for acl in acls]
     base = {Uuid(number.to_bytes(16, "big")): acl for number, acl in enumerate(acls)}
     timeline = Timeline(Edge(0, 0), lives(base, [TimelineChange(1, Uuid(bytes(16)), None, 1)]))
-    deciding = Deciding(State(timeline, ()), Configuration().eras)
+    deciding = DecideWorker(FolderState(timeline, ()), Configuration().eras)
     answers(deciding, [READ._replace(resource_name=name) for name in (*NAMES, "c")])
     gc.collect()
     gc.disable()

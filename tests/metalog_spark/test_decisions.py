@@ -26,7 +26,7 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.ids import Uuid
 from metalog_spark.coverage.usage import usage
 from metalog_spark.decide.decide_job import decided
-from metalog_spark.history.archive_history import AclLife, Stretch
+from metalog_spark.history.archive_history import AclLife, KnownRange
 from metalog_spark.history.changelog import changelog_rows, history_rows
 from metalog_spark.history.configuration import Configuration, Era
 from metalog_spark.history.state import packed
@@ -72,7 +72,7 @@ def changelog(session: SparkSession, found: Iterable[AclLifetime]) -> DataFrame:
 def history(session: SparkSession) -> DataFrame:
     stretches = [("KNOWN", START_MS, GAP_MS[0]), ("GAP", *GAP_MS), ("KNOWN", GAP_MS[1], 160)]
     rows = [
-        Stretch(kind, START + number, START + number + 1, begin, end)
+        KnownRange(kind, START + number, START + number + 1, begin, end)
         for number, (kind, begin, end) in enumerate(stretches)
     ]
     return history_rows(session, rows, "s")

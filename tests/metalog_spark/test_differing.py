@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from metalog_spark.decide.invalidation import ALWAYS, Deciding, differ_from
+from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, differ_from
 
 OPEN = (True, None, None)
 LIVES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
 STRETCHES = frozenset([("KNOWN", 0, None)])
 ERAS = frozenset([("[]", "False", None)])
-STATE = Deciding(LIVES, STRETCHES, ERAS)
+STATE = DecidingRows(LIVES, STRETCHES, ERAS)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,6 @@ STATE = Deciding(LIVES, STRETCHES, ERAS)
         (STATE._replace(eras=frozenset([("[]", "True", None)])), ALWAYS),
     ],
 )
-def test_what_is_decided_otherwise(other: Deciding, moment: int | None) -> None:
+def test_what_is_decided_otherwise(other: DecidingRows, moment: int | None) -> None:
     assert differ_from(STATE, other) == moment
     assert differ_from(other, STATE) == moment

@@ -14,8 +14,8 @@ from followed_world import READ_T, WrittenLog, line
 from pyarrow import parquet
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.dry_run import _SAMPLE, DryRun, Gap, dry_run
-from metalog_spark.history.splits import Hole
+from metalog_spark.dry_run import _SAMPLE, DryRun, MissingRecords, dry_run
+from metalog_spark.history.splits import LogHole
 from metalog_spark.store.arrow import table_of
 from metalog_spark.store.commit_log import KIND, LIST, VERSION
 from metalog_spark.store.tables import FILES
@@ -109,8 +109,8 @@ def test_what_was_read_before_is_not_decided_again(audit: Path, tmp_path: Path) 
 
 
 def test_gaps_of_the_log_are_told(tmp_path: Path) -> None:
-    hole = Hole(1_500, 1_600, "offsets 1500 to 1599 are not there", False)
+    hole = LogHole(1_500, 1_600, "offsets 1500 to 1599 are not there", False)
     archive = SimpleNamespace(start=0, end=9_000, parts=(hole,))
     (tmp_path / "b1.log").write_bytes(logged(1))
     found = dry_run([str(tmp_path / "*.log")], archive, tmp_path, Zone("UTC"), None)
-    assert found.gaps == [Gap(1_500, "offsets 1500 to 1599 are not there")]
+    assert found.gaps == [MissingRecords(1_500, "offsets 1500 to 1599 are not there")]

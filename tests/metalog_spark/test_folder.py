@@ -16,9 +16,9 @@ from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import NOTHING
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import HISTORY, TABLES, Table
+from metalog_spark.store.tables import HISTORY, TABLES, TableSchema
 
-COUNTED = Table("counted", "allowed BIGINT, day DATE", ("day",))
+COUNTED = TableSchema("counted", "allowed BIGINT, day DATE", ("day",))
 """One that is divided by day."""
 
 

@@ -22,15 +22,17 @@ from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from metalog_spark.history.archive import Logs, Unproven
-from metalog_spark.history.archive_history import History, Stretch, history_of, scan
-from metalog_spark.history.splits import Piece
+from metalog_spark.history.archive_history import ArchiveHistory, KnownRange, history_of, scan
+from metalog_spark.history.splits import LogSplit
 from shell.tasks.history import history_of as history_in_the_shell
 
 
-def told(source: Path | str, *, skip_damaged: bool = False, committed: bool = False) -> History:
+def told(
+    source: Path | str, *, skip_damaged: bool = False, committed: bool = False
+) -> ArchiveHistory:
     archive = Logs(str(source), environ=os.environ, committed=committed).look()
     pieces = enumerate(archive.parts)
-    scanned = {number: scan(part) for number, part in pieces if isinstance(part, Piece)}
+    scanned = {number: scan(part) for number, part in pieces if isinstance(part, LogSplit)}
     return history_of(archive, scanned, skip_damaged=skip_damaged)
 
 
@@ -69,7 +71,7 @@ def test_a_log_named_from_here_is_read_from_elsewhere(
     monkeypatch.chdir(folder.parent)
     parts = Logs(folder.name, environ=os.environ).look().parts
     monkeypatch.chdir(tmp_path)
-    assert all(list(part.batches()) for part in parts if isinstance(part, Piece))
+    assert all(list(part.batches()) for part in parts if isinstance(part, LogSplit))
 
 
 def test_what_of_another_kafka_is_in_it_is_told(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_what_is_not_proven_is_left_out_if_asked() -> None:
     archive = Logs(source, environ=os.environ, committed=True).look()
     assert (archive.end, Logs(source, environ=os.environ).look().end) == (newest, 265)
     pieces = enumerate(archive.parts)
-    scanned = {number: scan(part) for number, part in pieces if isinstance(part, Piece)}
+    scanned = {number: scan(part) for number, part in pieces if isinstance(part, LogSplit)}
     state = replay_source(open_source(source, environ={}), at=AtOffset(newest))
     lasting = {
         life.id: life.acl
@@ -146,7 +148,7 @@ def second(at: int) -> Edge:
     return Edge(at, (at - 1) * 1000)
 
 
-def edges(history: History) -> dict[int, tuple[Edge | None, bool, Edge | None, bool]]:
+def edges(history: ArchiveHistory) -> dict[int, tuple[Edge | None, bool, Edge | None, bool]]:
     assert len({life.id for life in history.lives}) == len(history.lives)
     return {int.from_bytes(life.id): life[2:6] for life in history.lives}
 
@@ -158,9 +160,9 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
     later.segment(10, ace(4), unbound(1))
     found = told(tmp_path / "*")
     assert found.stretches == [
-        Stretch("KNOWN", 0, 3, 0, 2000),
-        Stretch("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
-        Stretch("KNOWN", 10, 13, 9000, 12000),
+        KnownRange("KNOWN", 0, 3, 0, 2000),
+        KnownRange("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
+        KnownRange("KNOWN", 10, 13, 9000, 12000),
     ]
     sources = {int.from_bytes(life.id): Path(life.source).name for life in found.lives}
     assert sources == {1: "a", 2: "a", 3: "b", 4: "b"}
@@ -221,8 +223,8 @@ def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
     found = told(tmp_path / "a")
     why = "records are there, but no snapshot from which they could be followed"
     assert found.stretches == [
-        Stretch("GAP", 5, 8, None, 7000, why),
-        Stretch("KNOWN", 8, 9, 7000, 8000),
+        KnownRange("GAP", 5, 8, None, 7000, why),
+        KnownRange("KNOWN", 8, 9, 7000, 8000),
     ]
     assert edges(found) == {2: (None, True, None, True), 9: (None, True, None, True)}
 
@@ -252,12 +254,12 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
     found = told(tmp_path / "a", skip_damaged=True)
     first, damaged, unknown, last = found.stretches
     assert all("copy" not in (each.why or "") for each in found.stretches)
-    assert first == Stretch("KNOWN", 0, 2, 0, 1000)
+    assert first == KnownRange("KNOWN", 0, 2, 0, 1000)
     assert damaged[:5] == ("DAMAGED", 2, 3, 1000, 3000)
     assert damaged.why is not None
     assert str(name) in damaged.why
     assert unknown[:5] == ("GAP", 3, 4, 1000, 3000)
-    assert last == Stretch("KNOWN", 4, 5, 3000, 4000)
+    assert last == KnownRange("KNOWN", 4, 5, 3000, 4000)
     assert edges(found) == {
         1: (second(2), True, Edge(2, 1000), False),
         2: (Edge(4, 3000), False, None, True),

@@ -12,7 +12,7 @@ from small_shop import SHOP
 
 from metalog_spark import register_views
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import DECISIONS, TABLES, Table
+from metalog_spark.store.tables import DECISIONS, TABLES, TableSchema
 
 Captured = pytest.CaptureFixture[str]
 
@@ -22,7 +22,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
     return SHOP.folder(spark, tmp_path_factory.mktemp("shop") / "tables")
 
 
-def by_us(table: Table, micros: str) -> list[str]:
+def by_us(table: TableSchema, micros: str) -> list[str]:
     """The columns, times as microseconds since 1970."""
     kinds = (column.split() for column in table.schema.split(", "))
     return [f"{micros}({name})" if kind == "TIMESTAMP" else name for name, kind in kinds]

@@ -18,7 +18,7 @@ from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import NOTHING
 from metalog_spark.store.plain_view import publish
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import REJECTED, TABLES, USAGE, Table
+from metalog_spark.store.tables import REJECTED, TABLES, USAGE, TableSchema
 
 FIRST, SECOND = "2026-01-01", "2026-01-02"
 STEPS = (
@@ -32,7 +32,7 @@ class Killed(Exception):
     pass
 
 
-def rows_of(spark: SparkSession, table: Table, **columns: object) -> DataFrame:
+def rows_of(spark: SparkSession, table: TableSchema, **columns: object) -> DataFrame:
     """A row with these values alone."""
     row = tuple(columns.get(name) for name in table.columns)
     return frame_of(spark, [row], table.schema)

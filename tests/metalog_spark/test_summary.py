@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from metalog_spark.findings.window import Seen, seen_in, window_of
+from metalog_spark.findings.window import WindowCoverage, seen_in, window_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE
@@ -61,7 +61,7 @@ def test_what_is_not_known_is_counted_as_findings_count_it(
     tables = Tables.make(spark, tmp_path)
     tables.replace(COVERAGE, frame_of(spark, rows, COVERAGE.schema))
     found = summary(tables)
-    assert found.seen == (seen_in(tables, window_of(tables)) if rows else Seen(0, 0, 0))
+    assert found.seen == (seen_in(tables, window_of(tables)) if rows else WindowCoverage(0, 0, 0))
     assert (found.allowed, found.denied) == (sum(r[2] for r in rows), sum(r[3] for r in rows))
     out = io.StringIO()
     show_built(found, Output(out, io.StringIO()))

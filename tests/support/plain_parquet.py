@@ -9,17 +9,17 @@ from pathlib import Path
 
 import duckdb
 
-from metalog_spark.store.tables import TABLES, Table
+from metalog_spark.store.tables import TABLES, TableSchema
 
 
-def rows_in(folder: Path, table: Table, columns: str) -> list[tuple[object, ...]]:
+def rows_in(folder: Path, table: TableSchema, columns: str) -> list[tuple[object, ...]]:
     pattern = f"{folder}/{table.name}/**/*.parquet"
     with duckdb.connect() as database:
         read = f"read_parquet('{pattern}', hive_partitioning = {bool(table.partitions)})"
         return database.execute(f"SELECT {columns} FROM {read}").fetchall()
 
 
-def sums(folder: Path, table: Table, column: str) -> int | None:
+def sums(folder: Path, table: TableSchema, column: str) -> int | None:
     [[found]] = rows_in(folder, table, f"sum({column})::BIGINT")
     return found if isinstance(found, int) else None
 

@@ -8,13 +8,13 @@ from metalog_spark.report.contents import (
     Access,
     AccessCell,
     Column,
-    Contents,
+    ColumnKind,
     Excess,
-    Kind,
     Number,
+    ReportContents,
     Section,
     Strip,
-    Window,
+    TimeBars,
 )
 
 HOSTILE = "<script>alert(1)</script>"
@@ -40,20 +40,22 @@ ROWS = (
 )
 
 
-def small_contents(rows: tuple[tuple[object, ...], ...] = ROWS, **changed: object) -> Contents:
+def small_contents(
+    rows: tuple[tuple[object, ...], ...] = ROWS, **changed: object
+) -> ReportContents:
     columns = (
-        Column("Severity", Kind.SEVERITY),
-        Column("Principal", Kind.NAME),
+        Column("Severity", ColumnKind.SEVERITY),
+        Column("Principal", ColumnKind.NAME),
         Column("Resource"),
-        Column("Name", Kind.NAME),
-        Column("Requests", Kind.NUMBER),
-        Column("Last", Kind.MOMENT),
-        Column("Remove", Kind.LINES),
+        Column("Name", ColumnKind.NAME),
+        Column("Requests", ColumnKind.NUMBER),
+        Column("Last", ColumnKind.MOMENT),
+        Column("Remove", ColumnKind.LINES),
     )
-    contents = Contents(
+    contents = ReportContents(
         cluster=HOSTILE,
         team=None,
-        facts=(("Window", "1 to 4 March 2025"), ("Log", f"/archive/{HOSTILE}")),
+        facts=(("TimeBars", "1 to 4 March 2025"), ("Log", f"/archive/{HOSTILE}")),
         sentence="1 of 5 grants was used; 2 can go without changing one of 3,000,173 answers.",
         caveat="1 audit line could not be read, and it may be a use.",
         numbers=(
@@ -62,7 +64,7 @@ def small_contents(rows: tuple[tuple[object, ...], ...] = ROWS, **changed: objec
             Number(None, "findings", "quiet"),
             Number(0, "disagreements", "quiet"),
         ),
-        window=Window(
+        window=TimeBars(
             date(2025, 3, 1),
             1,
             ALLOWED,

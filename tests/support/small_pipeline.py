@@ -25,7 +25,7 @@ from metalog_spark.store.tables import (
     DECISIONS,
     HISTORY,
     USAGE,
-    Table,
+    TableSchema,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class World(NamedTuple):
     known_from: float = -24
     """The hour of the snapshot."""
 
-    def folder(self, session: SparkSession, path: Path, *only: Table) -> Tables:
+    def folder(self, session: SparkSession, path: Path, *only: TableSchema) -> Tables:
         """With the tables ``only``, if some are named."""
         tables = Tables.make(session, path)
         decided = [self._decided(ask) for ask in self.asks]
@@ -141,7 +141,7 @@ class World(NamedTuple):
         return rows
 
 
-def _write(table: Table, rows: Sequence[tuple[Any, ...]], place: Path) -> None:
+def _write(table: TableSchema, rows: Sequence[tuple[Any, ...]], place: Path) -> None:
     """What Spark would write there; a job of its takes longer than that."""
     from pyarrow import parquet
 

@@ -38,7 +38,7 @@ from authorizer.analysis.lint import (
     unknown_topic,
     user_without_acl,
 )
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 
 CHECKS: Final[tuple[Check, ...]] = tuple(
     module.CHECK
@@ -83,7 +83,7 @@ class CheckResult(NamedTuple):
     found: tuple[Finding, ...] | None
 
 
-def lint(subject: Subject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
+def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """What each of ``checks`` has to say about ``subject``."""
     results = []
     for check in checks:

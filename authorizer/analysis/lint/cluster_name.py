@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.trace import reaches
 from metalog.acl import CLUSTER_NAME, PatternType, ResourceType
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if acl.resource_type is ResourceType.CLUSTER and not reaches(
             acl, ResourceType.CLUSTER, CLUSTER_NAME

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Allowed, Coverage
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     denied = Coverage(acl for acl in subject.acls if not is_allow(acl))
     wildcards = {
         acl: meant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Operation, ResourceType
 
@@ -18,7 +18,7 @@ _HARMLESS = frozenset(
 )
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if acl.principal != WILDCARD_PRINCIPAL or not is_allow(acl) or acl.operation in _HARMLESS:
             continue

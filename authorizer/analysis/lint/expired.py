@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, notes in (subject.notes or {}).items():
         if notes.expires is not None and _day(notes.expires) < subject.today:
             yield Finding(Severity.ERROR, f"it expired on {notes.expires}", acl, remove=(acl,))

@@ -1,6 +1,6 @@
 """What a check is given, and what it finds.
 
-A check is a pure function from a ``Subject`` to findings. It must not know where the ACLs
+A check is a pure function from a ``LintSubject`` to findings. It must not know where the ACLs
 came from, the clock (``today`` is passed in), or how a finding is shown.
 """
 
@@ -42,7 +42,7 @@ class CheckInput(Enum):
     CLOSED = "allow.everyone.if.no.acl.found to be false"
 
 
-class Subject(NamedTuple):
+class LintSubject(NamedTuple):
     """``acls`` are all different. ``times`` tells which of them are held more than once:
     under so many ids of a log, or lines of files. None is what the source does not have.
     ``outside`` are the ACLs that their own file does not own, with the reason; ``owned_twice``
@@ -99,5 +99,5 @@ class Check(NamedTuple):
 
     id: str
     title: str
-    find: Callable[[Subject], Iterable[Finding]]
+    find: Callable[[LintSubject], Iterable[Finding]]
     needs: CheckInput | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from authorizer.analysis.hosts import host_kind
 from authorizer.analysis.kinds import NearMissKind
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, Acl
 from metalog.client_host import java_text
 
@@ -18,7 +18,7 @@ _SAID = {
 }
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     hosts = {acl.host for acl in subject.acls} - {WILDCARD}
     kinds = {host: kind for host in hosts if (kind := host_kind(host, None)) is not None}
     for acl in subject.acls:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Allowed
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 
@@ -19,7 +19,7 @@ def idle(acls: tuple[Acl, ...]) -> Iterator[Acl]:
             yield deny
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in idle(subject.acls):
         yield Finding(
             Severity.INFO,

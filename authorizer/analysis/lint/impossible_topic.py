@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, PatternType, ResourceType
 
 _LONGEST = 249
 _ODD = re.compile(r"[^a-zA-Z0-9._-]")
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         name = acl.resource_name
         if acl.resource_type is ResourceType.TOPIC and not name.endswith(WILDCARD):

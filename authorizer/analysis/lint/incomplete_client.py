@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.permissions.table import CONSUMER, TRANSACTIONAL_PRODUCER
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
@@ -36,7 +36,7 @@ HALVES = {
 """By the requests of a task, which need both."""
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for one, other, message in (half for halves in HALVES.values() for half in halves):
         able = {acl.principal for acl in subject.acls if _grants(acl, other)}
         if WILDCARD_PRINCIPAL in able:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.powers import internal_topics
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if reached := internal_topics(acl):
             yield Finding(

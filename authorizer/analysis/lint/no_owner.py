@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, notes in (subject.notes or {}).items():
         if not notes.owner:
             yield Finding(

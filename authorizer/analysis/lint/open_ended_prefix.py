@@ -6,13 +6,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from metalog.acl import PatternType, ResourceType
 
 _LOOKED_AT = 1_000
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     topics = sorted(subject.topics or ())
     told: dict[str, str | None] = {}
     for acl in subject.acls:

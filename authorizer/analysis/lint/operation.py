@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.engine.decide import ALLOWS
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         supported = SUPPORTED_OPERATIONS.get(acl.resource_type)
         if supported is None or acl.operation in supported:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Coverage
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.trace import is_allow
 from metalog.acl import Acl
@@ -27,7 +27,7 @@ def overridden(acls: tuple[Acl, ...]) -> Iterator[tuple[Acl, Acl]]:
                     break
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, deny in overridden(subject.acls):
         yield Finding(Severity.WARNING, "a DENY overrides all of it", acl, by=deny, remove=(acl,))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL
 
 _USER = "User"
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     told = {principal: _fault(principal) for principal in {acl.principal for acl in subject.acls}}
     for acl in subject.acls:
         fault = told[acl.principal]

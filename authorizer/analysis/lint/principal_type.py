@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 
 _USER = "user"
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     told = set()
     for acl in subject.acls:
         kind, colon, _ = acl.principal.partition(":")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, Acl
 
@@ -13,7 +13,7 @@ _COMPARED = 20
 """Of so many the nearest user is looked for: one look costs some milliseconds."""
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     users = set(subject.users or ())
     first: dict[str, Acl] = {}
     for acl in subject.acls:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from authorizer.analysis.coverage import Coverage
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 from metalog.acl import Acl, Operation
 
@@ -27,7 +27,7 @@ def redundant(acls: tuple[Acl, ...]) -> Iterator[tuple[Acl, Acl]]:
                     break
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl, by in redundant(subject.acls):
         yield Finding(Severity.INFO, "a wider ACL says it too", acl, by=by, remove=(acl,))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from authorizer.trace import is_allow
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     super_users = subject.config.super_users
     for acl in subject.acls:
         if acl.principal not in super_users:

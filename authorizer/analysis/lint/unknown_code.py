@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from authorizer.analysis.lint.finding import Check, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import Operation, PatternType, PermissionType, ResourceType
 
 _BINDABLE = (
@@ -18,7 +18,7 @@ _KNOWN = frozenset(product(*_BINDABLE))
 _WHAT = ("resource type", "pattern type", "operation", "permission")
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
         if codes not in _KNOWN:

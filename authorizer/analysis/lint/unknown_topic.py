@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 from authorizer.analysis.names import nearest_name
 from metalog.acl import WILDCARD, PatternType, ResourceType
 
@@ -13,7 +13,7 @@ _COMPARED = 20
 """Of so many the nearest topic is looked for: one look costs some milliseconds."""
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     topics = set(subject.topics or ())
     order = sorted(topics)
     near: dict[str, str | None] = {}

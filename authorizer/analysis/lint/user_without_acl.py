@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from authorizer.analysis.lint.finding import Check, CheckInput, Finding, Severity, Subject
+from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSubject, Severity
 
 
-def _find(subject: Subject) -> Iterator[Finding]:
+def _find(subject: LintSubject) -> Iterator[Finding]:
     named = {acl.principal for acl in subject.acls} | subject.config.super_users
     for user in sorted(subject.users or ()):
         if f"User:{user}" not in named:

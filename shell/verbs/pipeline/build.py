@@ -24,7 +24,7 @@ from shell.views.build_summary import show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
-    from metalog_spark.build import Given
+    from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
     from metalog_spark.ingest.file_facts import FileRead
@@ -166,9 +166,9 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     return 0 if is_all else 1
 
 
-def _dry_run(given: Given, arguments: Namespace, output: Output) -> int:
+def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
     from metalog_spark.dry_run import dry_run
-    from shell.dry_run_said import show_dry_run
+    from shell.views.dry_run import show_dry_run
 
     for place in (*arguments.audit, arguments.out):
         if not is_here(arguments, place):
@@ -194,9 +194,9 @@ def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
         raise
 
 
-def _given(arguments: Namespace, output: Output) -> Given:
+def _given(arguments: Namespace, output: Output) -> BuildInputs:
     from authorizer.audit.layouts import Zone
-    from metalog_spark.build import Given
+    from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Logs
 
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
@@ -207,7 +207,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
         committed=arguments.committed,
         command_config=None if command_config is None else Path(command_config),
     )
-    return Given(
+    return BuildInputs(
         log=log,
         configuration=_configuration(arguments, output),
         zone=zone,
@@ -218,7 +218,7 @@ def _given(arguments: Namespace, output: Output) -> Given:
     )
 
 
-def _check(given: Given, arguments: Namespace) -> list[str]:
+def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
     """The audit files that are empty. What cannot be built is refused before Spark starts, where
     that shows."""
     from metalog.log.topic.address import is_topic

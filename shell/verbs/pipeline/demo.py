@@ -139,7 +139,7 @@ def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
 
 def _build(tables: Tables, made: Made, output: Output) -> None:
     from authorizer.audit.layouts import Zone
-    from metalog_spark.build import Given, build
+    from metalog_spark.build import BuildInputs, build
     from metalog_spark.history.archive import Logs
     from metalog_spark.history.configuration import read_configuration
 
@@ -147,7 +147,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
     texts = [str(first[1]), *(f"{moment}={path}" for moment, path in later)]
     configuration, _ = read_configuration(texts)
     log = Logs(str(made.log), environ=os.environ)
-    given = Given(log, configuration, Zone("UTC"), audit=[str(made.audit)])
+    given = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
     with _step("building the tables", output) as (at, step):
         files = build(tables, given, at=at)
         read = sum(each.requests for each in files)

@@ -17,9 +17,9 @@ from metalog.errors import InvalidRequest
 from metalog_sources.source_kinds import FOLLOWED
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
 from shell.context import add_command_config
-from shell.followed_alerts import TOLD, Alerts, posted_to
 from shell.options import at_least
 from shell.output.output import Output
+from shell.tasks.follow_alerts import TOLD, Alerts, posted_to
 from shell.verbs.pipeline.build import broker_pattern, named_config
 from shell.views.build_summary import followed_said
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
     from metalog_spark.store.table_store import Tables
-    from shell.follow_figures import Newest
+    from shell.tasks.follow_figures import Newest
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -145,7 +145,7 @@ def _configure_outlets(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from shell.follow_figures import served, watch_address
+    from shell.tasks.follow_figures import served, watch_address
 
     configuration = _configuration(arguments, output)
     hook, watch = _endpoint(arguments), watch_address(arguments.metrics)

@@ -84,9 +84,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.least_privilege import least_set
-    from metalog_spark.findings.minimal_cover import Limits
+    from metalog_spark.findings.minimal_cover import CoverLimits
 
-    limits = Limits(arguments.prefix_from, arguments.slack)
+    limits = CoverLimits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         if arguments.principal is not None:

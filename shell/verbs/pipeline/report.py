@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.contents import Cell as Said
     from metalog_spark.report.contents import Section
     from metalog_spark.report.owners import Team
-    from metalog_spark.report.write import Known
+    from metalog_spark.report.write import KnownFindings
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
@@ -167,7 +167,7 @@ def _print(arguments: Namespace, output: Output) -> None:
 
 
 def _print_text(section: Section, output: Output) -> None:
-    from metalog_spark.report.contents import Kind
+    from metalog_spark.report.contents import ColumnKind
 
     output.prose(section.says)
     output.line()
@@ -177,7 +177,7 @@ def _print_text(section: Section, output: Output) -> None:
         texts = ["" if cell in (None, "") else shown(str(_plain(cell))) for cell in row]
         rows.append(
             [
-                Cell(text.lower(), STYLES.get(text)) if kind is Kind.SEVERITY else text
+                Cell(text.lower(), STYLES.get(text)) if kind is ColumnKind.SEVERITY else text
                 for kind, text in zip(kinds, texts, strict=True)
             ]
         )
@@ -203,11 +203,11 @@ def _meant(arguments: Namespace, tables: Tables) -> Tables | None:
     return None if arguments.meant is None else Tables.open(tables.session, arguments.meant)
 
 
-def _known(arguments: Namespace, beside: Path | None) -> Known:
+def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
     """What is accepted, and the findings of the report before, which lie ``beside`` the page."""
     from metalog_spark.report.accepted import read_accepted
     from metalog_spark.report.changes import read_findings
-    from metalog_spark.report.write import Known
+    from metalog_spark.report.write import KnownFindings
 
     accepted: Sequence[Accepted] = ()
     if arguments.accepted is not None:
@@ -217,7 +217,7 @@ def _known(arguments: Namespace, beside: Path | None) -> Known:
         before = read_findings(_text(beside), str(beside))
     if arguments.since is not None:
         before = read_findings(_text(Path(arguments.since)), arguments.since)
-    return Known(accepted, datetime.now(UTC).date(), before)
+    return KnownFindings(accepted, datetime.now(UTC).date(), before)
 
 
 def _say_idle(idle: Sequence[Accepted], output: Output) -> None:

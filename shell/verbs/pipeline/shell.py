@@ -10,10 +10,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from shell.arguments.line_source import at_a_terminal, obey
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
-from shell.lines import at_a_terminal, obey
 from shell.output.output import Output
-from shell.table_questions import QueryRows, TableQuestions
+from shell.tasks.table_session import QueryRows, TableQuestions
 
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables

@@ -32,7 +32,7 @@ from shell.views.findings import (
 )
 
 if TYPE_CHECKING:
-    from metalog_spark.findings.unused import Judged
+    from metalog_spark.findings.unused import ClassifiedAcls
     from metalog_spark.findings.usage_classes import Verdict
 
 USAGE: Final = "DIR [--from MOMENT] [--to MOMENT] [--tolerate SHARE] [options]"
@@ -101,11 +101,11 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if _going(found) else 0
 
 
-def _going(found: Judged) -> list[Verdict]:
+def _going(found: ClassifiedAcls) -> list[Verdict]:
     return [verdict for verdict in found.verdicts if verdict.can_go]
 
 
-def _print(found: Judged, arguments: Namespace, output: Output) -> None:
+def _print(found: ClassifiedAcls, arguments: Namespace, output: Output) -> None:
     totals = found.totals
     unknown = f"; of {totals.unknown:,} that is not known" if totals.unknown else ""
     output.prose(
@@ -124,8 +124,8 @@ def _print(found: Judged, arguments: Namespace, output: Output) -> None:
                 output.line(f"  … and {len(verdicts) - shown:,} more (--all)")
 
 
-def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
-    from metalog_spark.findings.usage_classes import Sight, State
+def _sections(found: ClassifiedAcls) -> Iterable[tuple[str, Sequence[Verdict]]]:
+    from metalog_spark.findings.usage_classes import Sight, UsageState
 
     going = _going(found)
     for sight, title in (
@@ -139,7 +139,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         [
             each
             for each in found.verdicts
-            if not is_allow(each.acl) and each.is_alive and each.state is State.UNUSED
+            if not is_allow(each.acl) and each.is_alive and each.state is UsageState.UNUSED
         ],
     )
     unknown = list(_unknown(found))
@@ -147,7 +147,7 @@ def _sections(found: Judged) -> Iterable[tuple[str, Sequence[Verdict]]]:
         yield f"Not known: {why}", [each for each, its in unknown if its == why]
 
 
-def _unknown(found: Judged) -> Iterable[tuple[Verdict, str]]:
+def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
     """The ACLs in force of which it is not known whether they are used, and why."""
     for why_name, why in _WHY.items():
         for each in found.verdicts:
@@ -155,7 +155,7 @@ def _unknown(found: Judged) -> Iterable[tuple[Verdict, str]]:
                 yield each, why
 
 
-def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
+def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     begin = verdict.lives[-1].begin
     since = "" if begin is None else f"since {day_said(begin.time_ms * 1000)}"
     last_us = found.last_use(verdict)
@@ -167,7 +167,7 @@ def _cells(verdict: Verdict, found: Judged) -> list[Cell | str]:
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
-def _as_json(verdict: Verdict, found: Judged) -> dict[str, Any]:
+def _as_json(verdict: Verdict, found: ClassifiedAcls) -> dict[str, Any]:
     life = verdict.lives[-1]
     uses = verdict.uses
     severity, remedy = found.advice(verdict)

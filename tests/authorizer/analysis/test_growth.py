@@ -18,7 +18,7 @@ import pytest
 from authorizer.analysis.access import access
 from authorizer.analysis.explain import explain
 from authorizer.analysis.lint.checks import CHECKS
-from authorizer.analysis.lint.finding import Check, Finding, Subject
+from authorizer.analysis.lint.finding import Check, Finding, LintSubject
 from authorizer.analysis.who_can import who_can
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
@@ -111,12 +111,12 @@ def _analyses(acls: list[Acl]) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "explain another's", lambda: explain(acls, CONFIG, other)
     today = date(2026, 1, 1)
     topics = names[TOPIC]
-    subject = Subject(tuple(acls), CONFIG, today, is_log=True, topics=topics, users=["a", "zz"])
+    subject = LintSubject(tuple(acls), CONFIG, today, is_log=True, topics=topics, users=["a", "zz"])
     for check in CHECKS:
         yield f"lint {check.id}", partial(_found, check, subject)
 
 
-def _found(check: Check, subject: Subject) -> list[Finding]:
+def _found(check: Check, subject: LintSubject) -> list[Finding]:
     return list(check.find(subject))
 
 

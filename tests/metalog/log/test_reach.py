@@ -16,7 +16,7 @@ from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
 from metalog_spark.history.archive import Logs
-from metalog_spark.history.splits import Hole
+from metalog_spark.history.splits import LogHole
 
 QUESTION = ("User:x", "read", "topic:y", "--quiet")
 STOPPED = "basic-4.3", "demo", "quorum-4.3/node-13", "trimmed-4.3"
@@ -211,6 +211,6 @@ def test_the_pipeline_knows_nothing_of_what_comes_after(tmp_path: Path) -> None:
     folder = copied("basic-4.3", tmp_path)
     cut(folder, 2)
     *_, last = Logs(str(folder), environ={}).look().parts
-    assert isinstance(last, Hole)
+    assert isinstance(last, LogHole)
     assert last.is_damage
     assert "to 573, which are missing" in last.why

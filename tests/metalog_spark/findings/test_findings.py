@@ -46,8 +46,8 @@ from metalog_spark.findings.usage_counts import counted
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import (
     DAY_US,
-    Seen,
     Window,
+    WindowCoverage,
     seen_in,
     tolerance,
     usage_in,
@@ -215,7 +215,7 @@ def test_the_share_that_is_advised_is_one_that_is_taken(missing: float, said: st
 
 
 def test_what_is_tolerated_to_the_last_hour_is_tolerated() -> None:
-    seen = Seen(100, 29, 29, clock_hours=100, without_controller=29)
+    seen = WindowCoverage(100, 29, 29, clock_hours=100, without_controller=29)
     for tolerated, is_enough in (("29%", True), ("28.9%", False)):
         given = conditions(seen, Window(0, 1), AuthorizerConfig(), share(tolerated), 0)
         assert given.is_allowed_seen is is_enough

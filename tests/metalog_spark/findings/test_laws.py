@@ -17,9 +17,16 @@ from authorizer import spec
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.acl_lifetimes import Lives, acl_of
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.minimal_cover import Limits
-from metalog_spark.findings.unused import Judged, judged
-from metalog_spark.findings.usage_classes import Conditions, Request, Sight, State, tally, verdicts
+from metalog_spark.findings.minimal_cover import CoverLimits
+from metalog_spark.findings.unused import ClassifiedAcls, judged
+from metalog_spark.findings.usage_classes import (
+    Conditions,
+    Request,
+    Sight,
+    UsageState,
+    tally,
+    verdicts,
+)
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.window import Window, window_of
 
@@ -101,7 +108,7 @@ class Case(Replay):
         super().__init__(world)
         self.tables = tables
         self.window: Window = window_of(tables)
-        self.judged: Judged = judged(tables, self.window)
+        self.judged: ClassifiedAcls = judged(tables, self.window)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +170,7 @@ def test_every_acl_of_the_window_has_one_verdict_and_every_request_was_counted(c
     totals = case.judged.totals
     assert totals.requests == sum(ask.times for ask in case.world.asks)
     states = [each.state for each in verdicts if each.is_alive]
-    assert states.count(State.USED) >= totals.used
+    assert states.count(UsageState.USED) >= totals.used
 
 
 def self_matches(acl: Acl, ask: Ask) -> bool:
@@ -173,7 +180,7 @@ def self_matches(acl: Acl, ask: Ask) -> bool:
 
 
 def test_the_least_set_changes_no_allowed_answer_and_allows_nothing_more(case: Case) -> None:
-    found = least_set(case.tables, case.window, Limits(prefix_from=2, slack=0.5))
+    found = least_set(case.tables, case.window, CoverLimits(prefix_from=2, slack=0.5))
     least = set(found.acls)
     assert least != case.today
     for principal, operation, name, host in product(PRINCIPALS, OPERATIONS, NAMES, HOSTS):

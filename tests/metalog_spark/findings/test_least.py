@@ -13,7 +13,7 @@ from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.acl_lifetimes import matching
-from metalog_spark.findings.minimal_cover import USUAL, Did, Limits, least
+from metalog_spark.findings.minimal_cover import USUAL, CoverLimits, Did, least
 from metalog_spark.findings.reach import allowed_pairs
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
@@ -28,7 +28,9 @@ def did(
     return [Did(operation, by.resource_type, name, host, by) for name in names]
 
 
-def least_of(done: list[Did], today: list[Acl], limits: Limits = USUAL, **more: object) -> set[Acl]:
+def least_of(
+    done: list[Did], today: list[Acl], limits: CoverLimits = USUAL, **more: object
+) -> set[Acl]:
     names = more.get("names", SHOP)
     assert isinstance(names, list)
     return set(least(BOB, done, today, [], {TOPIC: sorted(names)}, limits))
@@ -48,15 +50,15 @@ def test_three_names_that_share_a_prefix_at_a_separator_are_one_acl() -> None:
 
 def test_so_many_names_make_a_prefix_and_none_where_it_is_not_wanted() -> None:
     done = did("shop.carts", "shop.orders", "shop.refunds")
-    assert len(least_of(done, [EVERY_TOPIC], Limits(prefix_from=4))) == 3
-    assert len(least_of(done, [EVERY_TOPIC], Limits(prefix_from=0))) == 3
+    assert len(least_of(done, [EVERY_TOPIC], CoverLimits(prefix_from=4))) == 3
+    assert len(least_of(done, [EVERY_TOPIC], CoverLimits(prefix_from=0))) == 3
 
 
 def test_a_prefix_reaches_no_other_known_name_beyond_the_slack() -> None:
     names = [*SHOP, "shop.salaries"]
     done = did("shop.carts", "shop.orders", "shop.refunds")
     assert len(least_of(done, [EVERY_TOPIC], names=names)) == 3
-    quarter = Limits(slack=0.25)
+    quarter = CoverLimits(slack=0.25)
     assert least_of(done, [EVERY_TOPIC], quarter, names=names) == {allow("shop.", prefixed=True)}
 
 
@@ -172,7 +174,7 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
             done.append(Did(operation, TOPIC, name, whence, (wide or allows)[0]))
     known = sorted({name for _, name, _ in asked})
     meant = [acl for acl in today if acl.principal in (principal, "User:*") and is_allow(acl)]
-    found = least(principal, done, meant, [], {TOPIC: known}, Limits(prefix_from, slack))
+    found = least(principal, done, meant, [], {TOPIC: known}, CoverLimits(prefix_from, slack))
     denies = [acl for acl in today if not is_allow(acl)]
     for operation in (READ, WRITE, DESCRIBE):
         for name in (*known, "a.new", "a.e.new", "new"):
@@ -196,10 +198,10 @@ def test_what_was_allowed_stays_so_and_nothing_more_is(
     ),
     st.sets(st.sampled_from(["a.new", "a.c-new", "a.d.new", "b_new"])),
     st.sampled_from([allow("*", Operation.ALL), allow("a.", Operation.ALL, prefixed=True)]),
-    st.builds(Limits, st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5])),
+    st.builds(CoverLimits, st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5])),
 )
 def test_no_fewer_acls_would_do(
-    names: dict[Operation, set[str]], others: set[str], wide: Acl, limits: Limits
+    names: dict[Operation, set[str]], others: set[str], wide: Acl, limits: CoverLimits
 ) -> None:
     """Held against each choice of the prefixes that may be taken, beside which the names under
     none of them need an ACL each."""
@@ -218,7 +220,7 @@ def test_no_fewer_acls_would_do(
     assert len(found) == fewest
 
 
-def is_worth(prefix: str, used: set[str], known: list[str], wide: Acl, limits: Limits) -> bool:
+def is_worth(prefix: str, used: set[str], known: list[str], wide: Acl, limits: CoverLimits) -> bool:
     own = sum(name.startswith(prefix) for name in used)
     there = sum(name.startswith(prefix) for name in known)
     is_granted = wide.resource_name == WILDCARD or prefix.startswith(wide.resource_name)

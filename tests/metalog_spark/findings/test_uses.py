@@ -14,7 +14,7 @@ from metalog_spark.findings.usage_classes import (
     Reason,
     Request,
     Sight,
-    State,
+    UsageState,
     Verdict,
     tally,
     verdicts,
@@ -70,12 +70,12 @@ def test_what_decides_is_used_and_the_rest_that_match_are_shadowed_by_it() -> No
         (LITERAL, PREFIXED), [read(PREFIXED, requests=7), read(PREFIXED, us=6_000_000)]
     )
     used, beside = traffic.verdict(PREFIXED.acl), traffic.verdict(LITERAL.acl)
-    assert (used.sight, used.state) == (Sight.USED, State.USED)
+    assert (used.sight, used.state) == (Sight.USED, UsageState.USED)
     assert used.uses is not None
     assert used.uses == (8, 5_000_000, 6_000_001)
     assert (beside.sight, beside.state, beside.shadow) == (
         Sight.SHADOWED,
-        State.UNUSED,
+        UsageState.UNUSED,
         PREFIXED.acl,
     )
     assert (beside.matched, beside.can_go) == (8, True)
@@ -108,14 +108,14 @@ def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> Non
 
 def test_what_matches_nothing_is_unused() -> None:
     verdict = Traffic((OTHER, LITERAL), [read(LITERAL)]).verdict(OTHER.acl)
-    assert (verdict.sight, verdict.state, verdict.can_go) == (Sight.NEVER, State.UNUSED, True)
+    assert (verdict.sight, verdict.state, verdict.can_go) == (Sight.NEVER, UsageState.UNUSED, True)
 
 
 def test_an_allow_under_a_deny_only_ever_matched_denied_requests() -> None:
     traffic = Traffic((LITERAL, AGAINST), [read(AGAINST, result="DENIED")])
     assert traffic.verdict(LITERAL.acl).sight is Sight.ONLY_DENIED
     denies = traffic.verdict(AGAINST.acl)
-    assert (denies.sight, denies.state, denies.can_go) == (Sight.USED, State.USED, False)
+    assert (denies.sight, denies.state, denies.can_go) == (Sight.USED, UsageState.USED, False)
 
 
 def test_a_super_users_request_uses_no_acl() -> None:
@@ -126,15 +126,15 @@ def test_a_super_users_request_uses_no_acl() -> None:
 def test_what_somebody_did_as_a_super_user_who_is_none_now_leaves_their_acls_in_doubt() -> None:
     traffic = Traffic((LITERAL, OTHER), [read(None)._replace(was_super=True)])
     assert traffic.verdict(LITERAL.acl).reason is Reason.WAS_SUPER
-    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+    assert traffic.verdict(OTHER.acl).state is UsageState.UNUSED
 
 
 def test_an_acl_younger_than_the_window_is_unknown_until_it_is_used() -> None:
     young = LITERAL._replace(begin=Edge(5, 1_001))
     assert Traffic((young,), []).verdict(young.acl).reason is Reason.YOUNGER
-    assert Traffic((young,), [read(young)]).verdict(young.acl).state is State.USED
+    assert Traffic((young,), [read(young)]).verdict(young.acl).state is UsageState.USED
     at_the_edge = LITERAL._replace(begin=Edge(5, 1_000))
-    assert Traffic((at_the_edge,), []).verdict(LITERAL.acl).state is State.UNUSED
+    assert Traffic((at_the_edge,), []).verdict(LITERAL.acl).state is UsageState.UNUSED
 
 
 def test_an_acl_of_unknown_age_is_unknown_where_the_log_begins_within_the_window() -> None:
@@ -145,7 +145,7 @@ def test_an_acl_of_unknown_age_is_unknown_where_the_log_begins_within_the_window
         late = WHOLE._replace(known_from_ms=begins)
         assert traffic.verdict(LITERAL.acl, late).reason is Reason.YOUNGER
         seen = Traffic((LITERAL,), [read(LITERAL)]).verdict(LITERAL.acl, late)
-        assert seen.state is State.USED
+        assert seen.state is UsageState.USED
     dated = LITERAL._replace(begin=Edge(5, 1_000))
     nowhere = WHOLE._replace(known_from_ms=None)
     assert Traffic((dated,), []).verdict(LITERAL.acl, nowhere).can_go
@@ -168,9 +168,9 @@ def test_where_lines_are_missing_nothing_is_unused() -> None:
     dark = WHOLE._replace(is_allowed_seen=False)
     traffic = Traffic((LITERAL, OTHER, AGAINST), [read(LITERAL, result="DENIED", known=False)])
     assert traffic.verdict(OTHER.acl, dark).reason is Reason.COVERAGE
-    assert traffic.verdict(OTHER.acl, dark).state is State.UNKNOWN
+    assert traffic.verdict(OTHER.acl, dark).state is UsageState.UNKNOWN
     idle = Traffic((AGAINST,), [])
-    assert idle.verdict(AGAINST.acl, dark).state is State.UNUSED
+    assert idle.verdict(AGAINST.acl, dark).state is UsageState.UNUSED
     assert idle.verdict(AGAINST.acl, dark._replace(is_any_seen=False)).reason is Reason.COVERAGE
 
 
@@ -197,7 +197,7 @@ def test_without_a_controllers_log_only_what_brokers_decide_is_known() -> None:
     lives = tuple(lived(number, acl) for number, acl in enumerate((*hidden, *told)))
     traffic = Traffic(lives, [read(lives[1])])
     for acl in (*hidden, *told):
-        assert traffic.verdict(acl).state is not State.UNKNOWN
+        assert traffic.verdict(acl).state is not UsageState.UNKNOWN
         found = traffic.verdict(acl, unled)
         assert found.is_hidden is (acl in hidden)
         used = acl == hidden[1]
@@ -208,7 +208,7 @@ def test_without_a_controllers_log_only_what_brokers_decide_is_known() -> None:
 def test_a_gap_leaves_in_doubt_just_what_its_requests_could_have_used() -> None:
     traffic = Traffic((LITERAL, OTHER), [read(None, known=False, decided="DENIED")])
     assert traffic.verdict(LITERAL.acl).reason is Reason.GAP
-    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+    assert traffic.verdict(OTHER.acl).state is UsageState.UNUSED
 
 
 def test_what_waits_leaves_in_doubt_just_what_may_decide_it() -> None:
@@ -216,20 +216,20 @@ def test_what_waits_leaves_in_doubt_just_what_may_decide_it() -> None:
     traffic = Traffic((LITERAL, AGAINST, OTHER), [waits])
     assert traffic.verdict(LITERAL.acl).reason is Reason.WAITS
     assert traffic.verdict(OTHER.acl).can_go
-    assert traffic.verdict(AGAINST.acl).state is State.UNUSED
+    assert traffic.verdict(AGAINST.acl).state is UsageState.UNUSED
     denied = Traffic((LITERAL, AGAINST), [waits._replace(result="DENIED")])
     assert denied.verdict(AGAINST.acl).reason is Reason.WAITS
     assert denied.verdict(LITERAL.acl).can_go
-    assert Traffic((LITERAL,), [waits, read(LITERAL)]).verdict(LITERAL.acl).state is State.USED
+    assert Traffic((LITERAL,), [waits, read(LITERAL)]).verdict(LITERAL.acl).state is UsageState.USED
 
 
 def test_a_broker_that_answers_otherwise_leaves_what_matches_in_doubt() -> None:
     traffic = Traffic((LITERAL, OTHER), [read(None, result="ALLOWED", decided="DENIED")])
     assert traffic.verdict(LITERAL.acl).reason is Reason.DISAGREES
-    assert traffic.verdict(OTHER.acl).state is State.UNUSED
+    assert traffic.verdict(OTHER.acl).state is UsageState.UNUSED
     late = Traffic((LITERAL, OTHER), [read(LITERAL, result="DENIED", decided="ALLOWED")])
     assert late.verdict(LITERAL.acl).reason is Reason.DISAGREES
-    assert late.verdict(OTHER.acl).state is State.UNUSED
+    assert late.verdict(OTHER.acl).state is UsageState.UNUSED
 
 
 def test_what_a_vanished_acl_stood_in_for_is_not_unused() -> None:

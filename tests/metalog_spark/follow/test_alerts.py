@@ -14,8 +14,8 @@ from metalog_spark.follow.alerts import (
     NOTHING,
     WINDOW_MS,
     Alert,
-    Asked,
     Denials,
+    StormSubject,
     of_denials,
     of_grants,
     of_lost_lines,
@@ -31,7 +31,7 @@ READ_T = Acl(
     PermissionType.ALLOW,
 )
 CLUSTER = READ_T._replace(resource_type=ResourceType.CLUSTER, resource_name="kafka-cluster")
-ASKED = Asked("READ", "TOPIC", "t")
+ASKED = StormSubject("READ", "TOPIC", "t")
 STORM_FROM = 10
 
 

@@ -49,7 +49,7 @@ from metalog_spark.store.tables import (
     REQUESTS,
     USAGE,
     WAITING,
-    Table,
+    TableSchema,
 )
 from shell.arguments.pipeline import SET_UP
 
@@ -100,7 +100,7 @@ class Found:
     def __init__(self, spark: SparkSession, followed: Followed) -> None:
         self._tables = Tables.open(spark, followed.out)
 
-    def rows(self, table: Table, *columns: str) -> list[tuple[object, ...]]:
+    def rows(self, table: TableSchema, *columns: str) -> list[tuple[object, ...]]:
         found = self._tables.read(table).selectExpr(*columns).collect()
         return sorted(map(tuple, found), key=repr)
 

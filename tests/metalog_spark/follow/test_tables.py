@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from metalog_spark.findings.pending import UNCOUNTED, uncounted_in
 from metalog_spark.follow.tables import complete
-from metalog_spark.history.archive_history import History
+from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.ingest.audit_log import LOST
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import FOLLOWED, Tables
@@ -43,7 +43,7 @@ def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_whe
     tables.replace(REQUESTS, none.unionByName(asked, allowMissingColumns=True))
     lost = [(f"{TOPIC}/1", 10, "", f"{LOST}: offsets 10 to 19")]
     tables.replace(REJECTED, frame_of(spark, lost, REJECTED.schema))
-    complete(tables, History([], []), "@prod")
+    complete(tables, ArchiveHistory([], []), "@prod")
     assert uncounted_in(tables) is None
     found: dict[str, str] = {}
     for broker, state in tables.read(COVERAGE).orderBy("hour").select("broker", "state").collect():

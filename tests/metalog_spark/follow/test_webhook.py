@@ -18,7 +18,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.follow import webhook
 from metalog_spark.follow.batch import FOLLOW
 from metalog_spark.follow.webhook import Counts, Webhook, endpoint
-from shell.follow_figures import served, watch_address
+from shell.tasks.follow_figures import served, watch_address
 
 ALERTS = [{"id": f"{number:032x}", "message": f"größer {number}"} for number in range(3)]
 

@@ -12,7 +12,7 @@ from report_contents import HOSTILE, small_contents
 from metalog.errors import InvalidRequest
 from metalog_spark.report.accepted import idle_said, marked, read_accepted, with_accepted
 from metalog_spark.report.changes import as_json, changes, findings_of, read_findings
-from metalog_spark.report.contents import Column, Kind, Number, Section
+from metalog_spark.report.contents import Column, ColumnKind, Number, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import denied, exposure
@@ -167,5 +167,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 
 
 def test_a_table_without_findings_has_no_new_column() -> None:
-    plain = Section("may", "Who may what", "…", (Column("Principal", Kind.NAME),), [("User:a",)], 1)
+    plain = Section(
+        "may", "Who may what", "…", (Column("Principal", ColumnKind.NAME),), [("User:a",)], 1
+    )
     assert marked(plain, read_accepted(ACCEPTED, "a.yaml"), TODAY).section is plain

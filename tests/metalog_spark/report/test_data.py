@@ -10,9 +10,9 @@ from small_acls import allow
 
 from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
-from metalog_spark.decide.past_log_end import Later
+from metalog_spark.decide.past_log_end import PastLogEnd
 from metalog_spark.findings.pending import Uncounted, Waiting
-from metalog_spark.findings.window import DAY_US, Seen, Window
+from metalog_spark.findings.window import DAY_US, Window, WindowCoverage
 from metalog_spark.history.configuration import NOTHING_SAID
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
@@ -29,7 +29,7 @@ REFUSED = "no allowed request was logged: write kafka.authorizer.logger=DEBUG"
 WINDOW = Window(20_000 * DAY_US, 20_002 * DAY_US)
 KNOWN = {
     "history": [],
-    "seen": Seen(hours=48, without_allowed=48, without_any=24),
+    "seen": WindowCoverage(hours=48, without_allowed=48, without_any=24),
     "unused": Rows(refused=REFUSED),
     "least": Rows(refused=REFUSED),
     "may": [],
@@ -158,7 +158,7 @@ def test_what_is_not_counted_yet_may_be_a_use() -> None:
 
 
 def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
-    later = Later(1, WINDOW.start_us // 1000)
+    later = PastLogEnd(1, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(later=later)))
     assert contents(found, None).caveat == (
         "1 request came after the log's last record, of 2024-10-04T00:00:00.000Z, and is decided "

@@ -25,7 +25,7 @@ from selenium.webdriver.common.keys import Keys
 from waiting import eventually
 
 from metalog_spark.report.accepted import marked, read_accepted
-from metalog_spark.report.contents import Access, AccessCell, Column, Kind, Section
+from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
 from metalog_spark.report.sections import access, denied
@@ -284,8 +284,12 @@ def test_on_paper_no_table_is_wider_than_the_sheet(opened: Browser, tmp_path: Pa
     """A4 without its margins; what is wider is cut off, where a screen would scroll."""
     columns = (
         *(Column(f"Word {number}") for number in range(6)),
-        *(Column("Name", Kind.NAME), Column("Name again", Kind.NAME)),
-        *(Column("First", Kind.MOMENT), Column("Last", Kind.MOMENT), Column("Sum", Kind.NUMBER)),
+        *(Column("Name", ColumnKind.NAME), Column("Name again", ColumnKind.NAME)),
+        *(
+            Column("First", ColumnKind.MOMENT),
+            Column("Last", ColumnKind.MOMENT),
+            Column("Sum", ColumnKind.NUMBER),
+        ),
     )
     seen = datetime(2025, 3, 1, 12, 30)
     row = (*("DESCRIBE_CONFIGS",) * 6, QUOTED, HOSTILE, seen, seen, 1_000_000)

@@ -26,8 +26,8 @@ from authorizer.analysis.lint.finding import (
     CheckInput,
     Finding,
     FindingNotes,
+    LintSubject,
     Severity,
-    Subject,
 )
 from authorizer.analysis.lint.idle_deny import idle
 from authorizer.analysis.lint.incomplete_client import HALVES
@@ -221,11 +221,11 @@ def worked(text: str) -> tuple[list[Acl], list[Acl]]:
     return known, wanted
 
 
-def subject(acls: Iterable[Acl], **more: Any) -> Subject:
-    return Subject(tuple(acls), more.pop("config", AuthorizerConfig()), TODAY, **more)
+def subject(acls: Iterable[Acl], **more: Any) -> LintSubject:
+    return LintSubject(tuple(acls), more.pop("config", AuthorizerConfig()), TODAY, **more)
 
 
-def found(check: Check, what: Subject) -> list[Finding]:
+def found(check: Check, what: LintSubject) -> list[Finding]:
     [result] = lint(what, [check])
     assert result.found is not None
     return list(result.found)
