@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.plurals import counted
-from shell.arguments.question import ParsedQuestion, read_audit_line, read_request
+from shell.arguments.question import ParsedQuestion, read_audit_line, read_request, text_of
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -70,12 +70,11 @@ class Many:
             for number, line in enumerate(lines, 1):
                 if number % _LINES_A_LOOK == 0:
                     progress.doing = f"reading {self._name}: {counted(number, 'line')}"
-                text = line.decode("utf-8", errors="replace").removesuffix("\n")
-                if not text.strip():
+                if not line.strip():
                     continue
                 asked += 1
                 try:
-                    yield number, read(text)
+                    yield number, read(text_of(line).removesuffix("\n"))
                 except InvalidRequest as error:
                     self._complain(number, error, output)
         if not asked:
@@ -117,7 +116,7 @@ def read_json_line(text: str) -> ParsedQuestion:
     from json import JSONDecodeError, loads
 
     try:
-        request = loads(text)
+        request = loads(text, object_pairs_hook=_once)
     except JSONDecodeError as error:
         raise InvalidRequest(f"no JSON: {error.msg}") from None
     except (RecursionError, ValueError) as error:
@@ -127,3 +126,11 @@ def read_json_line(text: str) -> ParsedQuestion:
     if not isinstance(request, dict):
         raise InvalidRequest("no JSON object")
     return read_request(request)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two hosts are two questions, of which one may be denied."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InvalidRequest("a key stands twice in it")
+    return found

@@ -188,7 +188,15 @@ def _standard_input() -> str:
     data = sys.stdin.buffer.read(_MOST_PASTED + 1)
     if len(data) > _MOST_PASTED:
         raise InvalidRequest("more than an audit line on stdin; give many to --audit -")
-    return data.decode("utf-8", errors="replace")
+    return text_of(data)
+
+
+def text_of(line: bytes) -> str:
+    """``InvalidRequest`` where a name in it would be asked about as another one."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"byte {error.start} is no UTF-8; save it as UTF-8") from None
 
 
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:

@@ -344,6 +344,22 @@ def test_a_broken_requests_line_is_named_and_the_others_go_on(run: Run) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "line", "said"),
+    [
+        ("--requests", b'{"principal":"User:\xff","host":"a"}', "byte 19 is no UTF-8"),
+        ("--requests", b'{"host":"10.0.0.1","host":"10.0.0.2"}', "a key stands twice in it"),
+        ("--audit", b"INFO Principal = User:Ren\xe9 is Denied", "byte 25 is no UTF-8"),
+    ],
+)
+def test_a_line_that_may_ask_something_else_is_not_answered(
+    option: str, line: bytes, said: str, tmp_path: Path, refused: Refused
+) -> None:
+    """Of a name that is not known, and of one of two hosts."""
+    (tmp_path / "asked").write_bytes(line)
+    assert said in refused("can", LOG_DIR, option, tmp_path / "asked")
+
+
 def test_a_missing_requests_file(tmp_path: Path, refused: Refused) -> None:
     assert "No such file" in refused("can", LOG_DIR, "--requests", tmp_path / "none")
 
