@@ -18,7 +18,7 @@ from authorizer.audit.layouts import Zone, read_entry
 from authorizer.audit.line import read_row
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import broker_of
-from metalog_spark.store.plain_view import CURRENT
+from metalog_spark.store.plain_view import CURRENT, days_of
 from metalog_spark.store.preflight import files_named
 from metalog_spark.store.tables import FILES, REQUESTS
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _SAMPLE: Final = 128 << 10
 _GZIP: Final = b"\x1f\x8b"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY: Final = "day="
 _Stamp = tuple[str, int, int]
 """Path, length and time of modification in milliseconds, by which a build knows a file."""
 
@@ -89,18 +88,12 @@ def dry_run(
     known = _known_files(out)
     files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
     days = sorted({day for file in files if not file.is_known for day in file.days})
-    there = {each.name.removeprefix(_DAY) for each in _days_in(out)}
+    there = set(days_of(out, REQUESTS))
     gaps = [
         MissingRecords(part.start, part.why) for part in archive.parts if isinstance(part, LogHole)
     ]
     again = [day for day in days if day.isoformat() in there]
     return DryRun(files, days, again, archive.start, archive.end, gaps)
-
-
-def _days_in(out: Path) -> Iterable[Path]:
-    """The folders of days that have requests; an empty table has one without."""
-    table = out / CURRENT / REQUESTS.name
-    return [each for each in table.glob(f"{_DAY}*") if not (each / "no-rows.parquet").exists()]
 
 
 def _known_files(out: Path) -> Set[_Stamp]:

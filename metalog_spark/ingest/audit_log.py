@@ -71,6 +71,11 @@ class ReadSplit(NamedTuple):
     head: Sequence[int]
 
 
+LESS_WITH_A_MARK: Final = 2
+"""So many bytes less than the file the splits have of one that begins with a byte order mark and
+ends within a line: Hadoop takes off the mark's three, and the last line has an LF more."""
+
+
 class Origin(NamedTuple):
     """Where each of some lines is: by ``of`` among ``files`` and their ``brokers``, in the split
     that begins at ``starts``, and its number there."""

@@ -30,6 +30,7 @@ from metalog_spark.ingest.audit_files import (
     whole_lines,
 )
 from metalog_spark.ingest.audit_log import (
+    LESS_WITH_A_MARK,
     Origin,
     ReadSplit,
     read_lines,
@@ -109,7 +110,8 @@ class _Running:
 
     def told(self) -> tuple[ReadSplit, str, str, int]:
         head = self._head.found
-        is_unended = self.start == 0 and self.bytes == self.size + 1
+        more = self.bytes - self.size
+        is_unended = self.start == 0 and more in (1, -LESS_WITH_A_MARK)
         split = ReadSplit(self.lines, self.bytes, self.size, head[:-1] if is_unended else head)
         return split, self.file, self.broker, self.start
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog_spark.ingest.audit_lines import CUT, LINE_FEED
+from metalog_spark.ingest.audit_log import LESS_WITH_A_MARK
 from metalog_spark.ingest.line_forms import Shown, divided, earliest, look
 from metalog_spark.ingest.requests import IS_REQUEST
 
@@ -90,7 +91,8 @@ def _broken(read: DataFrame) -> DataFrame:
     within = pairs.where("end - begin > 1").selectExpr(
         "file", "explode(sequence(begin + 1, end - 1)) AS line", "CAST(NULL AS STRING) AS why"
     )
-    sums = f.expr("sum(lines) AS line"), f.expr("sum(bytes) > max(size) AS is_cut")
+    is_cut = f"sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK}"
+    sums = f.expr("sum(lines) AS line"), f.expr(f"{is_cut} AS is_cut")
     cut = read.where("lines IS NOT NULL").groupBy("file").agg(*sums).where("is_cut")
     marks = begins.unionAll(within).unionAll(cut.selectExpr("file", "line", f"'{CUT}' AS why"))
     marks = marks.groupBy("file", "line").agg(f.min("why").alias("why"))

@@ -29,6 +29,7 @@ _PASSED_OVER: Final = ("_", ".")
 _PARQUET: Final = ".parquet"
 _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
+_DAY: Final = "day="
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
@@ -61,6 +62,13 @@ def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str,
             if owner == place if place in of_days else owner is None:
                 found[str(path.with_name(f"{Path(place).name}-{path.name}"))] = file
     return found
+
+
+def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
+    """The days of which ``current`` of ``folder`` has rows of ``table``, or none without one."""
+    for place in (folder / CURRENT / table.name).glob(f"{_DAY}*"):
+        if not (place / _EMPTY).exists():
+            yield place.name.removeprefix(_DAY)
 
 
 def lines_of(commit_log: Path) -> Iterator[str]:

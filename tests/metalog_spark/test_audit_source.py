@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from pyspark.sql import SparkSession
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_source import listed, read_audit
+from metalog_spark.ingest.file_context import resolved
+from metalog_spark.ingest.requests import rejected_of, requests_of
 
 AS_HADOOP_SETS_IT = {
     "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
@@ -56,3 +59,17 @@ def test_a_pattern_that_meets_a_colon_says_what_to_name(spark: SparkSession, fol
     """Hadoop's own patterns fail there with "Relative path in absolute URI"."""
     with pytest.raises(InvalidRequest, match=rf"/kafka\*: .*{BY_HOUR}.* has a colon: name the"):
         listed(spark, [f"{folder}/kafka*"])
+
+
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_a_file_that_ends_within_a_line_has_no_half_name(
+    spark: SparkSession, tmp_path: Path, mark: bytes
+) -> None:
+    """Hadoop takes a byte order mark off, and counts it in the file's length."""
+    whole = line(10, "User:app", allowed=True)
+    half = line(20, "User:app", allowed=True, name="orders").partition("ders")[0]
+    (tmp_path / "b1.log").write_bytes(mark + f"{whole}{half}".encode())
+    read = read_audit(spark, [str(tmp_path / "b1.log")], Zone("UTC"), None)
+    rows, _ = resolved(read, {})
+    assert [row["line"] for row in requests_of(rows).collect()] == [1]
+    assert [row["line"] for row in rejected_of(rows).collect()] == [2]
