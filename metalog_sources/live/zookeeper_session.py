@@ -164,7 +164,7 @@ class ZooKeeperSession:
         try:
             check_anybody_listens(parse_addresses(hosts), CONNECT_S)
         except InvalidRequest as error:
-            raise InvalidSource(f"{self.url}: {error}; does ZooKeeper run there?") from None
+            raise InvalidSource(f"{self.url}: {error}; is it ZooKeeper's?") from None
 
     @contextmanager
     def _saying(self, what: str, path: str) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from shell.context import opened_source, read_config, replayed_source, store_doc
 from shell.views.pasted_commands import CommandTarget
 
 if TYPE_CHECKING:
+    from authorizer.analysis.lint.finding import Finding
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog.image.acls import AclsImage
@@ -29,13 +30,20 @@ _YAML = (".yaml", ".yml")
 
 
 class Looked(NamedTuple):
-    """``places`` tells where in a file an ACL stands first; a log's ``acls`` know their ids.
-    Commands that mend a finding go to ``target``."""
+    """``places`` tells where in a file an ACL stands first, ``named_places`` where what a finding
+    names; a log's ``acls`` know their ids. Commands that mend a finding go to ``target``."""
 
     subject: LintSubject
     places: Mapping[Acl, FilePosition]
     acls: AclsImage | None
     target: CommandTarget
+    named_places: Mapping[str, FilePosition] = {}
+
+    def place_of(self, finding: Finding) -> FilePosition | None:
+        """Where in a file ``finding`` is to be mended; None where it is about no place."""
+        if finding.acl is None:
+            return self.named_places.get(finding.name)
+        return self.places.get(finding.acl)
 
     def ids(self, acl: Acl) -> list[str]:
         return [] if self.acls is None else [uuid_text(each) for each in self.acls.ids(acl)]
@@ -64,6 +72,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
     outside = added_outside(document)
+    twice = [(each.other.place, overlap_said(each)) for each in owned_twice(document)]
     subject = LintSubject(
         tuple(entry.acl for entry in entries),
         config,
@@ -76,11 +85,12 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         outside=None
         if not document.claims
         else {each.entry.acl: outside_said(each.owner) for each in reversed(outside)},
-        owned_twice=[(str(each.other.place), overlap_said(each)) for each in owned_twice(document)],
+        owned_twice=[(str(place), why) for place, why in twice],
     )
     places = {each.acl: each.place for each in entries if each.place}
     places |= {each.entry.acl: each.entry.place for each in reversed(outside) if each.entry.place}
-    return Looked(subject, places, None, CommandTarget.of(source))
+    named = {str(place): place for place, _ in twice if place}
+    return Looked(subject, places, None, CommandTarget.of(source), named)
 
 
 def _has_notes(source: Source, document: Document) -> bool:

@@ -83,7 +83,7 @@ def _decoded(found: dict[str, str], key: str, user: str) -> bytes | None:
 
 def _iterations(found: dict[str, str], user: str) -> int:
     text = found.get("iterations", str(MIN_ITERATIONS))
-    iterations = int(text) if text.isascii() and text.isdigit() else 0
+    iterations = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
             f"user {user}: iterations= is a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"

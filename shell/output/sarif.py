@@ -61,7 +61,7 @@ def _result(rule: int, check: str, finding: Finding, looked: Looked) -> dict[str
 
 def _location(subject: str, finding: Finding, looked: Looked) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": subject}]}
-    place = None if finding.acl is None else looked.places.get(finding.acl)
+    place = looked.place_of(finding)
     if place is not None:
         physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file)}}
         if place.line:

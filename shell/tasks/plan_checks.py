@@ -19,6 +19,7 @@ from metalog_sources.targets.target import refused_steps
 from shell.views.acls import resource_kind, sentence
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
     from metalog_sources.formats.document import Document, FilePosition
     from metalog_sources.source import Source
     from shell.tasks.planning import Planned
@@ -109,8 +110,14 @@ def caller_of(source: Source, arguments: Namespace) -> str | None:
     return getattr(source.opened, "caller", None)
 
 
-def findings_of(steps: tuple[PlanStep, ...], wanted: Document) -> Iterator[PlanFinding]:
-    """What is added outside what its file owns, owned by two files, or never asked for."""
+def findings_of(
+    steps: tuple[PlanStep, ...],
+    wanted: Document,
+    current: frozenset[Acl],
+    config: AuthorizerConfig,
+) -> Iterator[PlanFinding]:
+    """What is added outside what its file owns, owned by two files, or never asked for; and what
+    the default rule makes of it for others."""
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
@@ -120,6 +127,28 @@ def findings_of(steps: tuple[PlanStep, ...], wanted: Document) -> Iterator[PlanF
     for step in steps:
         if why := _never_asked(step):
             yield PlanFinding(why, step.acl)
+    if config.allow_everyone:
+        yield from _by_default(steps, current)
+
+
+def _by_default(steps: tuple[PlanStep, ...], current: frozenset[Acl]) -> Iterator[PlanFinding]:
+    """First ACLs, which shut others out, and last ones, without which everybody is let in."""
+    from authorizer.analysis.default_rule import without_cover
+
+    def acls(change: ChangeKind) -> list[Acl]:
+        return [step.acl for step in steps if step.change is change]
+
+    for acl in without_cover(acls(ChangeKind.ADD), current):
+        yield PlanFinding(
+            "the first ACL there, which shuts out all others whom allow.everyone.if.no.acl.found "
+            "allows",
+            acl,
+        )
+    for acl in without_cover(acls(ChangeKind.REMOVE), after(current, steps)):
+        yield PlanFinding(
+            "the last ACL there, without which allow.everyone.if.no.acl.found lets everyone in",
+            acl,
+        )
 
 
 def _never_asked(step: PlanStep) -> str:

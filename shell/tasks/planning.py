@@ -98,9 +98,8 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     plan = make_plan(current, wanted, prune=arguments.prune)
     _point_out(plan, wanted, arguments, output)
     config = read_config(arguments, source, output).config
-    return Planned(
-        source, current, config, plan, wanted.users, tuple(findings_of(plan.steps, wanted)), wanted
-    )
+    findings = tuple(findings_of(plan.steps, wanted, current, config))
+    return Planned(source, current, config, plan, wanted.users, findings, wanted)
 
 
 def current_acls(source: Source, arguments: Namespace, output: Output) -> frozenset[Acl]:

@@ -155,7 +155,7 @@ def _where(finding: Finding, looked: Looked) -> list[str]:
     """Its place in a file; its ids only where they are more than one."""
     if finding.acl is None:
         return []
-    place, ids = looked.places.get(finding.acl), looked.ids(finding.acl)
+    place, ids = looked.place_of(finding), looked.ids(finding.acl)
     if place is not None:
         return [safe(str(place))]
     return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
@@ -177,7 +177,7 @@ def _summary(results: Iterable[CheckResult], acls: int) -> str:
 def _as_json(check: Check, finding: Finding, looked: Looked) -> dict[str, Any]:
     acl = finding.acl
     ids = [] if acl is None else looked.ids(acl)
-    place = None if acl is None else looked.places.get(acl)
+    place = looked.place_of(finding)
     return {
         "check": check.id,
         "severity": finding.severity.name,
@@ -202,7 +202,7 @@ def _print_annotations(results: Sequence[CheckResult], looked: Looked, output: O
     from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):
-        place = None if finding.acl is None else looked.places.get(finding.acl)
+        place = looked.place_of(finding)
         at = (place.file, place.line, place.column) if place is not None else ("", 0, 0)
         message = f"{_subject(finding)}: {finding.message}"
         level = _GITHUB[finding.severity]

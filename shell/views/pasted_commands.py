@@ -71,6 +71,8 @@ def place_lines(place: CommandTarget) -> Iterator[str]:
     """What the reader's shell must know before commands for ``place`` run in it."""
     if place.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
+    elif _SETTINGS_OF_THE_SHELL in place.options:
+        yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
 
 
 def command_lines(

@@ -22,7 +22,7 @@ from metalog.acl import (
 )
 from metalog_sources.source import Source, open_source
 from shell.main import main
-from shell.views.pasted_commands import ANY_PLACE, CommandTarget
+from shell.views.pasted_commands import ANY_PLACE, CommandTarget, place_lines
 
 DENIED = ("User:contractor", "READ", "topic:orders")
 ADDED = Acl(
@@ -74,6 +74,12 @@ def test_commands_go_to_what_was_read(
 ) -> None:
     """A pipe that a shell made for one command is gone when the next one runs."""
     assert CommandTarget.of(source(text, settings)) == place
+
+
+def test_what_a_pipe_held_is_asked_of_the_shell() -> None:
+    [said] = place_lines(CommandTarget.of(source("cluster://b:1", "/dev/fd/63")))
+    assert said.startswith("first: export CLIENT_CONFIG=FILE")
+    assert list(place_lines(CommandTarget.of(source("cluster://b:1", "a.properties")))) == []
 
 
 @pytest.mark.parametrize("question", [DENIED, ("User:billing", "--producer", "--topic", "orders")])

@@ -363,7 +363,11 @@ class TestOwnership:
             ("owned-twice", "ERROR"),
             ("outside-owned", "WARNING"),
         ]
+        assert {found[0]["file"]} < set(teams[1:])
         assert found[1]["file"] == teams[0]
+        assert main(["lint", folder, "--only", "owned-twice", "-o", "github"]) == 1
+        annotated = capsys.readouterr().out
+        assert annotated.startswith(f"::error file={found[0]['file']},line=1,col=8,title=metalog")
         assert main(["lint", teams[1], *only]) == 0
 
     def test_what_kafka_never_asks_for(
@@ -377,3 +381,46 @@ class TestOwnership:
             "warning: ALLOW User:a WRITE on group g from any host: Kafka never asks for WRITE on a "
             "group, and kafka-acls refuses it\n"
         )
+
+
+class TestWithoutAnAcl:
+    """allow.everyone.if.no.acl.found: the first ACL on a name ends it there, the last begins it."""
+
+    WANTED = """\
+owns: [{principal: User:other}]
+acls:
+  - {principal: User:new, operation: Read, resourceType: Topic, resourceName: pay-eu}
+  - {principal: User:new, operation: Read, resourceType: Topic, resourceName: new}
+  - {principal: User:new, operation: Write, resourceType: Topic, resourceName: new}
+  - {principal: User:new, operation: Read, resourceType: Topic, resourceName: pay-,
+     patternType: prefixed}
+"""
+
+    def warnings(self, files: list[str], default: str, capsys: pytest.CaptureFixture[str]) -> str:
+        Path(files[1]).write_text(self.WANTED)
+        asked = ["--super-users", "User:root", default, "--prune", "--allow-lockout", "-q"]
+        assert main(["plan", *files, *asked]) == 0
+        return "".join(
+            f"{line}\n"
+            for line in capsys.readouterr().err.splitlines()
+            if "does not own" not in line
+        )
+
+    def test_first_and_last_acls(
+        self, files: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        first = (
+            "the first ACL there, which shuts out all others whom allow.everyone.if.no.acl.found"
+        )
+        assert self.warnings(files, "--allow-everyone", capsys) == (
+            f"warning: ALLOW User:new READ on topic new from any host: {first} allows\n"
+            "warning: ALLOW User:new READ on topic names that begin with pay- from any host: "
+            f"{first} allows\n"
+            "warning: ALLOW User:other READ on topic orders from any host: the last ACL there, "
+            "without which allow.everyone.if.no.acl.found lets everyone in\n"
+        )
+
+    def test_nothing_where_the_default_denies(
+        self, files: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.warnings(files, "--no-allow-everyone", capsys) == ""

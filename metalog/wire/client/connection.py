@@ -33,6 +33,7 @@ _LOOK_UP_S: Final = 0.25
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _HUNG_UP: Final = "it hung up"
+_REFUSED: Final = "connection refused: nothing listens there; check the address, and that it runs"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
@@ -241,4 +242,6 @@ def _said(error: OSError, hung_up: str, silent: str = _NO_ANSWER) -> str:
         return silent
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return hung_up
+    if isinstance(error, ConnectionRefusedError):
+        return _REFUSED
     return (error.strerror or type(error).__name__).lower()

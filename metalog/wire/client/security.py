@@ -22,6 +22,14 @@ _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
 """Python 3.13 turns it on: an authority without a key usage is refused then, which Java takes."""
 
+_MOST_DIGITS: Final = 10
+"""Kafka's numbers of milliseconds are of 31 bits here."""
+_NO_PKCS12: Final = (
+    "no PKCS12 keystore with a private key and its certificate, or ssl.keystore.password is wrong"
+)
+_NO_IDENTITY: Final = "no private key with its own certificate in PEM, or ssl.key.password is wrong"
+_NO_CERTIFICATES: Final = "no certificate in PEM"
+
 
 class Security(NamedTuple):
     """``tls`` is None where nothing is encrypted, ``credentials`` where nobody logs in."""
@@ -107,9 +115,11 @@ def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float
     text = properties.get(key)
     if text is None:
         return default_s
-    if not text.strip().isdecimal() or int(text) == 0:
-        raise InvalidRequest(f"{key}: a number of milliseconds from 1 on")
-    return int(text) / 1000
+    number = text.strip()
+    is_an_int = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
+    if not is_an_int or int(number) == 0:
+        raise InvalidRequest(f"{key}: a number of milliseconds from 1 on, of 10 digits at most")
+    return int(number) / 1000
 
 
 def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
@@ -133,13 +143,13 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
             cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem")
         )
     except (OSError, ValueError) as error:
-        raise _unusable("ssl.truststore", error) from None
+        raise _unusable("ssl.truststore", _why(error, _NO_CERTIFICATES)) from None
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm") != "none"
     context.verify_flags &= ~_STRICT
     try:
         _identify(context, settings)
     except (OSError, ValueError) as error:
-        raise _unusable("ssl.keystore", error) from None
+        raise _unusable("ssl.keystore", _why(error, _NO_IDENTITY)) from None
     return context
 
 
@@ -155,7 +165,10 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
         from metalog.wire.client.keystore import pkcs12_identity
 
         data = read_whole(LOCAL_FILES, Path(store))
-        identity = pkcs12_identity(data, settings.get("ssl.keystore.password"))
+        try:
+            identity = pkcs12_identity(data, settings.get("ssl.keystore.password"))
+        except ValueError:
+            raise _unusable("ssl.keystore", _NO_PKCS12) from None
         _load(context, identity.pem, identity.password)
         return
     chain, key = settings.get("ssl.certificate.pem"), settings.get("ssl.key.pem")
@@ -175,6 +188,12 @@ def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
         context.load_cert_chain(file.name, password=password)
 
 
-def _unusable(keys: str, error: Exception) -> InvalidRequest:
-    why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+def _why(error: Exception, unread: str) -> str:
+    """What the system says of a file; ``unread`` of contents, for which OpenSSL has codes only."""
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
+        return error.strerror or unread
+    return unread
+
+
+def _unusable(keys: str, why: str) -> InvalidRequest:
     return InvalidRequest(f"{keys}.*: the certificates or the key cannot be used: {why}")

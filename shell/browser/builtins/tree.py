@@ -10,6 +10,7 @@ from shell.browser.session import Builtin, ShellSession
 
 _DEPTH_OPTION = "-L"
 _NO_LIMIT = 1 << 30
+_MOST_DIGITS = 9
 
 
 def _run(session: ShellSession, words: Sequence[str]) -> None:
@@ -18,7 +19,7 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
     if _DEPTH_OPTION in globs:
         at = globs.index(_DEPTH_OPTION)
         text = "".join(globs[at + 1 : at + 2])
-        if not text.isdecimal() or int(text) == 0:
+        if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) == 0:
             session.complain(f"tree: {_DEPTH_OPTION} takes how many levels to show, 1 or more")
             return
         depth = int(text)

@@ -246,7 +246,10 @@ def test_who_is_not_there_is_passed_over() -> None:
         gone = f"127.0.0.1:{nobody.getsockname()[1]}"
     with controller(leading(3)) as address, closing(QuorumLog(f"{gone},{address}")) as log:
         assert log.bounds().end == 3
-    with pytest.raises(InvalidSource, match=f"^quorum://{gone}: {gone}: connection refused$"):
+    with pytest.raises(
+        InvalidSource,
+        match=f"^quorum://{gone}: {gone}: connection refused: nothing listens there; check",
+    ):
         QuorumLog(gone).bounds()
 
 

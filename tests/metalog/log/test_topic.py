@@ -239,4 +239,7 @@ def test_a_topic_without_a_cluster_says_what_a_cluster_does(
     for url in (f"cluster://{gone}", f"topic://{gone}/acls"):
         assert main(["acls", url]) == 2
         said.append(capsys.readouterr().err.rstrip().rpartition(f"{gone}: ")[2])
-    assert said == ["connection refused"] * 2
+    assert (
+        said
+        == ["connection refused: nothing listens there; check the address, and that it runs"] * 2
+    )

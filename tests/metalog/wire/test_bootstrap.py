@@ -69,7 +69,8 @@ def test_each_is_named_with_what_happened_there() -> None:
         first_connection([quiet, gone, closing_at_once, gone, too], HASTY)
     assert str(raised.value).split("; ") == [
         *f"none of 4 addresses can be used: {quiet}: {SILENT}".split("; "),
-        f"{gone}, {too}: connection refused",
+        f"{gone}, {too}: connection refused: nothing listens there",
+        "check the address, and that it runs",
         f"{closing_at_once}: it hung up at our first bytes",
         "it may want TLS or SASL: set security.protocol (the command takes it from "
         "--command-config FILE)",

@@ -26,7 +26,10 @@ ASKED = request_type(60, 1)(include_cluster_authorized_operations=False)
 def test_nobody_listens() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(Unreachable, match=f"^127.0.0.1:{port}: connection refused$"):
+    with pytest.raises(
+        Unreachable,
+        match=f"^127.0.0.1:{port}: connection refused: nothing listens there; check the address",
+    ):
         Connection(Address("127.0.0.1", port), HASTY)
 
 
