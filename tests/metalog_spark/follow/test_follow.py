@@ -38,7 +38,7 @@ from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
 from metalog_spark.follow.tables import keep
-from metalog_spark.history.configuration import NOTHING_SAID, Configuration, Era
+from metalog_spark.history.configuration import NOTHING_SAID, Configuration, Era, read_configuration
 from metalog_spark.store.table_store import FOLLOWED, Tables
 from metalog_spark.store.tables import (
     ALERTS,
@@ -63,16 +63,23 @@ ADMIN = READ_T._replace(
 )
 
 AS_OF_A_KRAFT_NODE = """
-process.roles=controller
+process.roles=broker,controller
 node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
 controller.listener.names=CONTROLLER
-listeners=CONTROLLER://127.0.0.1:9093
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 early.start.listeners=CONTROLLER
 stale.deny.after.ms=60000
+log.dirs=/var/lib/kafka
+offsets.topic.replication.factor=1
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=
 """
-"""Every KRaft node names its controllers' listeners, and none of these keys decides a request."""
+"""The keys of Kafka's own example for a combined node, and some more; none decides a request."""
+STARTS = 20
 
 
 class Followed:
@@ -213,6 +220,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     assert sum(row[0] for row in found.rows(USAGE, "requests")) == STORM + 2
     check_nothing_is_said_of_what_waits(Tables.open(spark, followed.out), capsys)
     check_decisions_stay_true(followed, Tables.open(spark, followed.out), capsys)
+    check_a_node_s_configuration_is_taken_again(followed, Tables.open(spark, followed.out))
 
     followed.log.goes_on(111)
     unseen = tmp_path / "audit" / os.fsdecode(b"b\xf6se.log")
@@ -241,6 +249,13 @@ def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFi
         window_of(tables, "2026-01-01T00:01:20")
     done = run_here(capsys, "pipeline", "unused", tables.path)
     assert f"warning: {said} are not; it may be a use" in done.stderr
+
+
+def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tables) -> None:
+    """At any start, with the node's file edited since then where it does not decide."""
+    for start in range(STARTS):
+        followed.config.write_text(f"{AS_OF_A_KRAFT_NODE}log.retention.hours={168 + start}\n")
+        keep(tables, read_configuration([str(followed.config)])[0])
 
 
 def check_decisions_stay_true(
