@@ -204,7 +204,7 @@ def _facts(found: Gathered) -> list[tuple[str, str]]:
         log += f" (offsets {min(begins):,} to {max(ends):,})"
     brokers = len(found.strips) - 1
     return [
-        ("TimeBars", f"{first} to {last}"),
+        ("Window", f"{first} to {last}"),
         ("Metadata log", log),
         ("Audit logs", f"{counted(found.lines, 'line')} of {counted(brokers, 'broker')}"),
         ("Configuration", configuration_said(found.eras, found.parts.window)),
