@@ -199,8 +199,19 @@ def text_of(line: bytes) -> str:
         raise InvalidRequest(f"byte {error.start} is no UTF-8; save it as UTF-8") from None
 
 
+_REQUEST_KEYS: Final = ("principal", "operation", "resourceType", "resourceName", "host")
+_KEYS_IN_LOWER_CASE: Final = {key.lower(): key for key in _REQUEST_KEYS}
+
+
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
-    """A question in the keys of ``--json``; other keys may be there, and are not read."""
+    """A question in the keys of ``--json``; other keys may be there, and are not read.
+
+    A key that differs from one of these in case alone is refused: read over, a ``Host`` would
+    leave the question to be asked from anywhere.
+    """
+    for key in request.keys() - set(_REQUEST_KEYS):
+        if (known := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:
+            raise InvalidRequest(f"unknown key {key!r}: write {known}")
     for key in ("principal", "operation", "resourceType"):
         if not isinstance(request.get(key), str):
             raise InvalidRequest(f"no {key}" if key not in request else f"{key} is no string")

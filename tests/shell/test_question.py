@@ -216,6 +216,16 @@ def test_a_number_of_too_many_digits_is_no_question(answer: Any, tmp_path: Path)
     assert "line 1: no JSON: a number of too many digits" in err
 
 
+def test_a_key_of_a_request_in_another_case_is_refused(answer: Any, tmp_path: Path) -> None:
+    """Read over, a ``Host`` would leave the question to be asked from anywhere."""
+    request = {"principal": "User:a", "operation": "READ", "resourceType": "TOPIC"}
+    (tmp_path / "asked.jsonl").write_text(
+        json.dumps({**request, "resourceName": "t", "Host": "1.1.1.1"})
+    )
+    code, _, err = answer("can", "@demo", "--requests", str(tmp_path / "asked.jsonl"))
+    assert (code, "line 1: unknown key 'Host': write host" in err) == (2, True)
+
+
 def test_explain_has_all_there_is_to_say(answer: Any) -> None:
     _, [got], _ = answer("explain", "@demo", "User:billing", "read", "topic:payments-eu")
     keys = "principal host operation resourceType resourceName result rule acl assumed"
