@@ -320,7 +320,7 @@ def test_denials_of_a_folder_and_of_a_quorum_end_by_one_pasted_script(
         )
         assert "$BOOTSTRAP" not in printed
         controllers = f"127.0.0.1:{kafka.kafka.controller_port}"
-        by_cluster = repair.explain(line, source=f"cluster://{controllers}")
+        by_cluster = repair.explain(run, line, source=f"cluster://{controllers}")
         assert f"  kafka-acls --bootstrap-controller {controllers} --add" in by_cluster
     commands = _commands(printed, "", by)
     assert [re.findall("--(?:add|remove)", each) for each in commands] == [

@@ -144,11 +144,13 @@ def test_an_interrupt_is_silent(
 
 
 def test_a_closed_pipe_is_silent() -> None:
+    """The pipe takes less than the dump, so the command cannot have ended before it is closed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "shell.main", "dump", LOG_DIR, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,
+        pipesize=4096,
     )
     assert process.stdout is not None
     assert process.stderr is not None
