@@ -54,7 +54,7 @@ class Authorizer:
         """Decide about each of ``actions``.
 
         Args:
-            context: who asks, and from where.
+            context: the principal and the host of the request.
             actions: what is asked, one operation on one resource each.
 
         Returns:

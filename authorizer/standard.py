@@ -161,7 +161,7 @@ class StandardAuthorizer(Authorizer):
         """Decide about each of ``actions``, and write an audit line for each.
 
         Args:
-            context: who asks, and from where.
+            context: the principal and the host of the request.
             actions: what is asked, one operation on one LITERAL resource each.
 
         Returns:
@@ -169,7 +169,7 @@ class StandardAuthorizer(Authorizer):
 
         Raises:
             AuthorizerNotReady: the log is not loaded yet, or too old by
-                ``stale.deny.after.ms``, and it is not a super user who asks.
+                ``stale.deny.after.ms``, and the principal is not a super user.
             InvalidRequest: a resource is not LITERAL, or has no type.
         """
         decider = self._decider

@@ -20,7 +20,7 @@ def explain_decision(
 
     Args:
         authorizer: the authorizer; a load that is not complete does not matter here.
-        context: who asks, and from where.
+        context: the principal and the host of the request.
         action: the operation and the resource.
 
     Returns:

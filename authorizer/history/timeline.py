@@ -3,7 +3,7 @@
 A moment is an offset (all records below it, as in a snapshot's name) or a time: then the
 longest prefix of the log before the first batch later than it. Sources: KIP-801 for records
 and ids, KIP-866 for transactions. This module must not know where changes are read from, nor
-how a question is decided (``courses`` does).
+how a question is decided (``decision_timeline`` does).
 """
 
 from __future__ import annotations

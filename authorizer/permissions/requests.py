@@ -1,6 +1,6 @@
 """What to ask an authorizer before a request is carried out or passed on.
 
-``permissions`` says what each request of Kafka's protocol needs; here names are put into it.
+``table`` says what each request of Kafka's protocol needs; here names are put into it.
 This module must not know how a decision is made, nor how a request is written.
 """
 

@@ -1,5 +1,6 @@
-"""The value of a plain ACL record by a short way, as ``bulk`` is one for reading: the very bytes
-of its straight-line codec, with texts that repeat encoded once.
+"""Fast path that encodes the value of a plain ACL record; ``acl_fast_decode`` is its twin.
+
+It writes the bytes of the general codec, and encodes texts that repeat only once.
 
 This module must not know batches.
 """

@@ -6,7 +6,7 @@ the log is read again from there after a while, longer each time up to ``MAX_BAC
 One that ``is_patient`` begins so too, where the log cannot be had yet.
 
 With a ``WritableLog`` it is the log's one writer: it claims it when it starts, and what is
-asked for by any thread is carried out on its own (see ``changes``). With a ``Candidacy`` it
+asked for by any thread is carried out on its own (see ``write_queue``). With a ``Candidacy`` it
 follows its log until it is elected, then claims and leads it, and follows again when it is
 dismissed or fenced; the images are one sequence throughout.
 

@@ -17,7 +17,7 @@ from metalog.errors import ErrorCode, InvalidRequest
 from metalog.wire import acls_v0, extensions
 
 Body = Any
-"""A request or response as kio (or ``own``) has its class: a frozen dataclass."""
+"""A request or response as kio (or ``extensions``) has its class: a frozen dataclass."""
 
 
 _OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS}

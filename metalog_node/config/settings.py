@@ -1,7 +1,7 @@
 """The keys of a node's configuration: each by Kafka's name, default and bounds, and what it says.
 
 ``Settings`` are the node's own; ``READ_ELSEWHERE`` are those that other parts read. What
-follows from several keys together is ``config``'s. This module must not open anything.
+follows from several keys together is ``node_config``'s. This module must not open anything.
 """
 
 from __future__ import annotations

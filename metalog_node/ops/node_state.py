@@ -1,7 +1,7 @@
 """What a node tells operators of itself: the pages of its metrics and probes.
 
-It is read from the thread of ``watching``, whatever the node's own loop is at. This module must
-not know HTTP, nor change what it reads.
+It is read from the thread of ``http_endpoint``, whatever the node's own loop is at. This module
+must not know HTTP, nor change what it reads.
 """
 
 from __future__ import annotations

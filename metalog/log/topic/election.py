@@ -3,7 +3,7 @@ the consumer group ``TOPIC-controllers``.
 
 Kafka elects and notices who is gone; nothing is read by this consumer, and no offset is
 committed. To own the partition is only the right to claim the log: what keeps two writers
-apart is the claim (see ``topic_writer``). This module must not know what is written.
+apart is the claim (see ``writer``). This module must not know what is written.
 """
 
 from __future__ import annotations

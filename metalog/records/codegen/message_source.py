@@ -1,5 +1,5 @@
 """The source text of a message's module, from its schema. Used by ``generate`` only, and
-how it names things by ``avro``.
+how it names things by ``avro.codec``.
 
 Text in, text out; formatting is ruff's. This module must not know files.
 """
