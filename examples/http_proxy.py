@@ -47,17 +47,21 @@ class Proxy(ThreadingHTTPServer):
         self.producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def health(self) -> tuple[int, str]:
-        """Whether it decides, and by what."""
-        state = self.replica.state
+        """Whether it decides, and by what.
+
+        The authorizer says when its gate is shut. The replica's state may be ready a moment
+        before the gate opens again.
+        """
+        state, shut_by = self.replica.state, self.authorizer.shut_by
         match state:
             case Ready(offset):
-                return 200, f"decides by the log up to offset {offset}"
+                decides = f"decides by the log up to offset {offset}"
             case Stale(offset, fault):
-                shut_by = self.authorizer.shut_by
-                decides = shut_by or "decides by the ACLs that it has"
-                return 503 if shut_by else 200, f"{decides}; from offset {offset} on: {fault}"
+                decides = f"decides by the ACLs that it has; from offset {offset} on: {fault}"
+                shut_by = shut_by and f"{shut_by}; from offset {offset} on: {fault}"
             case Loading(_, _, fault):
-                return 503, f"not loaded yet: {fault or 'the log is being replayed'}"
+                shut_by = f"not loaded yet: {fault or 'the log is being replayed'}"
+        return (503, shut_by) if shut_by else (200, decides)
 
 
 class Handler(BaseHTTPRequestHandler):
