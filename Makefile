@@ -64,7 +64,7 @@ test-first: .venv/test-ready
 
 # What bytes mean does not depend on the Python that reads them, nor does what the source says:
 # the second one runs our code on the repository's own logs, which so are shown to be enough.
-# docs/decisions/0057 says what it is without.
+# docs/performance/test-budget.md says what it is without.
 .PHONY: test-second
 test-second: $(SECOND)/test-ready ## The tests on 3.13 alone
 	METALOG_SHARED=build/no-shared nice $(SECOND)/bin/python -m pytest $(PYTEST_OPTIONS) -m 'not once' \
@@ -229,7 +229,7 @@ PIP_INSTALL_SELF = $(PIP_INSTALL) --quiet --no-deps --no-build-isolation --edita
 # pip would have mypyc do its work three times, once for each question that it asks.
 BUILD_WHEEL = from setuptools.build_meta import build_wheel; build_wheel("build/wheel")
 
-build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_spark pyspark_metalog shell snapshot -name '*.py')
+build/wheel/ready: .venv/test-ready setup.py pyproject.toml $(shell find authorizer metalog metalog_node metalog_sources metalog_spark pyspark_metalog shell snapshot -name '*.py')
 	@echo 'make: compiling into build/wheel with mypyc'
 	@mkdir -p build && rm -rf build/wheel build/lib.* build/bdist.*
 	@METALOG_COMPILED=1 $(BIN)/python -c '$(BUILD_WHEEL)' >build/wheel.out 2>&1 || { cat build/wheel.out; exit 1; }

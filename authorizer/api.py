@@ -1,8 +1,8 @@
-"""The words of a question to an authorizer (KIP-504): what is asked, and by whom.
+"""The arguments of an authorizer's question (KIP-504): the actions and the request's context.
 
-Actions and contexts are made and read on every request, so they are slotted classes,
-which cost less than NamedTuples to make and to read (docs/decisions/0013). They are
-final by type: mypy refuses an assignment, the interpreter does not look.
+Every request makes and reads actions and contexts, so they are slotted classes, which cost
+less than NamedTuples (docs/decisions/0013-cached-look-ups.md). Their fields are final by type:
+mypy refuses an assignment, the interpreter does not check.
 
 This module must not know how a decision is made.
 """

@@ -1,7 +1,7 @@
 """KIP-504's Authorizer interface, for whoever writes one, and the answers that it gives.
 
 These classes are there to be derived from, so they are not compiled
-(docs/decisions/0020). This module must not know how a decision is made.
+(docs/decisions/0020-compiled-wheel.md). This module must not know how a decision is made.
 """
 
 from __future__ import annotations

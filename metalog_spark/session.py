@@ -50,8 +50,8 @@ _ALWAYS: Final = {
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
-"""To open a file is held for little, and to list folders for no work of thousands of tasks: an
-archive has hundreds of thousands of small files (docs/decisions/0066)."""
+"""Pack many small files into one task, and list folders in few tasks: an archive has hundreds of
+thousands of small files (docs/decisions/0066-audit-files-through-spark.md)."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -258,7 +258,7 @@ def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[s
 def sockets(folder: Path) -> dict[str, str]:
     """The settings by which Spark and its Python workers talk through ``folder``, whose path is
     short enough for sockets, or else over TCP; that was seen to stall for good where either had
-    megabytes to say (docs/decisions/0064)."""
+    megabytes to say (docs/performance/worker-sockets.md)."""
     if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}

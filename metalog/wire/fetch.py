@@ -1,8 +1,9 @@
 """Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
 
-Requests of plain values, and plain values of answers, in every version that a controller
-speaks. The replica id is -1 and cannot be given: a quorum keeps no state for it, and it moves
-no high-water mark (docs/decisions/0034). This module must not decide what to ask next.
+Builds requests from plain values and parses answers into plain values, in every version that
+a controller speaks. The replica id is always -1: the leader keeps no state for it, and it moves
+no high-water mark (docs/decisions/0034-observer-without-replica-id.md). This module must not
+decide what to fetch next.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""Reads a message by the class that declares it.
+"""Decodes a message by the kio class that declares it.
 
-The classes are kio's, and so is the writer; the reading is ours (docs/decisions/0035), because
-bytes of a network may lie. An array is as long as what is there of it, not as it says. Tagged
-fields that the class lacks are skipped and not kept, as KIP-482 wants; an error code without a
-name is its number; malformed text is replaced as Java does it. Who reads a stranger's bytes sets
-a bound on their elements, which is checked before they are walked. What cannot be read is
-``Malformed``. This module must not know any message.
+kio has the classes and the writer. The reader is ours, because bytes from a network may lie
+(docs/decisions/0035-own-reader-of-kio-classes.md):
+
+- An array grows as its elements are read; its announced length allocates nothing.
+- Tagged fields that the class does not have are skipped (KIP-482).
+- An error code without a name stays a number, and malformed text is replaced as Java does.
+- A caller that reads untrusted bytes bounds the number of elements before they are read.
+
+Bytes that cannot be decoded raise ``Malformed``. This module must not know any message.
 """
 
 from __future__ import annotations

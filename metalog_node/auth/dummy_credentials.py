@@ -59,6 +59,9 @@ class _Model(NamedTuple):
     form: _Form
     stored_key: bytes
 
+    def __repr__(self) -> str:
+        return f"_Model(form={self.form}, stored_key=[hidden])"
+
 
 _Models = Mapping[ScramMechanism, _Model]
 """Of one user, by each mechanism that it logs in by."""
@@ -70,6 +73,9 @@ class _Candidate(NamedTuple):
     models: _Models
     key: bytes
     weight: float
+
+    def __repr__(self) -> str:
+        return "_Candidate(models=[hidden], key=[hidden])"
 
 
 class DummyCredentials:

@@ -1,10 +1,9 @@
-"""What brokers' logs cover: of each broker and hour, which kinds of answers it logged.
+"""Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs what it allows only at DEBUG, so an hour without an allowed line is one in which
-nothing was allowed, or one in which nothing of the kind was logged: that cannot be told apart,
-and is not (docs/decisions/0045). Nor does a line show it that may be forged: an ``ambiguous`` one
-is counted, and is no evidence. Which of them are controllers' logs their lines tell, too
-(docs/decisions/0063). This module must not know findings.
+Kafka logs allowed requests at DEBUG only. An hour without an allowed line was either idle or not
+logged, and nothing tells the two apart (docs/reference/audit-coverage.md). An ``ambiguous`` line
+may be forged: it is counted, but proves nothing. The lines also tell which logs are a
+controller's (docs/reference/controller-operations.md). This module must not know findings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""For each principal the least set of ACLs for what it did, and the proof that it is enough.
+"""The least-privilege ACLs of each principal, with the proof that they suffice.
 
-What counts is what brokers allowed in the window, or what waits to be decided, and today's ACLs
-still allow: a grant that was taken back stays taken back. DENYs stay as they are. Super users
-need no ACL and get none. docs/decisions/0050 has the rules, and what lies outside of them.
+The input is every request that brokers allowed in the window (or that waits to be decided) and
+that today's ACLs still allow: a revoked grant stays revoked. DENYs are kept. Super users need no
+ACL and get none. docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations

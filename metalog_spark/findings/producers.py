@@ -2,7 +2,7 @@
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any one topic (KIP-679), and what
 the latter allows by a topic's name is logged nowhere. So whoever asked brokers anything may have
-used any such grant. docs/decisions/0049 has the rules.
+used any such grant. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which ACLs a window's traffic used, which others stood in for, and which nothing asked for.
 
 Nothing is called unused where it cannot be known: ``state`` is then UNKNOWN, and ``reason``
-(``uses.Reason``) says why. docs/decisions/0049 has the rules.
+(``uses.Reason``) says why. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ACLs with codes that Kafka's tools never write, and questions about them, as Kafka answers.
 
 Every odd code is tried in every field, beside ordinary ACLs, on names and by resource type.
-Where Kafka throws, decision 0006 says what we answer.
+Where Kafka throws, docs/reference/requests-kafka-cannot-decide.md says what we answer.
 """
 
 from __future__ import annotations

@@ -8,13 +8,9 @@ from importlib.metadata import packages_distributions
 
 import grimp
 import pytest
-from cases import REPOSITORY
+from cases import PACKAGES, REPOSITORY
 from command import run_python
 
-PACKAGES = (
-    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
-    *("authorizer", "snapshot", "shell"),
-)
 THIRD_PARTIES = (
     *("confluent_kafka", "kio", "kazoo", "scramp", "rich", "prompt_toolkit", "pydantic"),
     *("pyspark", "pyarrow", "fastavro", "yaml"),

@@ -3,7 +3,7 @@
 import tomllib
 from importlib.metadata import metadata
 
-from cases import REPOSITORY
+from cases import PACKAGES, REPOSITORY
 
 
 def test_the_license_is_apache_2_and_whole() -> None:
@@ -19,5 +19,5 @@ def test_what_is_installed_says_its_license() -> None:
 
 
 def test_each_package_is_marked_as_typed() -> None:
-    for package in ("metalog", "authorizer", "snapshot", "shell"):
+    for package in PACKAGES:
         assert (REPOSITORY / package / "py.typed").is_file()

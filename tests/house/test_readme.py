@@ -41,7 +41,7 @@ def test_the_first_screen_has_all_that_a_newcomer_looks_for() -> None:
 
 
 def told_to_dump(command: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Decision 0010: a dump shows credentials as they are, for that is what it is for."""
+    """docs/reference/command-line.md: ``dump --json`` shows credentials as Kafka does."""
     return (pytest.mark.shows_credentials,) if command.startswith("metalog dump ") else ()
 
 

@@ -7,12 +7,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from cases import REPOSITORY
+from cases import PACKAGES, REPOSITORY
 
-PACKAGES = (
-    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
-    *("authorizer", "snapshot", "shell"),
-)
 GENERATED = REPOSITORY / "metalog" / "records" / "messages"
 MODULE_LINES = 400
 FUNCTION_LINES = 70

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import REPOSITORY
+from cases import PACKAGES, REPOSITORY
 from command import run_python
 from secrets_net import PASSWORDS, SecretsNet
 
@@ -113,7 +113,7 @@ def test_what_is_no_secret_is_let_through() -> None:
 
 def record_classes() -> Iterator[type[Any]]:
     """Every NamedTuple of ours, but those that only are the base of another."""
-    for package in ("metalog", "authorizer", "snapshot", "shell"):
+    for package in PACKAGES:
         root = importlib.import_module(package)
         for found in pkgutil.walk_packages(root.__path__, f"{package}."):
             for _, each in inspect.getmembers(importlib.import_module(found.name), inspect.isclass):

@@ -7,12 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cases import REPOSITORY
-
-PACKAGES = (
-    *("metalog", "metalog_node", "metalog_spark", "pyspark_metalog"),
-    *("authorizer", "snapshot", "shell"),
-)
+from cases import PACKAGES, REPOSITORY
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pkgutil
 import pytest
 from cases import REPOSITORY
 
-PACKAGES = ("metalog", "metalog_node", "authorizer", "snapshot", "shell")
+PACKAGES = ("metalog", "metalog_node", "metalog_sources", "authorizer", "snapshot", "shell")
 NEED_SPARK = ("shell.arguments.pipeline", "shell.verbs.pipeline")
 
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = tuple(sorted(path.parent.name for path in REPOSITORY.glob("*/py.typed")))
+"""All that is ours and installed."""
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 SHARED = Path(os.environ.get("METALOG_SHARED", REPOSITORY.parent / "shared"))
 BUILD = REPOSITORY / "build"

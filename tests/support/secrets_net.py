@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from cases import DEMO, REPOSITORY, kafka_case
+from cases import DEMO, PACKAGES, REPOSITORY, kafka_case
 
 SHOWS_CREDENTIALS = "shows_credentials"
 """The mark of a test in which a person asked for credentials, and gets them."""
@@ -45,9 +45,7 @@ _TOKEN = re.compile(rb"[A-Za-z0-9+/_-]{12,}")
 _BEGINNING = 12
 _SHORTEST_SALT = 6
 _FEWEST_BYTES = 6
-_OWN_CODE = tuple(
-    str(REPOSITORY / name) + "/" for name in ("metalog", "authorizer", "snapshot", "shell")
-)
+_OWN_CODE = tuple(f"{REPOSITORY / name}/" for name in PACKAGES)
 _OTHERS = ("java", "mvn")
 
 
