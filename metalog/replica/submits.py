@@ -21,7 +21,7 @@ from metalog.errors import ApiError
 from metalog.futures import after
 from metalog.ids import Entropy
 from metalog.ports import AclCreateResult, AclDeleteResult
-from metalog.replica.write_queue import Change, Changes, each_of
+from metalog.replica.write_queue import Change, WriteQueue, each_of
 from metalog.scram import MIN_ITERATIONS, SALT_BYTES, ScramMechanism
 
 R = TypeVar("R")
@@ -40,7 +40,7 @@ class Submits:
         self._entropy = entropy
 
     @property
-    def _writer(self) -> Changes:
+    def _writer(self) -> WriteQueue:
         raise NotImplementedError
 
     def submit(self, change: Change[R]) -> Future[R]:

@@ -61,7 +61,7 @@ class _Decided(NamedTuple):
     result: ControllerResult[Any]
 
 
-class Changes:
+class WriteQueue:
     """The changes to ``log``, whose images ``loader`` makes."""
 
     def __init__(self, log: WritableLog, loader: Loader) -> None:

@@ -21,13 +21,13 @@ from metalog.log.memory import MemoryLog
 from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
 from metalog.records.messages import FeatureLevelRecord, RemoveAccessControlEntryRecord
-from metalog.replica import replica
+from metalog.replica import log_follower
 
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replica, "POLL_S", 0.01)
-    monkeypatch.setattr(replica, "MIN_BACKOFF_S", 0.001)
+    monkeypatch.setattr(log_follower, "POLL_S", 0.01)
+    monkeypatch.setattr(log_follower, "MIN_BACKOFF_S", 0.001)
 
 
 class Live:

@@ -1,0 +1,178 @@
+"""Follows a log: reads it to its end, polls it for more, and feeds a loader.
+
+A fault does not end it: the last good image stays in force, and the log is read again from
+there after a pause, longer each time up to ``MAX_BACKOFF_S``. Where the log's leader is this
+node, the follower hands over to ``LogLeader`` and goes on when that returns.
+
+``run`` is for the replica's thread; any thread may read the properties. This module must not
+know what kind of log it has, nor what publishers do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Final
+from weakref import ref
+
+from metalog.errors import MetalogError, Unanswered, forget_frames
+from metalog.gc_pause import resting_collector
+from metalog.loader import Loader, Loading, Ready, Stale, State, feed
+from metalog.loader.other_kafka import ForeignTracesLog
+from metalog.ports import Heard, LiveLog, LoadObserver, Log
+from metalog.replica.catch_up import catch_up
+from metalog.replica.log_leader import LogLeader
+from metalog.replica.staleness import Staleness
+
+_log = logging.getLogger(__name__)
+
+POLL_S: Final = 0.5
+"""How long one poll waits, and so how long closing may take."""
+MIN_BACKOFF_S: Final = 0.1
+MAX_BACKOFF_S: Final = 10.0
+SILENT_AFTER_S: Final = 2.0
+"""A log's other end is heard twice a second; after so long without a word it is silent."""
+
+
+class LogFollower:
+    """Feeds ``loader`` from ``log``.
+
+    Args:
+        log: the log.
+        loader: what replays its events.
+        leader: leads the log when this node is its writer.
+        prepare: called once before anything else; may raise what ``claim`` raises.
+        observers: publishers that tell their callers why the log is not loaded yet.
+        monotonic_s: a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        loader: Loader,
+        leader: LogLeader,
+        prepare: Callable[[], None],
+        observers: Sequence[LoadObserver],
+        monotonic_s: Callable[[], float],
+    ) -> None:
+        self._log = log
+        self._loader = loader
+        self._leader = leader
+        self._prepare = prepare
+        self._observers = observers
+        self._monotonic_s = monotonic_s
+        self._has_begun = False
+        self._failing_since_s: float | None = None
+        self._foreign = ForeignTracesLog()
+        self._closing = Event()
+        # No cycle: what resting_collector froze, references alone have to free once it is closed.
+        follower = ref(self)
+        self.staleness = Staleness(loader, lambda: _failing_for_s(follower()))
+
+    @property
+    def state(self) -> State:
+        """The loader's state; ``Stale`` also where the log's other end has gone silent."""
+        state, silent_s = self._loader.state, self.silent_for_s or 0.0
+        if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
+            why = Unanswered(f"nothing was heard of the log for {silent_s:.0f} s")
+            return Stale(state.offset, why)
+        return state
+
+    @property
+    def silent_for_s(self) -> float | None:
+        """Seconds since the log's other end last proved that it lives; None where it has none,
+        before the first proof, and while this node writes."""
+        is_other = not self._leader.is_active and isinstance(self._log, Heard)
+        return self._log.silent_for_s if is_other else None  # type: ignore[attr-defined]
+
+    @property
+    def failing_for_s(self) -> float | None:
+        """Seconds for which the image may have been older than the log, by a fault of the replay
+        or by the silence of the log's other end; None while neither is."""
+        since, silent_s = self._failing_since_s, self.silent_for_s
+        if silent_s is not None and silent_s < SILENT_AFTER_S:
+            silent_s = None
+        failing_s = None if since is None else self._monotonic_s() - since
+        return max(filter(None, (failing_s, silent_s)), default=failing_s)
+
+    def begin(self) -> None:
+        """Claim the log or stand for election, once; raises what ``claim`` raises."""
+        if not self._has_begun:
+            self._prepare()
+            self._leader.begin()
+            self._has_begun = True
+
+    def run(self, fault: Exception | None) -> None:
+        """Follow the log until ``stop``, or to the end of a log that is not live.
+
+        Args:
+            fault: what ``begin`` raised before, already reported; it is tried again.
+        """
+        backoff, before = MIN_BACKOFF_S, self._loader.position
+        while fault is not None or (fault := self._stopped_by()) is not None:
+            self._loader.note_fault(fault)
+            self.note_load_fault(fault)
+            if isinstance(self._loader.state, (Loading, Stale)):
+                self._leader.fail_waiting(self._loader.state.fault)
+            if self._failing_since_s is None or self._loader.position > before:
+                heard_s = self._monotonic_s() - (self.silent_for_s or 0.0)
+                self._failing_since_s, backoff = heard_s, MIN_BACKOFF_S
+            self.staleness.look()
+            self._closing.wait(backoff)
+            backoff = min(backoff * 2, MAX_BACKOFF_S)
+            fault, before = None, self._loader.position
+
+    def stop(self) -> None:
+        """Make ``run`` return soon."""
+        self._closing.set()
+
+    def note_load_fault(self, fault: Exception) -> None:
+        """Tell the gates that are still shut, and so their callers, the reason."""
+        if isinstance(self._loader.state, Loading):
+            for each in self._observers:
+                each.note_load_fault(fault)
+
+    def report(self, fault: Exception) -> Exception:
+        """Write ``fault`` to the log of this program; returns it without its frames."""
+        what = "replay stopped" if self._has_begun else "replay cannot begin"
+        if isinstance(fault, (MetalogError, OSError)):
+            _log.warning("%s, and is tried again soon: %s", what, fault)
+        else:
+            _log.error("%s by a fault of its own, and is tried again soon", what, exc_info=fault)
+        forget_frames(fault)
+        return fault
+
+    def _stopped_by(self) -> Exception | None:
+        """Follow the log until a fault; None where it is over."""
+        if self._closing.is_set():
+            return None
+        try:
+            self.begin()
+            self._follow()
+        except Exception as fault:
+            return self.report(fault)
+        return None
+
+    def _follow(self) -> None:
+        log, leader, is_closing = self._log, self._leader, self._closing.is_set
+        with resting_collector():
+            catch_up(self._loader, log, is_closing)
+        self._foreign.say(self._loader)
+        if isinstance(self._loader.state, Ready):
+            self._failing_since_s = None
+        if is_closing():
+            return
+        if leader.is_sole_writer:
+            leader.lead(is_closing)
+        elif isinstance(log, LiveLog):
+            while not is_closing():
+                feed(self._loader, log, log.poll(POLL_S))
+                self._foreign.say(self._loader)
+                if leader.is_elected:
+                    leader.lead_until_dismissed(is_closing)
+                    catch_up(self._loader, log, is_closing)
+
+
+def _failing_for_s(follower: LogFollower | None) -> float | None:
+    return None if follower is None else follower.failing_for_s

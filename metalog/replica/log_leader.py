@@ -1,0 +1,161 @@
+"""Leads a log: claims it, carries out the changes that wait, and hands the lead over.
+
+A ``WritableLog`` has one writer, which leads from the start to the end. With a ``Candidacy``
+this node leads after it is elected, until it is dismissed or fenced. Publishers that change
+ACLs (``UsesAclMutator``) get the leader while it leads, and None otherwise.
+
+``submit`` and its kin are for any thread; all else is for the replica's. This module must not
+know how a log is followed, nor what a change is about.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from metalog.errors import InvalidTarget, LogFenced, NotController
+from metalog.ids import Entropy
+from metalog.loader import Loader, feed
+from metalog.ports import Candidacy, Log, Publisher, UsesAclMutator, WritableLog
+from metalog.replica.submits import Submits
+from metalog.replica.write_queue import WriteQueue
+
+_log = logging.getLogger(__name__)
+
+
+class LogLeader(Submits):
+    """The one writer of ``log``, or the one that ``candidacy`` makes after an election.
+
+    Args:
+        log: the log; it is written only if it is a ``WritableLog``.
+        loader: makes the images that changes are decided by.
+        publishers: those that get the leader to change ACLs through.
+        candidacy: stands for election; None where nobody is elected.
+        idle_s: seconds without a change after which a NoOp record is written; None writes none.
+        entropy: where ids and salts come from.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        loader: Loader,
+        publishers: Iterable[Publisher],
+        candidacy: Candidacy | None,
+        idle_s: float | None,
+        entropy: Entropy,
+    ) -> None:
+        super().__init__(entropy)
+        self._loader = loader
+        self._users = [each for each in publishers if isinstance(each, UsesAclMutator)]
+        self._candidacy = candidacy
+        self._idle_s = idle_s
+        self._queue = WriteQueue(log, loader) if isinstance(log, WritableLog) else None
+        self._is_sole_writer = self._queue is not None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether changes are accepted here just now."""
+        return self._queue is not None
+
+    @property
+    def is_sole_writer(self) -> bool:
+        """Whether it leads without an election."""
+        return self._is_sole_writer
+
+    @property
+    def is_elected(self) -> bool:
+        """Whether an election made this node the writer."""
+        return self._candidacy is not None and self._candidacy.is_elected
+
+    @property
+    def fence(self) -> Exception | None:
+        """Why the writer accepts no more changes; None while it does, or while it is not active."""
+        queue = self._queue
+        return None if queue is None else queue.refusal
+
+    @property
+    def _writer(self) -> WriteQueue:
+        return self.active_queue()
+
+    def active_queue(self) -> WriteQueue:
+        """The changes that wait; ``NotController`` while this node does not write the log."""
+        queue = self._queue
+        if queue is None and self._candidacy is not None:
+            raise NotController("another node is active, or none is yet")
+        if queue is None:
+            raise NotController("this replica only reads its log; open a log that can be written")
+        return queue
+
+    def begin(self) -> None:
+        """Claim the log, or stand for election; raises what ``claim`` raises."""
+        if self._queue is not None:
+            self._queue.claim()
+            self._offer(self)
+        if self._candidacy is not None:
+            self._candidacy.stand(self._step_down)
+
+    def lead(self, is_closing: Callable[[], bool]) -> None:
+        """Carry out changes as the sole writer, until closed."""
+        queue = self.active_queue()
+        queue.activate()
+        while not is_closing():
+            queue.carry_out_next(self._idle_s)
+
+    def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
+        """Claim the log, and carry out changes until another node is elected or has claimed it."""
+        candidacy = self._candidacy
+        if candidacy is None:
+            raise NotController("nobody is elected to write this log")
+        log = candidacy.writer()
+        queue = WriteQueue(log, self._loader)
+        try:
+            queue.claim()
+            feed(self._loader, log, log.read(self._loader.position))
+            queue.activate(candidacy.first_words())
+            self._queue = queue
+            self._offer(self)
+            _log.info("this node is active from offset %s on", self._loader.position)
+            while candidacy.is_elected and not (queue.is_over or is_closing()):
+                queue.carry_out_next(self._idle_s)
+        except (InvalidTarget, NotController) as fault:
+            _log.warning("this node cannot be active: %s", fault)
+        finally:
+            self._queue = None
+            self._offer(None)
+            queue.stop(_no_longer_active())
+            queue.close()
+            if candidacy.is_elected and not is_closing():
+                candidacy.resign()
+        _log.info("this node is not active and follows the log")
+
+    def fail_waiting(self, fault: Exception | None) -> None:
+        """Fail the changes that wait: the log cannot be replayed just now."""
+        if self._queue is not None:
+            self._queue.fail_waiting(fault)
+
+    def stop(self) -> None:
+        """Accept no more changes; ``close`` follows once the replica's thread has ended."""
+        queue = self._queue
+        if queue is not None:
+            queue.stop(LogFenced("the replica was closed"))
+
+    def close(self) -> None:
+        """Give the log and the candidacy up; may be called again."""
+        if self._queue is not None:
+            self._queue.close()
+            self._offer(None)
+        if self._candidacy is not None:
+            self._candidacy.close()
+
+    def _offer(self, mutator: LogLeader | None) -> None:
+        for each in self._users:
+            each.set_acl_mutator(mutator)
+
+    def _step_down(self) -> None:
+        queue = self._queue
+        if queue is not None:
+            queue.stop(_no_longer_active())
+
+
+def _no_longer_active() -> NotController:
+    return NotController("this node is no longer active; ask the one that is")
